@@ -1,0 +1,97 @@
+/// One entry of `credentials`, with its secrets read. Equal policies keep their state across a reload.
+public struct CredentialPolicy: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    case basic(username: String, password: Secret)
+    case bearer(token: Secret)
+    /// `format` has exactly one `{value}`.
+    case header(name: String, value: Secret, format: String)
+    case oauth2(OAuth2Policy)
+  }
+  public var name: String
+  public var kind: Kind
+  public var allowPlaintext: Bool
+  public var allowUntrusted: Bool
+  public init(name: String, kind: Kind, allowPlaintext: Bool = false, allowUntrusted: Bool = false) {
+    self.name = name
+    self.kind = kind
+    self.allowPlaintext = allowPlaintext
+    self.allowUntrusted = allowUntrusted
+  }
+}
+
+/// The `oauth2` part of a credential. All durations are milliseconds.
+public struct OAuth2Policy: Sendable, Hashable {
+  public enum Endpoint: Sendable, Hashable {
+    case token(url: String)
+    case issuer(url: String)
+  }
+  public enum Grant: Sendable, Hashable {
+    case clientCredentials
+    /// The first refresh token; later ones live in the token store.
+    case refreshToken(Secret)
+    case password(username: String, password: Secret)
+    case jwtBearer(Assertion)
+  }
+  public enum Assertion: Sendable, Hashable {
+    case signed(issuer: String, subject: String, audience: String, lifetime: Int, key: SigningKey)
+    case ready(Secret)
+  }
+  public struct SigningKey: Sendable, Hashable {
+    /// PEM as it was read.
+    public var pem: Secret
+    public var passphrase: Secret?
+    public var keyID: String?
+    public init(pem: Secret, passphrase: Secret? = nil, keyID: String? = nil) {
+      self.pem = pem
+      self.passphrase = passphrase
+      self.keyID = keyID
+    }
+  }
+  public enum ClientAuthentication: Sendable, Hashable {
+    case basic(secret: Secret)
+    case post(secret: Secret)
+    case privateKeyJWT(SigningKey)
+    /// A ready JWT. The bytes here are the first reading; the file behind it is read anew for each use.
+    case clientAssertion(Secret)
+    case none
+  }
+  public struct RefreshWindow: Sendable, Hashable {
+    public var interval: Int
+    public var attempts: Int
+    public init(interval: Int = 30_000, attempts: Int = 5) {
+      self.interval = interval
+      self.attempts = attempts
+    }
+  }
+  public var endpoint: Endpoint
+  public var grant: Grant
+  public var clientID: String?
+  public var clientAuthentication: ClientAuthentication
+  public var scope: String?
+  public var parameters: [String: String]
+  public var refreshBeforeExpiry: Int
+  public var defaultLifetime: Int
+  public var refreshWindow: RefreshWindow
+  public var retryStatuses: Set<Int>
+  public var timeout: Int
+  /// Name of the trust policy of the token endpoint; nil = as for upstreams.
+  public var trust: String?
+  public init(
+    endpoint: Endpoint, grant: Grant, clientID: String?, clientAuthentication: ClientAuthentication, scope: String? = nil,
+    parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,
+    refreshWindow: RefreshWindow = RefreshWindow(), retryStatuses: Set<Int> = [401], timeout: Int = 10_000, trust: String? = nil
+  ) {
+    self.endpoint = endpoint
+    self.grant = grant
+    self.clientID = clientID
+    self.clientAuthentication = clientAuthentication
+    self.scope = scope
+    self.parameters = parameters
+    self.refreshBeforeExpiry = refreshBeforeExpiry
+    self.defaultLifetime = defaultLifetime
+    self.refreshWindow = refreshWindow
+    self.retryStatuses = retryStatuses
+    self.timeout = timeout
+    self.trust = trust
+  }
+}

@@ -1,0 +1,175 @@
+import Credentials
+import Trust
+
+/// The whole configuration, read and checked: names resolved, files and secrets loaded, nothing in it contradictory.
+/// All durations are milliseconds, all sizes bytes.
+public struct Settings: Sendable, Hashable {
+  public var name: String
+  public var listeners: [ListenerSettings]
+  public var admin: AdminSettings?
+  /// nil = auto.
+  public var threads: Int?
+  /// nil = off.
+  public var watchInterval: Int?
+  public var log: LogSettings
+  public var limits: Limits
+  public var timeouts: Timeouts
+  public var clients: [ClientSettings]
+  public var anonymous: Access
+  public var unlistedHosts: UnlistedHosts
+  public var connectAllow: [HostPattern]
+  public var forbiddenAddresses: [AddressRange]
+  public var upstreams: [UpstreamSettings]
+  public var credentials: [String: CredentialPolicy]
+  public var tokenStore: TokenStoreSettings
+  public var trust: [String: TrustPolicy]
+  public var allHostsMustBeEvaluated: Bool
+
+  public enum UnlistedHosts: String, Sendable, Hashable { case deny, forward }
+
+  public init(
+    name: String = "authproxy", listeners: [ListenerSettings], admin: AdminSettings? = nil, threads: Int? = nil,
+    watchInterval: Int? = 10_000, log: LogSettings = LogSettings(), limits: Limits = Limits(), timeouts: Timeouts = Timeouts(),
+    clients: [ClientSettings] = [], anonymous: Access = .all, unlistedHosts: UnlistedHosts = .deny,
+    connectAllow: [HostPattern] = [], forbiddenAddresses: [AddressRange] = AddressRange.defaults,
+    upstreams: [UpstreamSettings] = [], credentials: [String: CredentialPolicy] = [:],
+    tokenStore: TokenStoreSettings = .memory, trust: [String: TrustPolicy] = [:], allHostsMustBeEvaluated: Bool = false
+  ) {
+    self.name = name
+    self.listeners = listeners
+    self.admin = admin
+    self.threads = threads
+    self.watchInterval = watchInterval
+    self.log = log
+    self.limits = limits
+    self.timeouts = timeouts
+    self.clients = clients
+    self.anonymous = anonymous
+    self.unlistedHosts = unlistedHosts
+    self.connectAllow = connectAllow
+    self.forbiddenAddresses = forbiddenAddresses
+    self.upstreams = upstreams
+    self.credentials = credentials
+    self.tokenStore = tokenStore
+    self.trust = trust
+    self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
+  }
+}
+
+public struct ListenerSettings: Sendable, Hashable {
+  public enum Endpoint: Sendable, Hashable {
+    /// `host` is a literal address, IPv6 without brackets.
+    case tcp(host: String, port: UInt16)
+    case unix(path: String, mode: UInt32?, owner: String?, group: String?)
+    case inherited(descriptor: Int32)
+  }
+  public var endpoint: Endpoint
+  public var clientsRequired: Bool
+  public init(endpoint: Endpoint, clientsRequired: Bool = false) {
+    self.endpoint = endpoint
+    self.clientsRequired = clientsRequired
+  }
+}
+
+public struct AdminSettings: Sendable, Hashable {
+  public enum Page: String, Sendable, Hashable, CaseIterable { case healthz, readyz, metrics, status }
+  public var endpoint: ListenerSettings.Endpoint
+  public var expose: Set<Page>
+  public init(endpoint: ListenerSettings.Endpoint, expose: Set<Page>) {
+    self.endpoint = endpoint
+    self.expose = expose
+  }
+}
+
+public struct LogSettings: Sendable, Hashable {
+  public enum Level: String, Sendable, Hashable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
+  public enum Format: String, Sendable, Hashable { case json, text }
+  public enum Destination: Sendable, Hashable { case standardOutput, standardError, file(String) }
+  public var level: Level
+  public var format: Format
+  public var access: Bool
+  public var destination: Destination
+  public init(level: Level = .info, format: Format = .json, access: Bool = true, destination: Destination = .standardOutput) {
+    self.level = level
+    self.format = format
+    self.access = access
+    self.destination = destination
+  }
+}
+
+public struct Limits: Sendable, Hashable {
+  public var connections = 10_000
+  public var requestHead = 32 << 10
+  public var responseHead = 64 << 10
+  public var replayBody = 64 << 10
+  public var waitingForCredential = 10_000
+  public var upstreamConnections = 256
+  public init() {}
+}
+
+public struct Timeouts: Sendable, Hashable {
+  public var requestHead = 30_000
+  public var idle = 75_000
+  public var upstreamIdle = 30_000
+  public var resolve = 5_000
+  public var connect = 10_000
+  public var responseHead = 60_000
+  public var stall = 60_000
+  public var tunnel = 3_600_000
+  public var credential = 15_000
+  public var shutdownDelay = 0
+  public var drain = 30_000
+  public init() {}
+}
+
+/// Who may use the proxy: by name and password, by address, or both ways.
+public struct ClientSettings: Sendable, Hashable {
+  public var name: String
+  public var password: Secret?
+  public var from: [AddressRange]
+  public var allow: Access
+  public init(name: String, password: Secret? = nil, from: [AddressRange] = [], allow: Access = .all) {
+    self.name = name
+    self.password = password
+    self.from = from
+    self.allow = allow
+  }
+}
+
+/// What somebody may reach: upstream entries by name, unlisted hosts and tunnels by pattern.
+public enum Access: Sendable, Hashable {
+  case all
+  case only(upstreams: Set<String>, hosts: [HostPattern])
+}
+
+/// `host`, `host:port`, `*.example.com`, `*.example.com:443`; the star stands for one or more whole labels.
+public struct HostPattern: Sendable, Hashable {
+  /// Lower-case, without a trailing dot, without the star: `example.com` for `*.example.com`.
+  public var host: String
+  public var isWildcard: Bool
+  /// nil = any port.
+  public var port: UInt16?
+  public init(host: String, isWildcard: Bool, port: UInt16?) {
+    self.host = host
+    self.isWildcard = isWildcard
+    self.port = port
+  }
+}
+
+/// A CIDR block; IPv4 in its IPv4-mapped IPv6 form, so that one comparison serves both.
+public struct AddressRange: Sendable, Hashable {
+  /// 16 bytes, host bits zero.
+  public var network: [UInt8]
+  /// 0...128, counted over the 16 bytes (an IPv4 /8 is 104).
+  public var prefixLength: Int
+  public init(network: [UInt8], prefixLength: Int) {
+    self.network = network
+    self.prefixLength = prefixLength
+  }
+}
+
+public enum TokenStoreSettings: Sendable, Hashable {
+  case memory
+  /// `key`: 32 bytes, decoded.
+  case file(path: String, key: Secret?)
+}

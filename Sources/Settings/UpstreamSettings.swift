@@ -1,0 +1,100 @@
+import Credentials
+
+/// One entry of `upstreams`.
+public struct UpstreamSettings: Sendable, Hashable {
+  public var name: String
+  public var match: Match
+  /// nil = for every client.
+  public var clients: Set<String>?
+  public var origin: Origin
+  /// True where the file spells `origin` out: then `forbidden_addresses` does not apply.
+  public var originIsExplicit: Bool
+  public var credential: String?
+  /// nil = the policy `default` if there is one, else the system's roots.
+  public var trust: String?
+  public var clientCertificate: ClientCertificate?
+  public var clientAuthorization: ClientAuthorization
+  public var retry: Retry
+  public var rewrite: Rewrite
+  public var timeouts: Timeouts
+  public var decompress: Bool
+  public var hostHeader: HostHeader
+
+  /// `host[:port][/path/prefix]`.
+  public struct Match: Sendable, Hashable {
+    /// Lower-case, without a trailing dot; without `*.` where `isWildcard`.
+    public var host: String
+    public var isWildcard: Bool
+    /// nil: 80, and 443 for https:// targets.
+    public var port: UInt16?
+    /// "" or "/v1/x": starts with a slash, has none at its end.
+    public var pathPrefix: String
+    public init(host: String, isWildcard: Bool = false, port: UInt16? = nil, pathPrefix: String = "") {
+      self.host = host
+      self.isWildcard = isWildcard
+      self.port = port
+      self.pathPrefix = pathPrefix
+    }
+  }
+  public struct Origin: Sendable, Hashable {
+    public enum Scheme: String, Sendable, Hashable { case http, https }
+    public var scheme: Scheme
+    /// "" only with a wildcard match whose origin is not written out: the request's own host is taken.
+    public var host: String
+    public var port: UInt16
+    public init(scheme: Scheme, host: String, port: UInt16) {
+      self.scheme = scheme
+      self.host = host
+      self.port = port
+    }
+  }
+  /// PEM as read from the files.
+  public struct ClientCertificate: Sendable, Hashable {
+    public var certificates: [UInt8]
+    public var key: Secret
+    public var passphrase: Secret?
+    public init(certificates: [UInt8], key: Secret, passphrase: Secret? = nil) {
+      self.certificates = certificates
+      self.key = key
+      self.passphrase = passphrase
+    }
+  }
+  public enum ClientAuthorization: String, Sendable, Hashable { case replace, keep, reject }
+  public enum HostHeader: String, Sendable, Hashable { case origin, app }
+  public struct Retry: Sendable, Hashable {
+    public var attempts = 0
+    /// Upper-case, idempotent ones only.
+    public var methods: Set<String> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
+    public var statuses: Set<Int> = [408, 500, 502, 503, 504]
+    public var backoff = 500
+    public var maxWait = 15_000
+    public init() {}
+  }
+  public struct Rewrite: Sendable, Hashable {
+    public var location = true
+    public var link = true
+    public var secureCookies = false
+    public init() {}
+  }
+  public init(
+    name: String, match: Match, clients: Set<String>? = nil, origin: Origin, originIsExplicit: Bool = false,
+    credential: String? = nil, trust: String? = nil, clientCertificate: ClientCertificate? = nil,
+    clientAuthorization: ClientAuthorization = .replace, retry: Retry = Retry(), rewrite: Rewrite = Rewrite(),
+    timeouts: Timeouts, decompress: Bool = false, hostHeader: HostHeader = .origin
+  ) {
+    self.name = name
+    self.match = match
+    self.clients = clients
+    self.origin = origin
+    self.originIsExplicit = originIsExplicit
+    self.credential = credential
+    self.trust = trust
+    self.clientCertificate = clientCertificate
+    self.clientAuthorization = clientAuthorization
+    self.retry = retry
+    self.rewrite = rewrite
+    self.timeouts = timeouts
+    self.decompress = decompress
+    self.hostHeader = hostHeader
+  }
+}

@@ -1,0 +1,4 @@
+@main
+enum AuthProxy {
+  static func main() {}
+}
