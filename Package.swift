@@ -51,7 +51,7 @@ let package = Package(
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
-    .testTarget(name: "EventIOTests", dependencies: ["EventIO"]),
+    .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
