@@ -4,7 +4,7 @@ public struct ByteWriter {
   public let base: UnsafeMutableRawPointer
   public let capacity: Int
   /// Bytes written.
-  public private(set) var count: Int
+  public internal(set) var count: Int
 
   /// - Parameter count: bytes already in the buffer, to be written after.
   @inlinable

@@ -107,8 +107,9 @@ public struct ChunkedDecoder: Sendable {
       case .size: try readSize(byte)
       case .beforeExtension:
         // White space before an extension, and before nothing else (RFC 9112 section 7.1.1).
+        guard byte == ASCII.semicolon || ASCII.isBlank(byte) else { throw .size }
         try spend(extensionByte: byte)
-        if byte == ASCII.semicolon { phase = .chunkExtension } else if !ASCII.isBlank(byte) { throw .size }
+        if byte == ASCII.semicolon { phase = .chunkExtension }
       case .chunkExtension:
         if byte == ASCII.cr {
           phase = .sizeLF

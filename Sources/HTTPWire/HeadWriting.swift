@@ -63,20 +63,26 @@ extension ByteWriter {
     appendCRLF()
   }
 
-  /// A list field such as Proxy-Status without the members named `name`; nothing at all where none is left.
-  public mutating func append(
-    listField field: Field, without name: [UInt8], in head: UnsafeRawBufferPointer
-  ) {
-    var members = ListMembers(field.value, in: head)
-    var first = true
+  /// A list field such as Proxy-Status without the members named `name`; nothing at all where none is left, or where a quoted string
+  /// without an end leaves open what is a member.
+  public mutating func append(listField field: Field, without name: [UInt8], in head: UnsafeRawBufferPointer) {
+    let before = count
+    var members = ListMembers(field.value, in: head, quotedStrings: true)
     while let member = members.next() {
       if member.isListItem(named: name, in: head) { continue }
-      if first { append(field.name, of: head) }
-      append(first ? ": " : ", ")
+      if count == before {
+        append(field.name, of: head)
+        append(": ")
+      } else {
+        append(", ")
+      }
       append(member, of: head)
-      first = false
     }
-    if !first { appendCRLF() }
+    if members.isMalformed {
+      count = before
+    } else if count > before {
+      appendCRLF()
+    }
   }
 
   /// The longest chunk header: 16 digits and CRLF.

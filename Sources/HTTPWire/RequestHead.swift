@@ -150,7 +150,7 @@ public struct RequestHead: Sendable {
 
   private func targetError(_ byte: UInt8) -> HeadError {
     switch byte {
-    case ASCII.space, ASCII.cr: .requestLine
+    case ASCII.space, ASCII.tab, ASCII.cr: .requestLine
     case 0, ASCII.lf: lineError(byte)
     default: ASCII.isControl(byte) ? .control : .targetCharacter
     }

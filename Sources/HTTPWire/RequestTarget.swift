@@ -9,6 +9,8 @@ public struct RequestTarget: Sendable, Hashable {
   public var host = Slice.empty
   /// nil where the target names none.
   public var port: UInt16?
+  /// `port`, or the scheme's own.
+  public var effectivePort: UInt16 { port ?? (isHTTPS ? 443 : 80) }
   /// `host[:port]` as it came.
   public var authority = Slice.empty
   /// What goes to an origin server, unless the path is empty: `http://host?q` gives `?q`, to be written as `/?q`
