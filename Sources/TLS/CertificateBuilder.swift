@@ -67,8 +67,12 @@ public struct CertificateBuilder: Sendable {
     ERR_clear_error()
     guard let pointer = X509_new() else { throw .drained(.encoding, "certificate") }
     let result = Certificate(owning: pointer)
-    let serial =
-      try serialNumber ?? SecureRandom.bytes(16).enumerated().map { $0.offset == 0 ? $0.element & 0x7F | 1 : $0.element }
+    var serial = serialNumber ?? []
+    if serial.isEmpty {
+      serial = try SecureRandom.bytes(16)
+      // Positive and of full length (RFC 5280 section 4.1.2.2).
+      serial[0] = serial[0] & 0x7F | 1
+    }
     guard X509_set_version(pointer, 2) == 1, set(serial, on: pointer),
       ASN1_TIME_set(X509_getm_notBefore(pointer), Int(notBefore)) != nil,
       ASN1_TIME_set(X509_getm_notAfter(pointer), Int(notAfter)) != nil,
