@@ -90,14 +90,15 @@ public final class TLSConnection {
   }
 
   /// How many bytes were taken, often fewer than given; or a value of `TLSIO`. After `wantWrite` the same bytes must be offered
-  /// again, at least as many, from wherever they are then.
+  /// again, at least as many, from wherever they are then. After a failed write reading may still have the peer's last words.
   @inline(__always)
   public func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
     var systemError: Int32 = 0
     let result = cossl_write(pointer, start, bytes.count, &systemError)
-    if result <= TLSIO.failed { fail(result, "writing", systemError) }
-    return result
+    guard result <= TLSIO.failed else { return result }
+    fail(result, "writing", systemError)
+    return TLSIO.failed
   }
 
   private func fail(_ result: Int, _ what: String, _ systemError: Int32) {
