@@ -35,16 +35,18 @@ extension TLSConnection {
   }
 
   /// In DER and unverified. TLS 1.2 has it after the handshake only.
-  public var stapledOCSP: [UInt8]? {
-    var start: UnsafePointer<UInt8>?
-    let count = cossl_staple(pointer, &start)
-    guard let start, count > 0 else { return nil }
-    return [UInt8](UnsafeBufferPointer(start: start, count: count))
-  }
+  public var stapledOCSP: [UInt8]? { stapledAnswer(pointer) }
 
   /// Gives the certificates' memory back once they have been judged.
   public func dropChains() {
     findings.served = []
     findings.verified = []
   }
+}
+
+func stapledAnswer(_ ssl: OpaquePointer) -> [UInt8]? {
+  var start: UnsafePointer<UInt8>?
+  let count = cossl_staple(ssl, &start)
+  guard let start, count > 0 else { return nil }
+  return [UInt8](UnsafeBufferPointer(start: start, count: count))
 }

@@ -85,6 +85,13 @@ static inline void cossl_context_no_tickets(SSL_CTX *context) { SSL_CTX_set_opti
 static inline int cossl_context_set_versions(SSL_CTX *context, int minimum, int maximum) {
   return SSL_CTX_set_min_proto_version(context, minimum) == 1 && SSL_CTX_set_max_proto_version(context, maximum) == 1;
 }
+// What a context of another library's making must keep to as well; it may be stricter.
+static inline void cossl_context_restrict(SSL_CTX *context, int minimum) {
+  if (SSL_CTX_get_security_level(context) < 2) SSL_CTX_set_security_level(context, 2);
+  long now = SSL_CTX_get_min_proto_version(context);
+  if (now == 0 || now < minimum) SSL_CTX_set_min_proto_version(context, minimum);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
 static inline void cossl_context_request_staple(SSL_CTX *context) {
   SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
 }
