@@ -1,8 +1,8 @@
 import COpenSSL
 
 /// What a verifier is shown of a peer, inside the handshake.
-public struct PeerEvidence {
-  public enum Chain {
+public struct PeerEvidence: Sendable {
+  public enum Chain: Sendable {
     /// Leaf first, the anchor last.
     case verified([Certificate])
     case failed(ChainFailure)

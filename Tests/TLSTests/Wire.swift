@@ -5,6 +5,8 @@ import Testing
 
 /// Two ends of a TLS connection over a socket pair, driven in turns on one thread.
 final class Wire {
+  /// Seconds since 1970.
+  static var now: Int64 { Int64(time(nil)) }
   let descriptors: (Int32, Int32)
   let client: TLSConnection
   let server: TLSConnection
