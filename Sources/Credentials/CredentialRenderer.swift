@@ -1,3 +1,5 @@
+import TLS
+
 /// Why a credential cannot be written as a header field. Says what is wrong, never with which bytes.
 public enum CredentialError: Error, Sendable, Hashable {
   case colonInUserName
