@@ -13,13 +13,13 @@ public struct TokenRecord: Sendable, Hashable {
   public var expiresAt: Int64
   /// Seconds it had when it was granted: a bound for `expiresAt` should the clock have been set back.
   public var lifetime: Int64
-  /// Unix seconds; set before a request goes out with `refreshToken`, cleared by its answer. Found set by another process,
-  /// it says that the token may be spent.
-  public var inFlightSince: Int64?
+  /// Set before a request goes out with `refreshToken`, cleared by its answer. Found set by another process, it says that the
+  /// token may be spent.
+  public var inFlight: Bool
 
   public init(
     binding: [UInt8], generation: UInt64, refreshToken: Secret, accessToken: Secret? = nil, expiresAt: Int64 = 0,
-    lifetime: Int64 = 0, inFlightSince: Int64? = nil
+    lifetime: Int64 = 0, inFlight: Bool = false
   ) {
     self.binding = binding
     self.generation = generation
@@ -27,7 +27,7 @@ public struct TokenRecord: Sendable, Hashable {
     self.accessToken = accessToken
     self.expiresAt = expiresAt
     self.lifetime = lifetime
-    self.inFlightSince = inFlightSince
+    self.inFlight = inFlight
   }
 }
 
@@ -70,7 +70,7 @@ extension TokenRecord {
         .init(name: "lifetime", value: .number(String(lifetime))),
       ]
     }
-    if let inFlightSince { members.append(.init(name: "in_flight_since", value: .number(String(inFlightSince)))) }
+    if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
     return .object(members)
   }
 
@@ -88,9 +88,9 @@ extension TokenRecord {
       self.expiresAt = expiresAt
       self.lifetime = lifetime
     }
-    if let value = json["in_flight_since"] {
-      guard let since = value.integer else { return nil }
-      inFlightSince = since
+    if let value = json["in_flight"] {
+      guard case .bool(let mark) = value else { return nil }
+      inFlight = mark
     }
   }
 
