@@ -69,3 +69,9 @@ int csys_local_name(int fd, struct sockaddr_storage *address) {
   socklen_t length = sizeof *address;
   return getsockname(fd, (struct sockaddr *)address, &length) < 0 ? -errno : 0;
 }
+
+int csys_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0; }
+
+int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}

@@ -79,6 +79,13 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     if case .ip(_, let high, let low, _, _) = kind { (high, low) } else { nil }
   }
 
+  /// The 16 bytes in network order, IPv4 mapped; nil for a unix address.
+  public var bytes: [UInt8]? {
+    words.map { words in
+      (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? words.high : words.low) >> UInt64(56 - 8 * ($0 & 7))) }
+    }
+  }
+
   public var isLoopbackOrUnix: Bool {
     switch kind {
     case .unix: true

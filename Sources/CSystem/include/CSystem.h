@@ -110,3 +110,7 @@ static inline int csys_is_socket_file(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
+/// pipe2(2) with O_CLOEXEC; 0 or -errno.
+int csys_pipe(int ends[2]);
+/// All descriptors from `first` on are closed in the program that is spawned.
+int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
