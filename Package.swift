@@ -41,12 +41,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: dataPath),
     .target(
-      name: "Operations", dependencies: ["Proxy", .product(name: "Logging", package: "swift-log")], swiftSettings: dataPath),
+      name: "Operations", dependencies: ["Proxy", "CSystem", "EventIO", "Settings", .product(name: "Logging", package: "swift-log")], swiftSettings: dataPath),
     .target(name: "DemoServers", dependencies: ["EventIO", "TLS", "HTTPWire"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "DemoServers",
+        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE 1
 #include "CSystem.h"
 
+#include <stdlib.h>
+
 int csys_accept(int listener, struct sockaddr_storage *address, socklen_t *length) {
   int fd;
   do fd = accept4(listener, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -75,3 +77,5 @@ int csys_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0; }
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+
+void csys_exit(int status) { exit(status); }

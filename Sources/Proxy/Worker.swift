@@ -14,7 +14,7 @@ public final class Shared: Sendable {
 public final class Worker {
   let loop: EventLoop
   let shared: Shared
-  let observer: LoopObserver
+  public let observer: LoopObserver
   private(set) var snapshot: Snapshot
   private(set) var credentials: [LoopCredential] = []
   private(set) var acceptors: [Acceptor] = []

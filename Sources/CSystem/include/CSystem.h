@@ -114,3 +114,18 @@ static inline int csys_is_socket_file(const char *path) {
 int csys_pipe(int ends[2]);
 /// All descriptors from `first` on are closed in the program that is spawned.
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+extern char **environ;
+_Noreturn void csys_exit(int status);
+static inline char **csys_environment(void) { return environ; }
+static inline long csys_read(int fd, void *to, size_t count) {
+  ssize_t n;
+  do n = read(fd, to, count);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+static inline long csys_write(int fd, const void *from, size_t count) {
+  ssize_t n;
+  do n = write(fd, from, count);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
