@@ -16,18 +16,24 @@ func expectOwnAnswer(
 
 /// What /proc tells of a process.
 struct Measures {
-  /// KiB
+  /// KiB, now and at most so far.
   let resident: Int
+  let residentPeak: Int
   let descriptors: Int
   /// Clock ticks, user and system.
   let processorTicks: Int
 
   init(_ pid: pid_t) throws {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-      let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
-    else { throw HarnessError("no VmRSS of \(pid)") }
-    resident = kilobytes
+    func kibibytes(_ name: String) throws -> Int {
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+      guard let value = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) }) else {
+        throw HarnessError("no \(name) of \(pid)")
+      }
+      return value
+    }
+    resident = try kibibytes("VmRSS:")
+    residentPeak = try kibibytes("VmHWM:")
     descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
     let values = stat.components(separatedBy: ") ").last?.split(separator: " ") ?? []
@@ -44,4 +50,15 @@ func eventually(seconds: Double = 10, _ fits: () throws -> Bool) throws -> Bool 
     usleep(20_000)
   }
   return try fits()
+}
+
+/// Tries all cases, also when one of them throws: then that case fails by its own name.
+func each<Case>(_ cases: [Case], sourceLocation: SourceLocation = #_sourceLocation, _ body: (Case) throws -> Void) {
+  for one in cases {
+    do {
+      try body(one)
+    } catch {
+      Issue.record("\(one): \(error)", sourceLocation: sourceLocation)
+    }
+  }
 }

@@ -69,11 +69,13 @@ final class ProxyProcess: Sendable {
 
   /// One request on a connection of its own, its answer whole. `fields` are lines without their CRLF. Host is the target's, unless
   /// `fields` has one.
-  func ask(_ method: String = "GET", _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
+  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
     let connection = try connect()
     try connection.send(Self.request(method, target, fields, body: body))
     return try connection.readAnswer(to: method)
   }
+
+  func ask(_ target: String, _ fields: [String] = []) throws -> Answer { try ask("GET", target, fields) }
 
   static func request(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) -> String {
     var lines = ["\(method) \(target) HTTP/1.1"]
@@ -102,6 +104,9 @@ final class ProxyProcess: Sendable {
     }
     if ending != .exited(0) {
       Issue.record("the proxy ended with \(ending):\n\(tail)", sourceLocation: sourceLocation)
+    }
+    for line in (process.output + process.errors).split(separator: "\n") where line.contains(Configuration.secretMark) {
+      Issue.record("a secret in the output: \(line)", sourceLocation: sourceLocation)
     }
   }
 

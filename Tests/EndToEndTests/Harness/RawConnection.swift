@@ -38,6 +38,9 @@ final class RawConnection {
     try checkConnected(result, "\(host):\(port)")
   }
 
+  /// Takes over a connected descriptor.
+  init(adopting descriptor: Int32) { self.descriptor = descriptor }
+
   init(unixPath: String) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
