@@ -64,6 +64,9 @@ struct Received: Decodable {
   let index: Int
   let tls: TLS?
 
+  /// The body's first 256 KiB, as bytes.
+  var bodyBytes: [UInt8] { body.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+
   func all(_ name: String) -> [String] {
     fields.filter { $0[0].lowercased() == name.lowercased() }.map { $0[1] }
   }

@@ -83,6 +83,9 @@ final class RawConnection {
 
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
+  /// Each character one byte: for what is no UTF-8.
+  func send(latin1 text: String) throws { try send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }) }
+
   func send(_ bytes: [UInt8]) throws {
     let deadline = Date(timeIntervalSinceNow: timeout)
     var sent = 0
