@@ -32,8 +32,8 @@ let package = Package(
     .target(name: "Trust", dependencies: ["TLS"]),
     .target(name: "Credentials", dependencies: ["TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
-    .target(name: "Settings", dependencies: ["Trust", "Credentials", "TLS"]),
-    .target(name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "TLS"]),
+    .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
+    .target(name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"]),
     .target(
       name: "Proxy",
       dependencies: [
@@ -51,11 +51,11 @@ let package = Package(
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
-    .testTarget(name: "EventIOTests", dependencies: ["EventIO"]),
+    .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
-    .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings"]),
+    .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
     .testTarget(name: "EndToEndTests"),
   ],

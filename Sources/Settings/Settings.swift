@@ -84,7 +84,10 @@ public struct AdminSettings: Sendable, Hashable {
 public struct LogSettings: Sendable, Hashable {
   public enum Level: String, Sendable, Hashable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
   public enum Format: String, Sendable, Hashable { case json, text }
-  public enum Destination: Sendable, Hashable { case standardOutput, standardError, file(String) }
+  public enum Destination: Sendable, Hashable {
+    case standardOutput, standardError
+    case file(String)
+  }
   public var level: Level
   public var format: Format
   public var access: Bool

@@ -1,0 +1,42 @@
+/// Character rules of HTTP fields that values from the configuration end up in.
+enum FieldText {
+  /// token, RFC 9110 section 5.6.2.
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+
+  /// field-value, RFC 9110 section 5.5: no controls but the tab within.
+  static func isFieldValue(_ bytes: [UInt8]) -> Bool {
+    guard let first = bytes.first, let last = bytes.last else { return true }
+    if [first, last].contains(where: { $0 == 0x20 || $0 == 0x09 }) { return false }
+    return bytes.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }
+  }
+
+  /// b64token, RFC 6750 section 2.1.
+  static func isBearerToken(_ bytes: [UInt8]) -> Bool {
+    var bytes = bytes[...]
+    while bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
+    return !bytes.isEmpty
+      && bytes.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        default: "-._~+/".utf8.contains(byte)
+        }
+      }
+  }
+
+  /// user-id and password, RFC 7617 section 2: no controls.
+  static func hasNoControls(_ bytes: some Sequence<UInt8>) -> Bool { bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }
+
+  /// Fields that frame, route or belong to one hop: no credential can live in one.
+  static let reserved: Set<String> = [
+    "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
+    "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "via",
+  ]
+}

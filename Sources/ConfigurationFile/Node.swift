@@ -1,0 +1,35 @@
+import Settings
+
+/// A YAML value with the place where it stands. Scalars are the text that they are: `no`, `1e3` and `0x10` hold no surprise.
+struct Node: Sendable {
+  enum Content: Sendable {
+    /// `plain`: written without quotes, not as a block.
+    case scalar(String, plain: Bool)
+    case sequence([Node])
+    /// In the order of the file; keys are unique, merged ones at the end.
+    case mapping([Entry])
+  }
+  struct Entry: Sendable {
+    var key: String
+    var keyPlace: Place
+    var value: Node
+  }
+  var place: Place
+  var content: Content
+
+  /// Nothing was written: `key:` and the end of the line.
+  var isEmpty: Bool {
+    guard case .scalar(let text, plain: true) = content else { return false }
+    return text.isEmpty
+  }
+
+  /// For errors; the value itself may be a secret in the wrong place.
+  var kind: String {
+    if isEmpty { return "nothing" }
+    switch content {
+    case .scalar: return "a text"
+    case .sequence: return "a list"
+    case .mapping: return "a mapping"
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import Credentials
+import Settings
+
+extension Reading {
+  /// The names in `clients`, before the entries are read: upstreams refer to them.
+  func clientNames(_ root: Section) -> Set<String> {
+    guard let node = root.node("clients"), case .sequence(let items) = node.content else { return [] }
+    var names: Set<String> = []
+    for case .mapping(let entries) in items.map(\.content) {
+      for entry in entries where entry.key == "name" {
+        if case .scalar(let name, _) = entry.value.content { names.insert(name) }
+      }
+    }
+    return names
+  }
+
+  /// What an `allow` list may mean.
+  struct AccessContext {
+    var upstreams: Set<String>
+    /// What unlisted hosts and tunnels can be reached at all; nil = every host.
+    var reachable: [HostPattern]?
+  }
+
+  func clients(_ root: Section, _ context: AccessContext) -> [ClientSettings] {
+    var clients: [ClientSettings] = []
+    var names: [String: Place] = [:]
+    var blocks: [AddressRange: Place] = [:]
+    for item in root.list("clients") ?? [] {
+      guard let entry = section(item.node, item.path) else { continue }
+      entry.require("name")
+      let name = entry.text("name")
+      let password = entry.secret("password")
+      let from = ranges(entry, "from", blocks: &blocks)
+      let allow = access(entry, context) ?? .all
+      entry.finish()
+      if !entry.has("password") && !entry.has("from") {
+        error(entry.place, "\(item.path.shown) needs 'password', 'from' or both")
+      }
+      if entry.has("from"), from?.isEmpty == true, (entry.list("from") ?? []).isEmpty {
+        error(entry.valuePlace("from"), "\(item.path.key("from").shown) is empty")
+      }
+      if let password, !FieldText.hasNoControls(password.value.bytes) {
+        error(password.place, "\(item.path.key("password").shown) holds a control character, maybe a line end")
+      }
+      guard let name, checkName(name, item.path.key("name")) else { continue }
+      if name.value.utf8.contains(UInt8(ascii: ":")) {
+        error(name.place, "\(item.path.key("name").shown) must not hold a ':', where a Basic user name ends")
+      }
+      if let first = names[name.value] {
+        error(name.place, "\(item.path.shown): a client named \(shown(name.value)) stands at \(first) already")
+      }
+      names[name.value] = name.place
+      clients.append(ClientSettings(name: name.value, password: password?.value, from: from ?? [], allow: allow))
+    }
+    if let place = root.has("clients") ? root.valuePlace("clients") : nil, root.list("clients")?.isEmpty == true {
+      error(place, "clients is empty; leave it out if everybody may use the proxy")
+    }
+    return clients
+  }
+
+  private func ranges(_ section: Section, _ key: String, blocks: inout [AddressRange: Place]) -> [AddressRange]? {
+    guard let items = section.texts(key) else { return nil }
+    var ranges: [AddressRange] = []
+    for item in items {
+      guard let range = range(item.text, item.path) else { continue }
+      if let first = blocks[range] {
+        error(item.text.place, "\(item.path.shown): the same block stands at \(first); whose are they?")
+      }
+      blocks[range] = item.text.place
+      ranges.append(range)
+    }
+    return ranges
+  }
+
+  func range(_ text: Located<String>, _ path: KeyPath) -> AddressRange? {
+    do throws(HostError) { return try AddressRange(parsing: text.value) } catch {
+      self.error(text.place, "\(path.shown): \(shown(text.value)) \(error)")
+      return nil
+    }
+  }
+
+  func pattern(_ text: Located<String>, _ path: KeyPath) -> HostPattern? {
+    do throws(HostError) { return try HostPattern(parsing: text.value) } catch {
+      self.error(text.place, "\(path.shown): \(shown(text.value)) \(error)")
+      return nil
+    }
+  }
+
+  /// An `allow` list: a text is an upstream's name where one is called so; else it must be a host or pattern, with a dot, a colon
+  /// or a star, so that a mistyped name is not taken for a host.
+  private func access(_ section: Section, _ context: AccessContext) -> Access? {
+    guard let items = section.texts("allow") else { return nil }
+    var upstreams: Set<String> = []
+    var hosts: [HostPattern] = []
+    for item in items {
+      if context.upstreams.contains(item.text.value) {
+        upstreams.insert(item.text.value)
+        continue
+      }
+      guard item.text.value.contains(where: { ".:*".contains($0) }), !item.text.value.contains("/") else {
+        error(
+          item.text.place,
+          "\(item.path.shown): there is no upstream named \(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams))"
+        )
+        continue
+      }
+      guard let pattern = pattern(item.text, item.path) else { continue }
+      hosts.append(pattern)
+      if let reachable = context.reachable, !reachable.contains(where: pattern.overlaps) {
+        warning(
+          item.text.place,
+          "\(item.path.shown) allows nothing: no upstream is named \(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams)), unlisted hosts are denied, and no tunnel may go there"
+        )
+      }
+    }
+    return .only(upstreams: upstreams, hosts: hosts)
+  }
+
+  func anonymous(_ root: Section, _ context: AccessContext, clientsConfigured: Bool, listeners: [ListenerSettings]) -> Access {
+    let standard: Access = clientsConfigured ? .only(upstreams: [], hosts: []) : .all
+    guard let section = root.section("anonymous") else { return standard }
+    section.require("allow")
+    let access = access(section, context) ?? standard
+    section.finish()
+    if !listeners.isEmpty && listeners.allSatisfy(\.clientsRequired) {
+      warning(root.keyPlace("anonymous"), "anonymous has no effect: every listener requires clients")
+    }
+    return access
+  }
+
+  func connectAllow(_ root: Section) -> [HostPattern] {
+    guard let section = root.section("connect") else { return [] }
+    let patterns = (section.texts("allow") ?? []).compactMap { pattern($0.text, $0.path) }
+    section.finish()
+    return patterns
+  }
+
+  func forbiddenAddresses(_ root: Section) -> [AddressRange] {
+    guard let items = root.texts("forbidden_addresses") else { return AddressRange.defaults }
+    var ranges: [AddressRange] = []
+    for item in items {
+      if item.text.value == "default" {
+        ranges += AddressRange.defaults
+      } else if let hint = Suggestion.nearest(to: item.text.value, among: ["default"]) {
+        error(item.text.place, "\(item.path.shown): \(shown(item.text.value)) is no block (did you mean '\(hint)'?)")
+      } else if let range = range(item.text, item.path) {
+        ranges.append(range)
+      }
+    }
+    return ranges
+  }
+}

@@ -1,0 +1,176 @@
+import Settings
+
+extension Reading {
+  struct Address {
+    var endpoint: ListenerSettings.Endpoint
+    var text: String
+    var place: Place
+    /// Loopback or unix. What an inherited descriptor is bound to is not known here: false.
+    var isLocal: Bool
+  }
+
+  /// `listen`: a text, a mapping or a list of these.
+  func listeners(_ root: Section, clientsConfigured: Bool) -> [(settings: ListenerSettings, address: Address)] {
+    root.require("listen")
+    guard let node = root.node("listen") else { return [] }
+    let path = root.path.key("listen")
+    var items: [(node: Node, path: KeyPath)] = [(node, path)]
+    if case .sequence = node.content { items = list(node, path) ?? [] }
+    if items.isEmpty { error(node.place, "listen is empty: there would be nothing to talk to") }
+    var listeners: [(settings: ListenerSettings, address: Address)] = []
+    for item in items {
+      guard let listener = listener(item.node, item.path, clientsConfigured) else { continue }
+      if let other = listeners.first(where: { $0.address.endpoint == listener.address.endpoint && !listener.address.hasAnyPort }
+      ) {
+        error(listener.address.place, "\(listener.address.text) is listened on already, at \(other.address.place)")
+      }
+      listeners.append(listener)
+    }
+    return listeners
+  }
+
+  private enum Clients: String, CaseIterable {
+    case required, optional
+    case standard = ""
+  }
+
+  private func listener(_ node: Node, _ path: KeyPath, _ clientsConfigured: Bool) -> (
+    settings: ListenerSettings, address: Address
+  )? {
+    if case .scalar = node.content {
+      guard let address = text(node, path).flatMap({ parsed($0, path) }) else { return nil }
+      return (listenerSettings(address, .standard, path, nil, clientsConfigured), address)
+    }
+    guard let section = section(node, path) else { return nil }
+    let address = address(in: section)
+    let clients = section.choice("clients", among: [Clients.required, .optional], default: .standard)
+    section.finish()
+    guard let address else { return nil }
+    return (
+      listenerSettings(address, clients, path, section.has("clients") ? section.valuePlace("clients") : nil, clientsConfigured),
+      address
+    )
+  }
+
+  private func listenerSettings(
+    _ address: Address, _ clients: Clients, _ path: KeyPath, _ place: Place?, _ clientsConfigured: Bool
+  ) -> ListenerSettings {
+    switch clients {
+    case .required where !clientsConfigured:
+      error(place ?? address.place, "\(path.key("clients").shown) is required, but there are no 'clients'")
+    case .standard where !clientsConfigured && !address.isLocal:
+      let why = address.isInherited ? "may be reachable from other machines" : "is reachable from other machines"
+      error(address.place, "\(address.text) \(why) and wants 'clients', or 'clients: optional' if everybody may use it")
+    case .optional where !clientsConfigured && !address.isLocal:
+      warning(place ?? address.place, "\(address.text) lets everybody who reaches it use the proxy")
+    default: break
+    }
+    let required = clients == .required || (clients == .standard && (clientsConfigured || !address.isLocal))
+    return ListenerSettings(endpoint: address.endpoint, clientsRequired: required)
+  }
+
+  /// `address`, and `mode`, `owner` and `group` where it is a unix socket.
+  private func address(in section: Section) -> Address? {
+    section.require("address")
+    let mode = section.text("mode")
+    let owner = section.text("owner")
+    let group = section.text("group")
+    guard let text = section.text("address"), var address = parsed(text, section.path.key("address")) else {
+      return nil
+    }
+    guard case .unix(let file, _, _, _) = address.endpoint else {
+      section.refuse(["mode", "owner", "group"], because: "is for unix sockets only")
+      return address
+    }
+    var bits: UInt32?
+    if let mode {
+      bits = UInt32(mode.value, radix: 8)
+      if !(3...4).contains(mode.value.utf8.count) || bits.map({ $0 <= 0o777 }) != true || mode.value.hasPrefix("+") {
+        error(mode.place, "\(section.path.key("mode").shown) must be permissions such as \"0660\", not \(shown(mode.value))")
+      }
+    }
+    address.endpoint = .unix(path: file, mode: bits, owner: owner?.value, group: group?.value)
+    return address
+  }
+
+  private func parsed(_ text: Located<String>, _ path: KeyPath) -> Address? {
+    do throws(HostError) {
+      let (endpoint, isLocal) = try endpoint(text.value)
+      return Address(endpoint: endpoint, text: text.value, place: text.place, isLocal: isLocal)
+    } catch {
+      self.error(text.place, "\(path.shown): \(shown(text.value)) \(error)")
+      return nil
+    }
+  }
+
+  private func endpoint(_ text: String) throws(HostError) -> (ListenerSettings.Endpoint, isLocal: Bool) {
+    if text.hasPrefix("unix:") {
+      let path = resolve(String(text.dropFirst(5)))
+      // sun_path holds 108 bytes with the closing zero (unix(7)).
+      guard text.utf8.count > 5, path.utf8.count < 108, !path.utf8.contains(0) else {
+        throw HostError("has no path, or one of more than 107 bytes")
+      }
+      return (.unix(path: path, mode: nil, owner: nil, group: nil), true)
+    }
+    if text.hasPrefix("fd:") {
+      guard let descriptor = try? Units.integer(String(text.dropFirst(3))), (3...65535).contains(descriptor) else {
+        throw HostError("must name a descriptor from 3 upwards")
+      }
+      return (.inherited(descriptor: Int32(descriptor)), false)
+    }
+    let (host, port) = try HostName.split(text)
+    guard let port else { throw HostError("needs a port, as in 127.0.0.1:3128; or is it unix:/path, or fd:3?") }
+    let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    guard let address = IPAddress.parse(inner) else {
+      switch inner {
+      case "", "*": throw HostError("must start with an IP address; 0.0.0.0 is every IPv4 one, [::] every one")
+      case "localhost": throw HostError("must start with an IP address: 127.0.0.1:\(port)")
+      default: throw HostError("must start with an IP address")
+      }
+    }
+    let literal = inner.utf8.contains(UInt8(ascii: ":")) ? (try HostName.normalized("[\(inner)]")) : IPAddress.text(address)
+    return (.tcp(host: literal, port: port), IPAddress.isLoopback(address))
+  }
+
+  func admin(_ root: Section, listeners: [Address]) -> AdminSettings? {
+    guard let node = root.node("admin") else { return nil }
+    let path = root.path.key("admin")
+    var found: Address?
+    var pages: [(text: Located<String>, path: KeyPath)]?
+    if case .scalar = node.content {
+      found = text(node, path).flatMap { parsed($0, path) }
+    } else if let section = section(node, path, place: root.keyPlace("admin")) {
+      found = address(in: section)
+      pages = section.texts("expose")
+      section.finish()
+    }
+    guard let found else { return nil }
+    if !found.hasAnyPort, let other = listeners.first(where: { $0.endpoint == found.endpoint }) {
+      error(found.place, "\(found.text) is listened on already, at \(other.place)")
+    }
+    var expose: Set<AdminSettings.Page> = [.healthz, .readyz, .metrics]
+    if found.isLocal { expose.insert(.status) }
+    if let pages {
+      expose = []
+      for page in pages {
+        if let known = AdminSettings.Page(rawValue: page.text.value) {
+          expose.insert(known)
+        } else {
+          error(page.text.place, "\(page.path.shown) \(notAmong(page.text.value, AdminSettings.Page.allCases.map(\.rawValue)))")
+        }
+      }
+    }
+    return AdminSettings(endpoint: found.endpoint, expose: expose)
+  }
+}
+
+extension Reading.Address {
+  fileprivate var hasAnyPort: Bool {
+    if case .tcp(_, port: 0) = endpoint { return true }
+    return false
+  }
+  fileprivate var isInherited: Bool {
+    if case .inherited = endpoint { return true }
+    return false
+  }
+}

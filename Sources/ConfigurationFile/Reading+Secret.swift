@@ -1,0 +1,101 @@
+import Credentials
+import Settings
+
+extension Reading {
+  /// `{file: ...}`, `{env: ...}`, `{command: [...]}`, or the secret itself. Errors name the source, never the content.
+  func secret(_ node: Node, _ path: KeyPath, place: Place) -> Located<Secret>? {
+    let source: SecretSource
+    switch node.content {
+    case .scalar(let text, _):
+      guard !text.isEmpty else {
+        error(node.place, "\(path.shown) is empty")
+        return nil
+      }
+      if readableByOthers {
+        warning(
+          node.place,
+          "\(path.shown) is a plain secret in a file that group or others can read; use {file: ...} or chmod 600")
+      }
+      source = .plain(Secret(Array(text.utf8)))
+    case .sequence:
+      error(node.place, "\(path.shown) must be a secret: {file: ...}, {env: ...}, {command: [...]} or a text, not a list")
+      return nil
+    case .mapping:
+      guard let section = section(node, path, place: place), let found = secretSource(section) else { return nil }
+      source = found
+    }
+    secretSources[path.shown] = source
+    do throws(SecretError) {
+      // Through the cache, so that the watched digest is that of the content in use.
+      let cached = SystemAccess(
+        readFile: { (_: String, _: Int) throws(FileError) in throw FileError("not read") }, run: system.run)
+      let secret: Secret
+      if case .file(let file) = source {
+        secret = try fileSecret(file)
+      } else {
+        secret = try source.read(through: cached)
+      }
+      return Located(value: secret, place: node.place)
+    } catch {
+      self.error(node.place, "\(path.shown): \(error)")
+      return nil
+    }
+  }
+
+  private func fileSecret(_ path: String) throws(SecretError) -> Secret {
+    switch file(path) {
+    case .failure(let error): throw SecretError("\(path): \(error)")
+    case .success(let content):
+      guard content.bytes.count <= SecretSource.sizeLimit else { throw SecretError("\(path): too large for a secret") }
+      do throws(SecretError) { return try SecretSource.trimmed(content.bytes) } catch { throw SecretError("\(path) \(error)") }
+    }
+  }
+
+  private func secretSource(_ section: Section) -> SecretSource? {
+    let file = section.filePath("file")
+    let variable = section.text("env")
+    let arguments = section.texts("command")
+    let timeout = section.duration("timeout", default: 10_000)
+    let refresh = section.duration("refresh", default: 0, atLeast: 1000)
+    section.finish()
+    let forms = ["file", "env", "command"].filter(section.has)
+    guard forms.count == 1 else {
+      error(section.place, "\(section.path.shown) must be a secret with one of 'file', 'env' and 'command'")
+      return nil
+    }
+    if forms[0] != "command" { section.refuse(["timeout", "refresh"], because: "is for 'command' only") }
+    if let file { return .file(file.value) }
+    if let variable {
+      guard let value = environment[variable.value], !value.isEmpty else {
+        error(
+          variable.place,
+          "\(section.path.shown): environment variable \(shown(variable.value)) is \(environment[variable.value] == nil ? "not set" : "empty")"
+        )
+        return nil
+      }
+      return .environment(name: variable.value, value: Secret(Array(value.utf8)))
+    }
+    guard let arguments else { return nil }
+    return command(arguments.map(\.text), section, timeout: timeout, refresh: section.has("refresh") ? refresh : nil)
+  }
+
+  private func command(_ arguments: [Located<String>], _ section: Section, timeout: Int, refresh: Int?) -> SecretSource? {
+    let path = section.path.key("command").shown
+    guard let program = arguments.first else {
+      error(section.valuePlace("command"), "\(path) is empty")
+      return nil
+    }
+    guard program.value.utf8.contains(UInt8(ascii: "/")) else {
+      error(program.place, "\(path): the program must be written as a path; PATH is not searched")
+      return nil
+    }
+    guard arguments.allSatisfy({ !$0.value.utf8.contains(0) }) else {
+      error(program.place, "\(path) holds a NUL")
+      return nil
+    }
+    return .command(
+      HelperProgram(
+        arguments: [resolve(program.value)] + arguments.dropFirst().map(\.value),
+        environment: environment.map { "\($0)=\($1)" }.sorted(), timeout: timeout, refresh: refresh))
+  }
+}

@@ -1,0 +1,324 @@
+import Settings
+import Trust
+
+extension Reading {
+  /// The policies of the file by name; nil stands for one that is there but wrong.
+  typealias TrustPolicies = [String: TrustPolicy?]
+
+  func trust(_ root: Section) -> TrustPolicies {
+    guard let section = root.section("trust") else { return [:] }
+    var policies: TrustPolicies = [:]
+    for (name, place, node) in section.named() {
+      let path = section.path.named(name)
+      _ = checkName(Located(value: name, place: place), path)
+      policies[name] = .some(trustPolicy(name, node, path, place))
+    }
+    return policies
+  }
+
+  /// What belongs to the policy as a whole while its evaluators are read.
+  private struct Draft {
+    var anchors: TrustPolicy.Anchors?
+    var minimumVersion = TrustPolicy.TLSVersion.tls12
+    /// Where the one `default` stands.
+    var chain: Place?
+    var systemRootsOff: Place?
+    /// Evaluators that are fit only beside another one which validates the chain, and why.
+    var dependent: [(place: Place, message: String)] = []
+    var selfSigned: [Place] = []
+    var disabled: [Place] = []
+    var ok = true
+  }
+
+  private func trustPolicy(_ name: String, _ node: Node, _ path: KeyPath, _ place: Place) -> TrustPolicy? {
+    var draft = Draft()
+    guard let evaluators = evaluators(node, path, &draft) else { return nil }
+    if let disabled = draft.disabled.first {
+      guard evaluators == [.disabled] else {
+        error(disabled, "\(path.shown): 'disabled' must stand alone: beside other evaluators it would say nothing")
+        return nil
+      }
+      warning(disabled, "\(path.shown) is disabled: whoever answers is trusted")
+    }
+    let policy = TrustPolicy(
+      name: name, anchors: draft.anchors ?? .system, minimumVersion: draft.minimumVersion, evaluators: evaluators)
+    if !policy.validatesChain {
+      for dependent in draft.dependent { error(dependent.place, dependent.message) }
+    }
+    if let off = draft.systemRootsOff, draft.selfSigned.isEmpty {
+      error(off, "\(path.shown): no root is left to trust: 'system_roots' is false and there is no 'ca_file'")
+    }
+    if let place = draft.selfSigned.first {
+      if draft.anchors != nil {
+        error(
+          place,
+          "\(path.shown): 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' and 'system_roots' would add others"
+        )
+      }
+      if draft.selfSigned.count > 1 {
+        error(draft.selfSigned[1], "\(path.shown): 'accept_self_signed' stands twice; a policy has one set of anchors")
+      }
+    }
+    return draft.ok ? policy : nil
+  }
+
+  private func evaluators(_ node: Node, _ path: KeyPath, _ draft: inout Draft) -> [TrustPolicy.Evaluator]? {
+    guard let items = list(node, path) else { return nil }
+    if items.isEmpty {
+      error(node.place, "\(path.shown) is empty: it would check nothing")
+      return nil
+    }
+    var evaluators: [TrustPolicy.Evaluator] = []
+    for item in items {
+      if let evaluator = evaluator(item.node, item.path, &draft) {
+        evaluators.append(evaluator)
+      } else {
+        draft.ok = false
+      }
+    }
+    return evaluators
+  }
+
+  private static let kinds = ["default", "pinned_public_keys", "pinned_certificates", "revocation", "composite", "disabled"]
+
+  private func evaluator(_ node: Node, _ path: KeyPath, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    guard let item = section(node, path) else { return nil }
+    let kinds = Reading.kinds.filter(item.has)
+    let standard = item.section("default", emptyAllowed: true)
+    let keys = item.section("pinned_public_keys")
+    let certificates = item.section("pinned_certificates")
+    let revocation = item.section("revocation", emptyAllowed: true)
+    let composite = item.node("composite")
+    let disabled = item.section("disabled", emptyAllowed: true)
+    item.finish()
+    guard kinds.count == 1 else {
+      if !kinds.isEmpty || item.keys.isEmpty {
+        error(node.place, "\(path.shown) must hold one evaluator: \(Reading.kinds.joined(separator: ", "))")
+      }
+      return nil
+    }
+    switch kinds[0] {
+    case "default": return standard.map { chain($0, &draft) }
+    case "pinned_public_keys": return keys.flatMap { pinnedKeys($0, &draft) }
+    case "pinned_certificates": return certificates.flatMap { pinnedCertificates($0, &draft) }
+    case "revocation": return revocation.flatMap { self.revocation($0, &draft) }
+    case "composite": return composite.flatMap { evaluators($0, path.key("composite"), &draft) }.map { .composite($0) }
+    default:
+      guard let disabled else { return nil }
+      disabled.finish()
+      draft.disabled.append(disabled.place)
+      return .disabled
+    }
+  }
+
+  private func chain(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator {
+    if let first = draft.chain {
+      error(section.place, "\(section.path.shown): a policy has at most one 'default', and one stands at \(first)")
+    }
+    draft.chain = section.place
+    let file = section.filePath("ca_file")
+    let systemRoots = section.bool("system_roots", default: !section.has("ca_file"))
+    let host = section.bool("validate_host", default: true)
+    draft.minimumVersion = section.choice("min_version", among: [.tls12, .tls13], default: .tls12)
+    section.finish()
+    if let file {
+      if let found = certificates(file, section.path.key("ca_file")) {
+        draft.anchors = systemRoots ? .systemAnd(found) : .only(found)
+      } else {
+        draft.ok = false
+      }
+    } else if section.has("system_roots") {
+      if systemRoots {
+        draft.anchors = .system
+      } else if !section.has("ca_file") {
+        draft.systemRootsOff = section.valuePlace("system_roots")
+      }
+    }
+    return .chain(TrustPolicy.Validation(chain: true, host: host))
+  }
+
+  private func validation(_ section: Section) -> TrustPolicy.Validation {
+    TrustPolicy.Validation(
+      chain: section.bool("validate_chain", default: true), host: section.bool("validate_host", default: true))
+  }
+
+  /// Certificates from a list of files; nil where one of them is wrong.
+  private func certificates(_ section: Section, _ key: String) -> [[UInt8]]? {
+    guard let files = section.texts(key) else { return section.has(key) ? nil : [] }
+    var found: [[UInt8]] = []
+    for file in files {
+      guard let some = certificates(Located(value: resolve(file.text.value), place: file.text.place), file.path) else {
+        return nil
+      }
+      found += some
+    }
+    return found
+  }
+
+  private func pinnedKeys(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    var pins: Set<[UInt8]> = []
+    var ok = true
+    for item in section.texts("pins") ?? [] {
+      if let pin = pin(item.text, item.path) {
+        if !pins.insert(pin).inserted { warning(item.text.place, "\(item.path.shown) stands in this list already") }
+      } else {
+        ok = false
+      }
+    }
+    if let found = certificates(section, "certificates") {
+      for key in found.compactMap(DER.subjectPublicKeyInfo) { pins.insert(ContentDigest.sha256(Array(key))) }
+    } else {
+      ok = false
+    }
+    let expires = section.text("expires")
+    let enforce = section.bool("enforce", default: true)
+    let validation = validation(section)
+    section.finish()
+    let expiry = expires.flatMap { self.expiry($0, section) }
+    if expires != nil && expiry == nil { ok = false }
+    guard ok else { return nil }
+    if pins.isEmpty {
+      error(section.place, "\(section.path.shown) has no pin: give 'pins', 'certificates' or both")
+      return nil
+    }
+    if pins.count == 1 {
+      warning(section.place, "\(section.path.shown) has one pin only; add a backup pin, or a lost key locks everybody out")
+    }
+    // The combination that AFSecurityPolicy refused, too: a name on a certificate for which nobody vouches.
+    if !validation.chain && !enforce {
+      draft.dependent.append(
+        (
+          section.place,
+          "\(section.path.shown) with 'validate_chain: false' and 'enforce: false' proves nothing; another evaluator must validate the chain"
+        ))
+    } else if !validation.chain && expiry != nil {
+      draft.dependent.append(
+        (
+          section.place,
+          "\(section.path.shown) with 'validate_chain: false' would prove nothing once 'expires' has passed; another evaluator must validate the chain"
+        ))
+    }
+    return .pinnedPublicKeys(
+      TrustPolicy.PinnedPublicKeys(pins: pins, expires: expiry, enforce: enforce, validation: validation))
+  }
+
+  private func expiry(_ text: Located<String>, _ section: Section) -> Int64? {
+    let path = section.path.key("expires").shown
+    guard let expiry = ExpiryDate.parse(text.value) else {
+      error(
+        text.place, "\(path) must be a day such as 2027-06-01, or a time such as 2027-06-01T12:00:00Z, not \(shown(text.value))"
+      )
+      return nil
+    }
+    if expiry <= now { warning(text.place, "\(path) has passed: these pins are no longer enforced") }
+    return expiry
+  }
+
+  private func pin(_ text: Located<String>, _ path: KeyPath) -> [UInt8]? {
+    if text.value.lowercased().hasPrefix("sha1/") {
+      error(text.place, "\(path.shown): SHA-1 pins are not accepted; use sha256/")
+      return nil
+    }
+    guard text.value.hasPrefix("sha256/") else {
+      error(text.place, "\(path.shown) must start with sha256/")
+      return nil
+    }
+    guard let pin = Base64.decode(text.value.utf8.dropFirst(7)) else {
+      error(text.place, "\(path.shown) must be sha256/ and base64")
+      return nil
+    }
+    guard pin.count == 32 else {
+      error(text.place, "\(path.shown) holds \(pin.count) bytes; a SHA-256 has 32")
+      return nil
+    }
+    return pin
+  }
+
+  private func pinnedCertificates(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    let found = certificates(section, "certificates")
+    let selfSigned = section.bool("accept_self_signed", default: false)
+    let validation = validation(section)
+    section.finish()
+    if selfSigned {
+      draft.selfSigned.append(section.valuePlace("accept_self_signed"))
+      if !validation.chain {
+        error(
+          section.valuePlace("validate_chain"),
+          "\(section.path.shown): 'accept_self_signed' is about the chain, which 'validate_chain: false' leaves unchecked")
+      }
+    }
+    guard let found else { return nil }
+    if found.isEmpty {
+      error(section.place, "\(section.path.shown) has no pin: give 'certificates'")
+      return nil
+    }
+    if Set(found).count == 1 {
+      warning(section.place, "\(section.path.shown) has one pin only; add a backup pin, or its renewal locks everybody out")
+    }
+    return .pinnedCertificates(
+      TrustPolicy.PinnedCertificates(certificates: found, acceptSelfSigned: selfSigned, validation: validation))
+  }
+
+  private func revocation(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    var ok = true
+    var revocation = TrustPolicy.Revocation()
+    if let methods = section.texts("methods") {
+      revocation.methods = []
+      for item in methods {
+        guard let method = TrustPolicy.Revocation.Method(rawValue: item.text.value) else {
+          error(item.text.place, "\(item.path.shown) \(notAmong(item.text.value, ["ocsp", "crl"]))")
+          ok = false
+          continue
+        }
+        if revocation.methods.contains(method) {
+          error(item.text.place, "\(item.path.shown) stands in this list already")
+        } else {
+          revocation.methods.append(method)
+        }
+      }
+      if methods.isEmpty && ok {
+        error(section.valuePlace("methods"), "\(section.path.key("methods").shown) is empty: give ocsp, crl or both")
+      }
+    } else if section.has("methods") {
+      ok = false
+    }
+    let responder = section.text("responder")
+    let files = section.texts("crl_files")
+    revocation.network = section.bool("network", default: true)
+    revocation.timeout = section.duration("timeout", default: revocation.timeout)
+    revocation.requirePositiveResponse = section.bool("require_positive_response", default: false)
+    revocation.scope = section.choice("check", among: [.chain, .leaf], default: .chain)
+    revocation.validation = validation(section)
+    section.finish()
+    for file in files ?? [] {
+      let found = revocationLists(Located(value: resolve(file.text.value), place: file.text.place), file.path)
+      if let found { revocation.lists += found } else { ok = false }
+    }
+    if let responder {
+      ok = self.responder(responder, section, &revocation) && ok
+    }
+    if ok, files?.isEmpty == false, !revocation.methods.contains(.crl) {
+      error(section.keyPlace("crl_files"), "\(section.path.key("crl_files").shown) contradicts 'methods', which leaves out crl")
+    }
+    if !revocation.validation.chain {
+      draft.dependent.append(
+        (
+          section.valuePlace("validate_chain"),
+          "\(section.path.shown): 'validate_chain: false' wants another evaluator of the policy that validates the chain"
+        ))
+    }
+    return ok ? .revocation(revocation) : nil
+  }
+
+  private func responder(_ text: Located<String>, _ section: Section, _ revocation: inout TrustPolicy.Revocation) -> Bool {
+    let path = section.path.key("responder").shown
+    do throws(HostError) { _ = try URLText(parsing: text.value) } catch {
+      self.error(text.place, "\(path) \(error)")
+      return false
+    }
+    revocation.responder = text.value
+    if !revocation.methods.contains(.ocsp) { error(text.place, "\(path) contradicts 'methods', which leaves out ocsp") }
+    if !revocation.network { error(text.place, "\(path) contradicts 'network: false'") }
+    return true
+  }
+}

@@ -1,0 +1,269 @@
+import Settings
+
+extension Reading {
+  struct UpstreamDraft {
+    var settings: UpstreamSettings
+    var name: Located<String>
+    var matchPlace: Place
+  }
+
+  /// What an entry may refer to.
+  struct UpstreamContext {
+    var trust: TrustRules
+    var credentials: [String: CredentialDraft]
+    var clients: Set<String>
+    var timeouts: Timeouts
+  }
+
+  func upstreams(_ root: Section, _ context: UpstreamContext) -> [UpstreamDraft] {
+    var drafts: [UpstreamDraft] = []
+    for item in root.list("upstreams") ?? [] {
+      guard let entry = section(item.node, item.path), let draft = upstream(entry, context) else { continue }
+      if let other = drafts.first(where: { $0.name.value == draft.name.value }) {
+        error(
+          draft.name.place,
+          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(other.name.place) already; give one a 'name' of its own"
+        )
+      }
+      if let other = drafts.first(where: { collide($0.settings, draft.settings) }) {
+        error(draft.matchPlace, "\(item.path.shown): the same match stands at \(other.matchPlace), for the same clients")
+      }
+      drafts.append(draft)
+    }
+    return drafts
+  }
+
+  /// Equal matches that some client could mean both of.
+  private func collide(_ one: UpstreamSettings, _ other: UpstreamSettings) -> Bool {
+    guard one.match == other.match else { return false }
+    switch (one.clients, other.clients) {
+    case (nil, nil): return true
+    case (let left?, let right?): return !left.isDisjoint(with: right)
+    // The entry for certain clients is the more specific one.
+    default: return false
+    }
+  }
+
+  private func upstream(_ entry: Section, _ context: UpstreamContext) -> UpstreamDraft? {
+    entry.require("match")
+    let name = entry.text("name")
+    let matchText = entry.text("match")
+    let match = matchText.flatMap { self.match($0, entry) }
+    let clients = clients(entry, known: context.clients)
+    let originText = entry.text("origin")
+    let origin = originText.flatMap { self.origin($0, entry) }
+    let credential = entry.text("credential")
+    let wildcardCredential = entry.bool("wildcard_credential", default: false)
+    let trust = entry.text("trust")
+    let certificate = clientCertificate(entry)
+    let authorization = entry.choice(
+      "client_authorization", among: [.replace, .keep, .reject], default: UpstreamSettings.ClientAuthorization.replace)
+    let retry = retry(entry)
+    let rewrite = rewrite(entry)
+    let timeouts = timeouts(ofUpstream: entry, over: context.timeouts)
+    let decompress = entry.bool("decompress", default: false)
+    let hostHeader = entry.choice("host_header", among: [.origin, .app], default: UpstreamSettings.HostHeader.origin)
+    entry.finish()
+
+    if let name, !checkName(name, entry.path.key("name")) { return nil }
+    let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
+    if let trust { _ = context.trust.check(trust, entry.path.key("trust"), self) }
+    guard let match, let matchText, origin != nil || !entry.has("origin") else { return nil }
+    let settings = UpstreamSettings(
+      name: name?.value ?? matchText.value, match: match, clients: clients,
+      origin: origin ?? UpstreamSettings.Origin(scheme: .https, host: match.isWildcard ? "" : match.host, port: 443),
+      originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
+      clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
+      hostHeader: hostHeader)
+    if entry.has("credential") {
+      checkWildcard(settings, entry, wildcardCredential)
+    } else {
+      if entry.has("wildcard_credential") {
+        warning(
+          entry.keyPlace("wildcard_credential"),
+          "\(entry.path.key("wildcard_credential").shown) has no effect: there is no 'credential'")
+      }
+      if entry.has("client_authorization") {
+        warning(
+          entry.keyPlace("client_authorization"),
+          "\(entry.path.key("client_authorization").shown) has no effect: there is no 'credential'")
+      }
+    }
+    checkProtection(settings, entry, draft, context.trust)
+    return UpstreamDraft(settings: settings, name: name ?? matchText, matchPlace: matchText.place)
+  }
+
+  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]) -> CredentialDraft? {
+    if let draft = known[name.value] { return draft }
+    error(
+      name.place,
+      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in 'credentials'\(suggestion(for: name.value, among: known.keys))"
+    )
+    return nil
+  }
+
+  private func checkWildcard(_ settings: UpstreamSettings, _ entry: Section, _ wildcardCredential: Bool) {
+    let path = entry.path.key("wildcard_credential").shown
+    if settings.match.isWildcard {
+      if !settings.originIsExplicit && !wildcardCredential {
+        error(
+          entry.keyPlace("credential"),
+          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write 'origin' out, or say 'wildcard_credential: true'"
+        )
+      }
+    } else if wildcardCredential {
+      warning(entry.keyPlace("wildcard_credential"), "\(path) has no effect: 'match' is no wildcard")
+    }
+  }
+
+  /// Secrets go over TLS that somebody judged, unless the credential says otherwise.
+  private func checkProtection(
+    _ settings: UpstreamSettings, _ entry: Section, _ credential: CredentialDraft?, _ trust: TrustRules
+  ) {
+    guard settings.origin.scheme == .https else {
+      let reason = "would protect nothing: the origin is http://"
+      entry.refuse(["trust", "client_certificate"], because: reason)
+      if let credential, !credential.allowPlaintext {
+        error(
+          entry.valuePlace("origin"),
+          "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the clear; say 'allow_plaintext: true' in it if it may"
+        )
+      }
+      return
+    }
+    if trust.allMustBeNamed && !entry.has("trust") {
+      error(entry.place, "\(entry.path.shown) names no 'trust', but all_hosts_must_be_evaluated is true")
+    }
+    if let credential, !credential.allowUntrusted, let gap = trust.gap(settings.trust) {
+      error(
+        entry.has("trust") ? entry.valuePlace("trust") : entry.valuePlace("credential"),
+        "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential \(shown(settings.credential ?? "")) if it may be sent so"
+      )
+    }
+  }
+
+  /// `host[:port][/path/prefix]`.
+  private func match(_ text: Located<String>, _ entry: Section) -> UpstreamSettings.Match? {
+    let path = entry.path.key("match").shown
+    do throws(HostError) {
+      guard !text.value.contains("://") else { throw HostError("must be host[:port][/path], without http:// or https://") }
+      guard !text.value.contains("@") else { throw HostError("must not hold a user or password") }
+      let slash = text.value.firstIndex(of: "/") ?? text.value.endIndex
+      let pattern = try HostPattern(parsing: String(text.value[..<slash]))
+      guard !pattern.host.isEmpty else { throw HostError("must name a host; for all others there is 'unlisted_hosts'") }
+      return UpstreamSettings.Match(
+        host: pattern.host, isWildcard: pattern.isWildcard, port: pattern.port,
+        pathPrefix: try prefix(String(text.value[slash...])))
+    } catch {
+      self.error(text.place, "\(path) \(error)")
+      return nil
+    }
+  }
+
+  private func prefix(_ text: String) throws(HostError) -> String {
+    var prefix = text
+    if prefix.hasSuffix("/") { prefix.removeLast() }
+    guard !prefix.isEmpty else { return "" }
+    // The forms that a request on such a host may not have, so that it could never match.
+    let lower = prefix.lowercased()
+    let segments = lower.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    let bad = segments.contains { segment in
+      let plain = segment.split(separator: "%2e", omittingEmptySubsequences: false).joined(separator: ".")
+      return segment.isEmpty || plain == "." || plain == ".."
+    }
+    guard !bad, !lower.contains("%2f"), !lower.contains("\\") else {
+      throw HostError("has a path with an empty or dot segment, %2f or a backslash")
+    }
+    // pchar, RFC 3986 section 3.3.
+    guard prefix.utf8.allSatisfy({ isPathByte($0) }) else { throw HostError("has a path with a character that no path has") }
+    return prefix
+  }
+
+  private func isPathByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+    default: "/-._~%!$&'()*+,;=:@".utf8.contains(byte)
+    }
+  }
+
+  private func origin(_ text: Located<String>, _ entry: Section) -> UpstreamSettings.Origin? {
+    do throws(HostError) {
+      let url = try URLText(parsing: text.value)
+      guard url.target.isEmpty || url.target == "/" else {
+        throw HostError("must end after host and port; a path stays as the app sent it")
+      }
+      return UpstreamSettings.Origin(scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port)
+    } catch {
+      self.error(text.place, "\(entry.path.key("origin").shown) \(error)")
+      return nil
+    }
+  }
+
+  private func clients(_ entry: Section, known: Set<String>) -> Set<String>? {
+    guard let names = entry.texts("clients") else { return nil }
+    if names.isEmpty {
+      error(entry.valuePlace("clients"), "\(entry.path.key("clients").shown) is empty: nobody could use this entry")
+    }
+    for name in names where !known.contains(name.text.value) {
+      error(
+        name.text.place,
+        "\(name.path.shown): there is no \(shown(name.text.value)) in 'clients'\(suggestion(for: name.text.value, among: known))"
+      )
+    }
+    return Set(names.map(\.text.value))
+  }
+
+  private func clientCertificate(_ entry: Section) -> UpstreamSettings.ClientCertificate? {
+    guard let section = entry.section("client_certificate") else { return nil }
+    section.require("certificate")
+    section.require("key")
+    let file = section.filePath("certificate")
+    let key = privateKey(section, key: "key")
+    section.finish()
+    guard let file, let found = certificates(file, section.path.key("certificate")), let key else { return nil }
+    report(inspector.keyPair(found, key.pem, key.passphrase), file, section.path.key("certificate"))
+    return UpstreamSettings.ClientCertificate(
+      certificates: found.flatMap { PEM.encode($0, label: "CERTIFICATE") }, key: key.pem, passphrase: key.passphrase)
+  }
+
+  /// RFC 9110 section 9.2.2.
+  private static let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+
+  private func retry(_ entry: Section) -> UpstreamSettings.Retry {
+    var retry = UpstreamSettings.Retry()
+    guard let section = entry.section("retry") else { return retry }
+    retry.attempts = section.integer("attempts", default: retry.attempts, in: 0...100)
+    if let methods = section.texts("methods") {
+      retry.methods = []
+      for item in methods {
+        if Reading.idempotent.contains(item.text.value) {
+          retry.methods.insert(item.text.value)
+        } else {
+          error(
+            item.text.place,
+            "\(item.path.shown): \(shown(item.text.value)) is not idempotent, and a repeat could do twice what was asked for once; there are \(Reading.idempotent.joined(separator: ", "))"
+          )
+        }
+      }
+      if methods.isEmpty {
+        error(
+          section.valuePlace("methods"), "\(section.path.key("methods").shown) is empty; to repeat nothing, say 'attempts: 0'")
+      }
+    }
+    retry.statuses = statuses(section, "statuses", default: retry.statuses)
+    retry.backoff = section.duration("backoff", default: retry.backoff, atLeast: 0)
+    retry.maxWait = section.duration("max_wait", default: retry.maxWait, atLeast: 0)
+    section.finish()
+    return retry
+  }
+
+  private func rewrite(_ entry: Section) -> UpstreamSettings.Rewrite {
+    var rewrite = UpstreamSettings.Rewrite()
+    guard let section = entry.section("rewrite") else { return rewrite }
+    rewrite.location = section.bool("location", default: rewrite.location)
+    rewrite.link = section.bool("link", default: rewrite.link)
+    rewrite.secureCookies = section.bool("secure_cookies", default: rewrite.secureCookies)
+    section.finish()
+    return rewrite
+  }
+}

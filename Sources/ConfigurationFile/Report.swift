@@ -1,0 +1,46 @@
+import Settings
+
+/// Collects everything that is wrong in one pass.
+final class Report {
+  let file: String
+  private var seen: Set<Diagnostic> = []
+  private(set) var hasErrors = false
+  /// One mistake behind a hundred aliases shows once; a file of nothing but mistakes shows this many.
+  private static let limit = 1000
+
+  init(file: String) { self.file = file }
+
+  func error(_ place: Place?, _ message: String) {
+    hasErrors = true
+    add(.error, place, message)
+  }
+
+  func warning(_ place: Place?, _ message: String) { add(.warning, place, message) }
+
+  private func add(_ severity: Diagnostic.Severity, _ place: Place?, _ message: String) {
+    guard seen.count < Report.limit else { return }
+    seen.insert(Diagnostic(severity: severity, file: file, place: place, message: message))
+  }
+
+  var sorted: [Diagnostic] {
+    seen.sorted { left, right in
+      let (a, b) = (left.place ?? Place(line: 0, column: 0), right.place ?? Place(line: 0, column: 0))
+      return a != b ? a < b : left.message < right.message
+    }
+  }
+}
+
+/// A text from the file as it may be shown: without controls, which could rewrite a terminal, and not endless.
+func shown(_ text: String) -> String {
+  var result = ""
+  for scalar in text.unicodeScalars.prefix(60) {
+    result.unicodeScalars.append(scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "\u{fffd}" : scalar)
+  }
+  return text.unicodeScalars.count > 60 ? "'\(result)...'" : "'\(result)'"
+}
+
+/// ` (did you mean 'x'?)` or nothing.
+func suggestion(for name: String, among known: some Sequence<String>) -> String {
+  guard let nearest = Suggestion.nearest(to: name, among: known) else { return "" }
+  return " (did you mean '\(nearest)'?)"
+}

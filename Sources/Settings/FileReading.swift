@@ -1,0 +1,88 @@
+import CSystem
+import Glibc
+
+/// What tells one state of a file from another without reading it.
+public struct FileIdentity: Sendable, Hashable {
+  public var device: UInt64
+  public var inode: UInt64
+  public var size: Int64
+  /// Nanoseconds since 1970.
+  public var modified: Int64
+  public init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
+  }
+}
+
+public struct FileContent: Sendable, Hashable {
+  public var bytes: [UInt8]
+  public var identity: FileIdentity
+  /// The permission bits: `0o640`.
+  public var permissions: UInt32
+  public init(bytes: [UInt8], identity: FileIdentity, permissions: UInt32) {
+    self.bytes = bytes
+    self.identity = identity
+    self.permissions = permissions
+  }
+}
+
+/// Why a file could not be read, as a clause that follows the file's name: `No such file or directory`.
+public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+  init(errno code: Int32) { self.init(String(cString: strerror(code))) }
+}
+
+public enum FileReading {
+  /// Reads a whole regular file, symbolic links followed. Pipes and devices are refused: opening one could block, and what was
+  /// read could not be read again.
+  /// - Parameter limit: bytes; a larger file is an error.
+  public static func read(_ path: String, limit: Int) throws(FileError) -> FileContent {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw FileError(errno: csys_errno()) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileError(errno: csys_errno()) }
+    guard status.st_mode & Glibc.S_IFMT == Glibc.S_IFREG else { throw FileError("not a regular file") }
+    guard status.st_size <= limit else { throw FileError("larger than \(limit) bytes") }
+    return FileContent(
+      bytes: try readAll(descriptor, expected: Int(status.st_size), limit: limit), identity: FileIdentity(status),
+      permissions: status.st_mode & 0o7777)
+  }
+
+  /// The state of a file now, symbolic links followed; nil if there is none or it cannot be asked.
+  public static func identity(_ path: String) -> FileIdentity? {
+    var status = stat()
+    return stat(path, &status) == 0 ? FileIdentity(status) : nil
+  }
+
+  private static func readAll(_ descriptor: Int32, expected: Int, limit: Int) throws(FileError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: expected + 1)
+    var count = 0
+    while true {
+      let got = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count) }
+      if got < 0 {
+        let code = csys_errno()
+        if code == EINTR { continue }
+        throw FileError(errno: code)
+      }
+      if got == 0 { break }
+      count += got
+      guard count <= limit else { throw FileError("larger than \(limit) bytes") }
+      // One byte more than the size that fstat told, so that the usual case ends without growing.
+      if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count + 4096)) }
+    }
+    bytes.removeLast(bytes.count - count)
+    return bytes
+  }
+}
+
+extension FileIdentity {
+  fileprivate init(_ status: stat) {
+    self.init(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+  }
+}

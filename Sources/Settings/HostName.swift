@@ -1,0 +1,106 @@
+import CSystem
+
+/// Why a text is no host: a sentence's end.
+public struct HostError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// Hosts as the routing compares them.
+public enum HostName {
+  /// Lower-case, one trailing dot dropped, IPv6 literals without brackets in their canonical text (RFC 5952). IDNA A-labels stay
+  /// as they are; names in other scripts are an error, as a request brings A-labels.
+  public static func normalized(_ text: String) throws(HostError) -> String {
+    guard !text.isEmpty else { throw HostError("has no host") }
+    if text.utf8.first == UInt8(ascii: "[") {
+      guard text.utf8.last == UInt8(ascii: "]"), let bytes = IPAddress.parse(String(text.dropFirst().dropLast())),
+        text.utf8.contains(UInt8(ascii: ":"))
+      else { throw HostError("has a broken IPv6 address") }
+      return IPAddress.text(v6: bytes)
+    }
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw HostError("has a host beyond ASCII; write it as it is sent, with xn-- labels")
+    }
+    var host = text.lowercased()
+    if host.utf8.last == UInt8(ascii: ".") { host.removeLast() }
+    let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+    // RFC 1035 section 2.3.4.
+    guard host.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 63 }) else {
+      throw HostError("has a host with an empty or too long label")
+    }
+    guard host.utf8.allSatisfy(isNameByte) else { throw HostError("has a host with characters that no host has") }
+    // RFC 3986 section 3.2.2, and what resolvers make of `127.1` and `0x7f000001`: a number at the end means an address.
+    if let last = labels.last, last.utf8.allSatisfy({ (0x30...0x39).contains($0) }) || last.hasPrefix("0x") {
+      guard let bytes = IPAddress.parse(host), IPAddress.text(bytes) == host else {
+        throw HostError("has a host that is neither a name nor an IPv4 address of four decimal numbers")
+      }
+    }
+    return host
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+      UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
+
+  /// Splits `host`, `host:port`, `[v6]`, `[v6]:port`; the host is not looked at.
+  public static func split(_ text: String) throws(HostError) -> (host: String, port: UInt16?) {
+    let bytes = Array(text.utf8)
+    let colon: Int?
+    if bytes.first == UInt8(ascii: "[") {
+      guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { throw HostError("has a broken IPv6 address") }
+      guard end + 1 == bytes.count || bytes[end + 1] == UInt8(ascii: ":") else { throw HostError("has text after ']'") }
+      colon = end + 1 == bytes.count ? nil : end + 1
+    } else {
+      guard bytes.count(where: { $0 == UInt8(ascii: ":") }) < 2 else {
+        throw HostError("has more than one ':'; an IPv6 address goes in brackets: [::1]:3128")
+      }
+      colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+    }
+    guard let colon else { return (text, nil) }
+    let digits = bytes[(colon + 1)...]
+    guard !digits.isEmpty, digits.count <= 5, digits.allSatisfy({ (0x30...0x39).contains($0) }),
+      let port = UInt16(String(decoding: digits, as: UTF8.self))
+    else { throw HostError("has a port that is no number from 0 to 65535") }
+    return (String(decoding: bytes[..<colon], as: UTF8.self), port)
+  }
+}
+
+/// IPv4 and IPv6 literals over one form of 16 bytes, IPv4 mapped into ::ffff:0:0/96.
+public enum IPAddress {
+  /// Strict: four decimal numbers, or IPv6 without brackets and zone.
+  public static func parse(_ text: String) -> [UInt8]? {
+    guard text.utf8.count < 64, !text.utf8.contains(0) else { return nil }
+    var v4 = [UInt8](repeating: 0, count: 4)
+    if inet_pton(AF_INET, text, &v4) == 1 { return mapped(v4) }
+    var v6 = [UInt8](repeating: 0, count: 16)
+    return inet_pton(AF_INET6, text, &v6) == 1 ? v6 : nil
+  }
+
+  public static func mapped(_ v4: [UInt8]) -> [UInt8] {
+    precondition(v4.count == 4)
+    return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] + v4
+  }
+
+  public static func isMappedIPv4(_ address: [UInt8]) -> Bool { address[..<12] == mapped([0, 0, 0, 0])[..<12] }
+
+  /// IPv4 as four numbers where the address is mapped, else IPv6.
+  public static func text(_ address: [UInt8]) -> String {
+    isMappedIPv4(address) ? address[12...].map(String.init).joined(separator: ".") : text(v6: address)
+  }
+
+  static func text(v6 address: [UInt8]) -> String {
+    var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    guard inet_ntop(AF_INET6, address, &buffer, socklen_t(buffer.count)) != nil else { return "" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// 127.0.0.0/8 and ::1.
+  public static func isLoopback(_ address: [UInt8]) -> Bool {
+    isMappedIPv4(address) ? address[12] == 127 : address == [UInt8](repeating: 0, count: 15) + [1]
+  }
+}

@@ -1,0 +1,80 @@
+import Credentials
+
+/// Why a secret could not be had, as a clause; never holds any of it.
+public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// Where a secret came from. Shows the place, never the value, and can be read again by itself.
+public enum SecretSource: Sendable, Hashable, CustomStringConvertible {
+  /// Absolute path.
+  case file(String)
+  /// A process's environment does not change from outside: the value is the one found at load.
+  case environment(name: String, value: Secret)
+  case command(HelperProgram)
+  /// Written in the configuration itself.
+  case plain(Secret)
+
+  /// What `check` prints.
+  public var description: String {
+    switch self {
+    case .file(let path): "file \(path)"
+    case .environment(let name, _): "environment variable \(name)"
+    case .command(let program): program.description
+    case .plain: "written in the configuration"
+    }
+  }
+
+  /// More than any token or key; what is longer is no secret but a mistake.
+  public static let sizeLimit = 1 << 20
+
+  /// Reads it anew; blocks on files and programs. One trailing newline is no part of the secret; an empty secret is an error.
+  public func read(through system: SystemAccess = .system) throws(SecretError) -> Secret {
+    let bytes: [UInt8]
+    switch self {
+    case .environment(_, let value), .plain(let value): return value
+    case .file(let path):
+      do throws(FileError) { bytes = try system.readFile(path, Self.sizeLimit).bytes } catch {
+        throw SecretError("\(path): \(error)")
+      }
+    case .command(let program):
+      do throws(SecretError) { bytes = try system.run(program) } catch {
+        throw SecretError("\(program.arguments.first ?? "command"): \(error)")
+      }
+    }
+    return try Self.trimmed(bytes)
+  }
+
+  /// Without one trailing newline.
+  public static func trimmed(_ bytes: [UInt8]) throws(SecretError) -> Secret {
+    var content = bytes[...]
+    if content.last == UInt8(ascii: "\n") { content.removeLast() }
+    if content.last == UInt8(ascii: "\r") && content.count < bytes.count { content.removeLast() }
+    guard !content.isEmpty else { throw SecretError("is empty") }
+    return Secret(Array(content))
+  }
+}
+
+/// The files and programs that reading a configuration touches, as a seam: the fuzzer and the tests put something else there.
+public struct SystemAccess: Sendable {
+  /// Path and limit in bytes.
+  public var readFile: @Sendable (String, Int) throws(FileError) -> FileContent
+  public var run: @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
+  public init(
+    readFile: @escaping @Sendable (String, Int) throws(FileError) -> FileContent,
+    run: @escaping @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
+  ) {
+    self.readFile = readFile
+    self.run = run
+  }
+
+  public static let system = SystemAccess(
+    readFile: { (path: String, limit: Int) throws(FileError) in try FileReading.read(path, limit: limit) },
+    run: { (program: HelperProgram) throws(SecretError) in try program.run() })
+
+  /// Nothing can be read or run: for input that nobody vouches for.
+  public static let none = SystemAccess(
+    readFile: { (_: String, _: Int) throws(FileError) in throw FileError("not read") },
+    run: { (_: HelperProgram) throws(SecretError) in throw SecretError("not run") })
+}

@@ -1,0 +1,65 @@
+/// Why a text is no duration, size or number: a sentence's end, such as `needs a unit: 250ms, 30s, 5m or 1h`.
+public struct UnitError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+public enum Units {
+  /// A year: longer waits are mistakes, and timers need not count further.
+  public static let longestDuration = 366 * 24 * 3_600_000
+  /// 1 TiB.
+  public static let largestSize = 1 << 40
+
+  /// `250ms`, `30s`, `5m`, `1h` in milliseconds.
+  public static func duration(_ text: String) throws(UnitError) -> Int {
+    let (count, unit) = try split(text, wanted: "a duration such as 250ms, 30s, 5m or 1h")
+    let factor: Int
+    switch unit {
+    case "": throw UnitError("needs a unit: 250ms, 30s, 5m or 1h")
+    case "ms": factor = 1
+    case "s": factor = 1000
+    case "m": factor = 60_000
+    case "h": factor = 3_600_000
+    default: throw UnitError("has an unknown unit; there are 250ms, 30s, 5m and 1h")
+    }
+    return try product(count, factor, limit: longestDuration, named: "longer than a year")
+  }
+
+  /// `512B`, `64KiB`, `10MiB`, `1MB` in bytes.
+  public static func size(_ text: String) throws(UnitError) -> Int {
+    let (count, unit) = try split(text, wanted: "a size such as 512B, 64KiB, 10MiB or 1MB")
+    let factor: Int
+    switch unit {
+    case "": throw UnitError("needs a unit: 512B, 64KiB, 10MiB or 1MB")
+    case "B": factor = 1
+    case "KiB": factor = 1 << 10
+    case "MiB": factor = 1 << 20
+    case "GiB": factor = 1 << 30
+    case "kB", "KB": factor = 1000
+    case "MB": factor = 1_000_000
+    case "GB": factor = 1_000_000_000
+    default: throw UnitError("has an unknown unit; there are 512B, 64KiB, 10MiB, 1GiB, 1kB, 1MB and 1GB")
+    }
+    return try product(count, factor, limit: largestSize, named: "larger than 1024GiB")
+  }
+
+  /// Decimal digits and nothing else.
+  public static func integer(_ text: String) throws(UnitError) -> Int {
+    let (count, unit) = try split(text, wanted: "a whole number")
+    guard unit.isEmpty else { throw UnitError("must be a whole number without a unit") }
+    return count
+  }
+
+  private static func split(_ text: String, wanted: String) throws(UnitError) -> (Int, String) {
+    let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
+    guard !digits.isEmpty else { throw UnitError("must be \(wanted)") }
+    guard let count = Int(String(digits) ?? "") else { throw UnitError("is too large") }
+    return (count, String(text.utf8.dropFirst(digits.count)) ?? "")
+  }
+
+  private static func product(_ count: Int, _ factor: Int, limit: Int, named: String) throws(UnitError) -> Int {
+    let (value, overflow) = count.multipliedReportingOverflow(by: factor)
+    guard !overflow && value <= limit else { throw UnitError("is \(named)") }
+    return value
+  }
+}
