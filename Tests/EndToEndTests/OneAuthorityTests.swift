@@ -77,8 +77,9 @@ import Testing
         let answer = try proxy.ask($0)
         #expect(answer.status == 200, "\($0): \(answer.head)")
       }
-      each(["http://one.test../", "http://one.test.evil.test/", "http://oneXtest/"]) {
-        #expect([400, 403].contains(try proxy.ask($0).status), "\($0)")
+      each(["http://one.test../", "http://one.test.evil.test/", "http://oneXtest/"]) { target in
+        let answer = try proxy.ask(target)
+        #expect([400, 403].contains(answer.status), "\(target)")
       }
     }
   }
@@ -93,7 +94,7 @@ import Testing
   }
 
   @Test func `the path and the query arrive as they were written`() throws {
-    try withProxy(try Configuration.https()) { proxy in
+    try withProxy(try Configuration.https()) { proxy throws in
       for target in ["/echo/a%2Fb/../c//d?x=%20&y=a+b&&z", "/echo?", "/echo/%7Euser/~;p=1,2!$'()*@:", "/echo?a?b/c"] {
         #expect(try proxy.ask("http://api.test" + target).received().target == target)
       }
