@@ -1,4 +1,5 @@
 import EventIO
+import Fetch
 import HTTPWire
 import Settings
 import TLS
@@ -7,6 +8,7 @@ import TLS
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
   public init(group: LoopGroup) { self.group = group }
 }
 
@@ -16,7 +18,9 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
+  /// For the proxy's own requests.
+  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
 
@@ -61,7 +65,7 @@ public final class Worker {
   /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
   public func adopt(_ next: Snapshot) {
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let named = Set(next.entries.compactMap { $0.origin?.identity })
     for (identity, pool) in pools where !named.contains(identity) {
@@ -69,6 +73,7 @@ public final class Worker {
       pools[identity] = nil
     }
     let digests = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
+    fetch.keepOnly(digests)
     contexts = contexts.filter { digests.contains($0.key.trust) }
   }
 

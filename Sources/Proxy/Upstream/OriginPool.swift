@@ -9,7 +9,7 @@ final class OriginPool {
 
   let origin: Origin
   unowned let worker: Worker
-  private let limit: OriginLimit
+  let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   private var line = WaitingLine()
