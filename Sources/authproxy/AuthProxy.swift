@@ -9,6 +9,7 @@ struct AuthProxy: ParsableCommand {
     subcommands: [
       Run.self,
       Check.self,
+      Explain.self,
     ])
 
   static let version = "0.1.0"

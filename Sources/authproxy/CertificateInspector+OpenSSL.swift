@@ -23,7 +23,8 @@ extension CertificateInspector {
       return [
         Finding(
           .error,
-          passphrase == nil ? "holds a private key that OpenSSL cannot read" : "holds a private key that the passphrase does not open")
+          passphrase == nil
+            ? "holds a private key that OpenSSL cannot read" : "holds a private key that the passphrase does not open")
       ]
     },
     keyPair: { @Sendable chain, pem, passphrase in
@@ -42,7 +43,10 @@ extension CertificateInspector {
     }
     guard Days.isNear(certificate.notAfter) else { return [] }
     let verb = certificate.notAfter < Days.now ? "expired" : "expires"
-    return [Finding(.warning, "holds \(name), which \(verb) \(Days.date(certificate.notAfter)) (\(Days.distance(certificate.notAfter)))")]
+    return [
+      Finding(
+        .warning, "holds \(name), which \(verb) \(Days.date(certificate.notAfter)) (\(Days.distance(certificate.notAfter)))")
+    ]
   }
 }
 

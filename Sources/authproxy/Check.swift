@@ -14,7 +14,9 @@ struct Check: ParsableCommand {
   func run() throws {
     let loaded = loadConfiguration(config)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
-    for use in loaded.unbuilt { Terminal.error("\(config):\(use.place): warning: \(use.keyPath): `run` refuses this: not built yet") }
+    for use in loaded.unbuilt {
+      Terminal.error("\(config):\(use.place): warning: \(use.keyPath): `run` refuses this: not built yet")
+    }
     guard let settings = loaded.settings else {
       Terminal.error("\(config): \(Describing.count(loaded.errors.count, "error")); nothing would start with this")
       throw ExitStatus.badConfiguration
@@ -58,7 +60,8 @@ struct Summary {
         if listener.clientsRequired {
           "clients only"
         } else {
-          settings.clients.isEmpty ? "whoever can connect" : "clients; others may reach \(Describing.access(settings.anonymous))"
+          settings.clients.isEmpty
+            ? "whoever can connect" : "clients; others may reach \(Describing.access(settings.anonymous))"
         }
       page.row(Describing.endpoint(listener.endpoint), who)
     }
@@ -79,7 +82,9 @@ struct Summary {
     for (index, upstream) in settings.upstreams.enumerated() {
       page.row(upstream.name, "\(Describing.match(upstream.match)) -> \(Describing.origin(upstream.origin))")
       var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
-      if upstream.origin.scheme == .https { parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))") }
+      if upstream.origin.scheme == .https {
+        parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
+      }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(upstream.retry.attempts) more tries") }
       page.row("", parts.joined(separator: ", "))
@@ -87,7 +92,8 @@ struct Summary {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
       }
     }
-    page.row("any other host", settings.unlistedHosts == .deny ? "refused with 403" : "forwarded as it is, without a credential")
+    page.row(
+      "any other host", settings.unlistedHosts == .deny ? "refused with 403" : "forwarded as it is, without a credential")
     let tunnels = settings.connectAllow.map(Describing.pattern).joined(separator: ", ")
     page.row("CONNECT tunnels", tunnels.isEmpty ? "refused with 403" : "to \(tunnels); no credential inside")
   }

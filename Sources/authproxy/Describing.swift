@@ -34,7 +34,8 @@ enum Describing {
     switch access {
     case .all: "everything"
     case .only(let upstreams, let hosts):
-      upstreams.isEmpty && hosts.isEmpty ? "nothing" : (upstreams.sorted() + hosts.map(pattern).sorted()).joined(separator: ", ")
+      upstreams.isEmpty && hosts.isEmpty
+        ? "nothing" : (upstreams.sorted() + hosts.map(pattern).sorted()).joined(separator: ", ")
     }
   }
 
@@ -84,14 +85,17 @@ enum Describing {
   static func trust(_ policy: TrustPolicy) -> [String] {
     if policy.evaluators.contains(.disabled) { return ["DISABLED: every certificate of every host is accepted"] }
     var lines = ["\(anchors(policy)), \(policy.minimumVersion == .tls13 ? "TLS 1.3" : "TLS 1.2 or newer")"]
-    let gaps = [policy.validatesChain ? nil : "the chain is NOT validated", policy.validatesHost ? nil : "the host is NOT compared"]
+    let gaps = [
+      policy.validatesChain ? nil : "the chain is NOT validated", policy.validatesHost ? nil : "the host is NOT compared",
+    ]
     lines += gaps.compactMap { $0 }
     for entry in policy.flattened {
       switch entry.evaluator {
       case .chain, .composite, .disabled: break
       case .pinnedPublicKeys(let pins):
         let enforced = pins.enforce ? "" : ", only reported"
-        lines.append("\(count(pins.pins.count, "pinned public key"))\(enforced)" + (pins.expires.map { ", until \(expiry($0))" } ?? ""))
+        lines.append(
+          "\(count(pins.pins.count, "pinned public key"))\(enforced)" + (pins.expires.map { ", until \(expiry($0))" } ?? ""))
       case .pinnedCertificates(let pins):
         let alone = pins.acceptSelfSigned ? ", the only anchors" : ""
         lines.append(count(pins.certificates.count, "pinned certificate") + alone)
