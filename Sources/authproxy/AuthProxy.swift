@@ -10,6 +10,7 @@ struct AuthProxy: ParsableCommand {
       Run.self,
       Check.self,
       Explain.self,
+      Demo.self,
     ])
 
   static let version = "0.1.0"
