@@ -23,8 +23,8 @@ public enum ConfigurationFile {
     return loaded
   }
 
-  /// Reads a configuration that is in memory. Any bytes are fine as input; hostile ones want `system: .none`, as a configuration
-  /// names files to read and programs to run.
+  /// Reads a configuration that is in memory. Any bytes are fine as input; hostile ones want `system: .none`, as a
+  /// configuration names files to read and programs to run.
   /// - Parameters:
   ///   - name: what errors begin with.
   ///   - folder: where relative paths start.

@@ -34,7 +34,7 @@ extension Reading {
       error(
         grantName.place, "\(section.path.key("grant").shown) \(notAmong(grantName.value, GrantName.allCases.map(\.rawValue)))")
     }
-    let endpoint = endpoint(section)
+    let urls = (token: section.text("token_url"), issuer: section.text("issuer"))
     var parts = Parts()
     parts.clientID = section.text("client_id")
     parts.clientSecret = section.secret("client_secret")
@@ -57,7 +57,10 @@ extension Reading {
     let timeout = section.duration("timeout", default: 10_000)
     section.finish()
 
-    if !hasKey { section.refuse(["passphrase", "key_id"], because: "belongs to 'private_key', which is missing") }
+    let endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
+    if !hasKey && !section.isMisspelt(["private_key"]) {
+      section.refuse(["passphrase", "key_id"], because: "belongs to 'private_key', which is missing")
+    }
     let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
     let policyGrant = self.grant(grant, section, parts)
@@ -80,14 +83,13 @@ extension Reading {
     var place: Place
   }
 
-  private func endpoint(_ section: Section) -> TokenEndpoint? {
-    let token = section.text("token_url")
-    let issuer = section.text("issuer")
+  private func endpoint(_ section: Section, token: Located<String>?, issuer: Located<String>?) -> TokenEndpoint? {
     switch (section.has("token_url"), section.has("issuer")) {
     case (true, true):
       error(section.keyPlace("issuer"), "\(section.path.shown) has both 'token_url' and 'issuer'; the one replaces the other")
       return nil
     case (false, false):
+      if section.isMisspelt(["token_url", "issuer"]) { return nil }
       error(section.place, "\(section.path.shown) needs 'token_url' or 'issuer'")
       return nil
     default: break
@@ -125,7 +127,8 @@ extension Reading {
     if let gap = trust.gap(name?.value), !allowUntrusted {
       error(
         name?.place ?? endpoint.place,
-        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to the token endpoint only with 'allow_untrusted: true' in the credential"
+        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to the token endpoint "
+          + "only with 'allow_untrusted: true' in the credential"
       )
     }
     return true
@@ -173,6 +176,7 @@ extension Reading {
     } else {
       name = .none
       if grant == .clientCredentials {
+        if section.isMisspelt(["client_secret", "private_key", "client_assertion"]) { return nil }
         // RFC 6749 section 4.4: confidential clients only.
         error(
           section.place,

@@ -52,7 +52,8 @@ extension Reading {
       if draft.anchors != nil {
         error(
           place,
-          "\(path.shown): 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' and 'system_roots' would add others"
+          "\(path.shown): 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' and "
+            + "'system_roots' would add others"
         )
       }
       if draft.selfSigned.count > 1 {
@@ -178,6 +179,7 @@ extension Reading {
     if expires != nil && expiry == nil { ok = false }
     guard ok else { return nil }
     if pins.isEmpty {
+      if section.isMisspelt(["pins", "certificates"]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'pins', 'certificates' or both")
       return nil
     }
@@ -189,13 +191,15 @@ extension Reading {
       draft.dependent.append(
         (
           section.place,
-          "\(section.path.shown) with 'validate_chain: false' and 'enforce: false' proves nothing; another evaluator must validate the chain"
+          "\(section.path.shown) with 'validate_chain: false' and 'enforce: false' proves nothing; another "
+            + "evaluator must validate the chain"
         ))
     } else if !validation.chain && expiry != nil {
       draft.dependent.append(
         (
           section.place,
-          "\(section.path.shown) with 'validate_chain: false' would prove nothing once 'expires' has passed; another evaluator must validate the chain"
+          "\(section.path.shown) with 'validate_chain: false' would prove nothing once 'expires' has passed; "
+            + "another evaluator must validate the chain"
         ))
     }
     return .pinnedPublicKeys(
@@ -249,6 +253,7 @@ extension Reading {
     }
     guard let found else { return nil }
     if found.isEmpty {
+      if section.isMisspelt(["certificates"]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'certificates'")
       return nil
     }

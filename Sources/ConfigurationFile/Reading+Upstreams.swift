@@ -10,8 +10,9 @@ extension Reading {
   /// What an entry may refer to.
   struct UpstreamContext {
     var trust: TrustRules
-    var credentials: [String: CredentialDraft]
-    var clients: Set<String>
+    /// nil here and below: not known, as the section is misspelt.
+    var credentials: [String: CredentialDraft]?
+    var clients: Set<String>?
     var timeouts: Timeouts
   }
 
@@ -22,7 +23,8 @@ extension Reading {
       if let other = drafts.first(where: { $0.name.value == draft.name.value }) {
         error(
           draft.name.place,
-          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(other.name.place) already; give one a 'name' of its own"
+          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(other.name.place) "
+            + "already; give one a 'name' of its own"
         )
       }
       if let other = drafts.first(where: { collide($0.settings, draft.settings) }) {
@@ -93,11 +95,13 @@ extension Reading {
     return UpstreamDraft(settings: settings, name: name ?? matchText, matchPlace: matchText.place)
   }
 
-  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]) -> CredentialDraft? {
+  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]?) -> CredentialDraft? {
+    guard let known else { return nil }
     if let draft = known[name.value] { return draft }
     error(
       name.place,
-      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in 'credentials'\(suggestion(for: name.value, among: known.keys))"
+      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in "
+        + "'credentials'\(suggestion(for: name.value, among: known.keys))"
     )
     return nil
   }
@@ -108,7 +112,8 @@ extension Reading {
       if !settings.originIsExplicit && !wildcardCredential {
         error(
           entry.keyPlace("credential"),
-          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write 'origin' out, or say 'wildcard_credential: true'"
+          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write "
+            + "'origin' out, or say 'wildcard_credential: true'"
         )
       }
     } else if wildcardCredential {
@@ -126,7 +131,8 @@ extension Reading {
       if let credential, !credential.allowPlaintext {
         error(
           entry.valuePlace("origin"),
-          "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the clear; say 'allow_plaintext: true' in it if it may"
+          "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the "
+            + "clear; say 'allow_plaintext: true' in it if it may"
         )
       }
       return
@@ -137,7 +143,8 @@ extension Reading {
     if let credential, !credential.allowUntrusted, let gap = trust.gap(settings.trust) {
       error(
         entry.has("trust") ? entry.valuePlace("trust") : entry.valuePlace("credential"),
-        "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential \(shown(settings.credential ?? "")) if it may be sent so"
+        "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential "
+          + "\(shown(settings.credential ?? "")) if it may be sent so"
       )
     }
   }
@@ -199,15 +206,16 @@ extension Reading {
     }
   }
 
-  private func clients(_ entry: Section, known: Set<String>) -> Set<String>? {
+  private func clients(_ entry: Section, known: Set<String>?) -> Set<String>? {
     guard let names = entry.texts("clients") else { return nil }
     if names.isEmpty {
       error(entry.valuePlace("clients"), "\(entry.path.key("clients").shown) is empty: nobody could use this entry")
     }
-    for name in names where !known.contains(name.text.value) {
+    for name in names where known?.contains(name.text.value) == false {
       error(
         name.text.place,
-        "\(name.path.shown): there is no \(shown(name.text.value)) in 'clients'\(suggestion(for: name.text.value, among: known))"
+        "\(name.path.shown): there is no \(shown(name.text.value)) in "
+          + "'clients'\(suggestion(for: name.text.value, among: known ?? []))"
       )
     }
     return Set(names.map(\.text.value))
@@ -239,9 +247,12 @@ extension Reading {
         if Reading.idempotent.contains(item.text.value) {
           retry.methods.insert(item.text.value)
         } else {
+          let known = Reading.idempotent.joined(separator: ", ")
           error(
             item.text.place,
-            "\(item.path.shown): \(shown(item.text.value)) is not idempotent, and a repeat could do twice what was asked for once; there are \(Reading.idempotent.joined(separator: ", "))"
+            "\(item.path.shown): \(shown(item.text.value)) is not among the idempotent methods "
+              + "\(known)\(suggestion(for: item.text.value, among: Reading.idempotent)); another one, repeated, "
+              + "could do twice what was asked for once"
           )
         }
       }

@@ -7,8 +7,8 @@ struct Located<Value> {
   var place: Place
 }
 
-/// One reading of a configuration: what it may touch, and what it gathers on its way. The rest of it is in extensions, a part of
-/// the language each.
+/// One reading of a configuration: what it may touch, and what it gathers on its way. The rest of it is in extensions, a part
+/// of the language each.
 final class Reading {
   let report: Report
   /// Absolute; relative paths start here.

@@ -6,10 +6,12 @@ struct TrustRules {
   var policies: Reading.TrustPolicies
   /// `all_hosts_must_be_evaluated`.
   var allMustBeNamed: Bool
+  /// The section `trust` is misspelt: what it would hold is not known.
+  var isUnknown = false
 
   /// Whether the name is a policy's; if not, an error says so.
   func check(_ name: Located<String>, _ path: KeyPath, _ reading: Reading) -> Bool {
-    if policies[name.value] != nil { return true }
+    if isUnknown || policies[name.value] != nil { return true }
     reading.error(
       name.place,
       "\(path.shown): there is no \(shown(name.value)) in 'trust'\(suggestion(for: name.value, among: policies.keys))")

@@ -1,5 +1,5 @@
-/// SHA-256 (FIPS 180-4) over what the configuration names: to tell whether a file changed, and for the pins of certificates. Off
-/// every hot path, so plain code is enough and no library is needed to read a configuration.
+/// SHA-256 (FIPS 180-4) over what the configuration names: to tell whether a file changed, and for the pins of certificates.
+/// Off every hot path, so plain code is enough and no library is needed to read a configuration.
 public enum ContentDigest {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5, 0xd807_aa98,

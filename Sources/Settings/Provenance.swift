@@ -54,7 +54,7 @@ public struct UnbuiltUse: Sendable, Hashable {
 }
 
 /// A file as it was when the configuration was read.
-public struct WatchedFile: Sendable, Hashable {
+public struct WatchedFile: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   public var path: String
   /// nil: it could not be read.
   public var identity: FileIdentity?
@@ -65,6 +65,9 @@ public struct WatchedFile: Sendable, Hashable {
     self.identity = identity
     self.digest = digest
   }
+  public var description: String { path }
+  /// Without the digest, which would let a short secret be guessed.
+  public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 
   public enum Look: Sendable, Hashable {
     /// The same content; the value to look with next time (a touched or replaced file has a new identity).
