@@ -1,6 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Fuzz targets exist only for `Tests/Fuzz/run.sh`, which names the fuzzer's library: coverage flags make every target that has them
+/// slower, and want a scratch path of their own.
+let fuzzer = Context.environment["AUTHPROXY_FUZZ"] == "1" ? Context.environment["AUTHPROXY_FUZZ_RUNTIME"] : nil
+
+/// What is compiled for a fuzz target to look into.
+let fuzzed: [SwiftSetting] = fuzzer == nil ? [] : [.unsafeFlags(["-sanitize=fuzzer,address"])]
+
 /// The data path: no dynamic exclusivity checks in release builds (about 6 ns an access of a class field); debug builds, which
 /// the unit tests use, keep them.
 let dataPath: [SwiftSetting] = [
@@ -26,7 +33,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     // The modules; each list of dependencies is a wall.
-    .target(name: "HTTPWire", swiftSettings: dataPath),
+    .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
@@ -41,17 +48,17 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: dataPath),
     .target(
-      name: "Operations", dependencies: ["Proxy", .product(name: "Logging", package: "swift-log")], swiftSettings: dataPath),
+      name: "Operations", dependencies: ["Proxy", "CSystem", "EventIO", "Settings", .product(name: "Logging", package: "swift-log")], swiftSettings: dataPath),
     .target(name: "DemoServers", dependencies: ["EventIO", "TLS", "HTTPWire"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "DemoServers",
+        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
-    .testTarget(name: "EventIOTests", dependencies: ["EventIO"]),
+    .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
@@ -61,3 +68,16 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if let fuzzer {
+  package.targets.append(.target(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"))
+  for (name, module) in [("RequestHeadFuzz", "HTTPWire"), ("ResponseHeadFuzz", "HTTPWire"), ("ChunkedFuzz", "HTTPWire")] {
+    // SwiftPM renames an executable's main to <target>_main, so the fuzzer's own main never links: each target has its own, and
+    // calls the library's driver.
+    package.targets.append(
+      .executableTarget(
+        name: name, dependencies: ["CFuzzer", .target(name: module)], path: "Tests/Fuzz/\(name)",
+        swiftSettings: fuzzed + [.unsafeFlags(["-parse-as-library"])],
+        linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer]), .linkedLibrary("stdc++")]))
+  }
+}

@@ -1,5 +1,81 @@
+#define _GNU_SOURCE 1
 #include "CSystem.h"
 
+#include <stdlib.h>
+
 int csys_accept(int listener, struct sockaddr_storage *address, socklen_t *length) {
-  return accept4(listener, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  int fd;
+  do fd = accept4(listener, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
 }
+
+int csys_stream_socket(int family) {
+  int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return fd < 0 ? -errno : fd;
+}
+
+// An interrupted connect goes on by itself: EINTR is reported as EINPROGRESS, as the event says how it ended.
+int csys_connect(int fd, const struct sockaddr_storage *address, socklen_t length) {
+  if (connect(fd, (const struct sockaddr *)address, length) == 0) return 0;
+  return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+int csys_bind(int fd, const struct sockaddr_storage *address, socklen_t length) {
+  return bind(fd, (const struct sockaddr *)address, length) < 0 ? -errno : 0;
+}
+
+int csys_listen(int fd, int backlog) { return listen(fd, backlog) < 0 ? -errno : 0; }
+
+int csys_set_nonblocking(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
+  return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+uint64_t csys_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 0;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+int csys_cpu_affinity_count(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+int csys_open(const char *path, int flags, unsigned mode) {
+  int fd;
+  do fd = open(path, flags | O_CLOEXEC, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
+}
+
+void csys_error_text(int error, char *buffer, size_t capacity) {
+  const char *text = strerror_r(error, buffer, capacity);
+  if (text != buffer) {
+    strncpy(buffer, text, capacity - 1);
+    buffer[capacity - 1] = 0;
+  }
+}
+
+int csys_peer_name(int fd, struct sockaddr_storage *address) {
+  socklen_t length = sizeof *address;
+  return getpeername(fd, (struct sockaddr *)address, &length) < 0 ? -errno : 0;
+}
+
+int csys_local_name(int fd, struct sockaddr_storage *address) {
+  socklen_t length = sizeof *address;
+  return getsockname(fd, (struct sockaddr *)address, &length) < 0 ? -errno : 0;
+}
+
+int csys_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0; }
+
+int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+void csys_exit(int status) { exit(status); }

@@ -6,3 +6,9 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
   public var debugDescription: String { "<secret>" }
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+extension Secret {
+  public init(_ text: String) { self.init(Array(text.utf8)) }
+
+  public var isEmpty: Bool { bytes.isEmpty }
+}

@@ -28,7 +28,8 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
   /// are /dev/null (a helper that is unhappy may print what it knows), signal mask and dispositions are the default ones.
   public func run() throws(SecretError) -> [UInt8] {
     var ends: [Int32] = [-1, -1]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SecretError(FileError(errno: csys_errno()).description) }
+    let piped = csys_pipe(&ends)
+    guard piped == 0 else { throw SecretError(FileError(errno: -piped).description) }
     defer { close(ends[0]) }
     let process: pid_t
     do { process = try spawn(output: ends[1]) } catch {
@@ -68,7 +69,7 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    csys_spawn_close_from(&actions, 3)
 
     var arguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
     var environment: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }

@@ -16,7 +16,10 @@ public struct TrustPolicy: Sendable, Hashable {
     self.evaluators = evaluators
   }
 
-  public enum TLSVersion: String, Sendable, Hashable { case tls12 = "tls1.2", tls13 = "tls1.3" }
+  public enum TLSVersion: String, Sendable, Hashable {
+    case tls12 = "tls1.2"
+    case tls13 = "tls1.3"
+  }
 
   /// Which roots a chain may end in. Certificates are the DER of each, read when the configuration was loaded.
   public enum Anchors: Sendable, Hashable {

@@ -1,4 +1,12 @@
+import ArgumentParser
+
 @main
-enum AuthProxy {
-  static func main() {}
+struct AuthProxy: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "authproxy",
+    abstract: "A forward proxy that opens verified TLS to APIs and adds the credentials that apps never see.",
+    version: version,
+    subcommands: [Run.self])
+
+  static let version = "0.1.0"
 }

@@ -1,3 +1,122 @@
-// What of OpenSSL is a macro or takes varargs, so that Swift cannot call it.
+// What of OpenSSL is a macro or takes varargs, so that Swift cannot call it; and the hot calls together with their error
+// handling, so that nothing comes between clearing the thread's error queue, the call and looking at what it left.
 #pragma once
+#include <errno.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+// What read, write and handshake answer where it is not a count of bytes. TLSIO in Swift has the same values.
+enum {
+  COSSL_END_OF_STREAM = 0,
+  COSSL_WANT_READ = -1,
+  COSSL_WANT_WRITE = -2,
+  COSSL_FAILED = -3,
+  COSSL_TRUNCATED = -4,
+};
+
+// `result` <= 0 of an SSL call just made on this thread. On COSSL_FAILED the error queue is left for the caller to drain;
+// `system_error` is errno, or 0 where OpenSSL itself failed.
+static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
+  int saved = errno;
+  *system_error = 0;
+  switch (SSL_get_error(ssl, result)) {
+  case SSL_ERROR_ZERO_RETURN:
+    return COSSL_END_OF_STREAM;
+  case SSL_ERROR_WANT_READ:
+    return COSSL_WANT_READ;
+  case SSL_ERROR_WANT_WRITE:
+    return COSSL_WANT_WRITE;
+  case SSL_ERROR_SYSCALL:
+    *system_error = saved;
+    return saved == 0 ? COSSL_TRUNCATED : COSSL_FAILED;
+  default:
+    // OpenSSL 3 reports an end of the transport without close_notify as an error of its own.
+    return ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING ? COSSL_TRUNCATED : COSSL_FAILED;
+  }
+}
+
+static inline long cossl_read(SSL *ssl, void *bytes, size_t count, int *system_error) {
+  size_t done = 0;
+  ERR_clear_error();
+  errno = 0;
+  int result = SSL_read_ex(ssl, bytes, count, &done);
+  return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
+}
+
+static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *system_error) {
+  size_t done = 0;
+  ERR_clear_error();
+  errno = 0;
+  int result = SSL_write_ex(ssl, bytes, count, &done);
+  return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
+}
+
+// 1 = done.
+static inline long cossl_handshake(SSL *ssl, int *system_error) {
+  ERR_clear_error();
+  errno = 0;
+  int result = SSL_do_handshake(ssl);
+  if (result == 1) return 1;
+  long outcome = cossl_outcome(ssl, result, system_error);
+  return outcome == COSSL_END_OF_STREAM ? COSSL_TRUNCATED : outcome;
+}
+
+// What every context has, whatever its side. AUTO_RETRY stays on: with read-ahead, a ticket may sit before application
+// data in OpenSSL's own buffer, and WANT_READ must mean that the socket is dry.
+static inline void cossl_context_basics(SSL_CTX *context, int security_level) {
+  SSL_CTX_set_security_level(context, security_level);
+  SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_clear_options(context, SSL_OP_LEGACY_SERVER_CONNECT | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY | SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, 65536);
+}
+
+// Client sessions go to our callback alone: OpenSSL's cache knows nothing of verdicts.
+static inline void cossl_context_external_sessions(SSL_CTX *context) {
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+}
+static inline void cossl_context_no_sessions(SSL_CTX *context) {
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+static inline void cossl_context_no_tickets(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_TICKET); }
+static inline int cossl_context_set_versions(SSL_CTX *context, int minimum, int maximum) {
+  return SSL_CTX_set_min_proto_version(context, minimum) == 1 && SSL_CTX_set_max_proto_version(context, maximum) == 1;
+}
+// What a context of another library's making must keep to as well; it may be stricter.
+static inline void cossl_context_restrict(SSL_CTX *context, int minimum) {
+  if (SSL_CTX_get_security_level(context) < 2) SSL_CTX_set_security_level(context, 2);
+  long now = SSL_CTX_get_min_proto_version(context);
+  if (now == 0 || now < minimum) SSL_CTX_set_min_proto_version(context, minimum);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+static inline void cossl_context_request_staple(SSL_CTX *context) {
+  SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
+}
+static inline void cossl_context_set_staple_callback(SSL_CTX *context, int (*callback)(SSL *, void *)) {
+  SSL_CTX_set_tlsext_status_cb(context, callback);
+}
+static inline int cossl_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
+static inline long cossl_staple(SSL *ssl, const unsigned char **bytes) {
+  return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
+}
+// Takes ownership of `bytes`, which OPENSSL_malloc made.
+static inline void cossl_set_staple(SSL *ssl, unsigned char *bytes, long count) {
+  SSL_set_tlsext_status_ocsp_resp(ssl, bytes, count);
+}
+static inline void *cossl_malloc(size_t count) { return OPENSSL_malloc(count); }
+static inline void cossl_free(void *pointer) { OPENSSL_free(pointer); }
+static inline int cossl_print_name(BIO *out, const X509_NAME *name) {
+  return X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253);
+}
+static inline int cossl_new_ex_index(int class_index, CRYPTO_EX_free *release) {
+  return CRYPTO_get_ex_new_index(class_index, 0, NULL, NULL, NULL, release);
+}
+static inline int cossl_gcm_set_tag(EVP_CIPHER_CTX *context, int count, void *tag) {
+  return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, count, tag);
+}
+static inline int cossl_gcm_get_tag(EVP_CIPHER_CTX *context, int count, void *tag) {
+  return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, count, tag);
+}

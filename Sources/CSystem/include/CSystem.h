@@ -1,17 +1,20 @@
-// What of libc Swift cannot call by itself, or cannot call safely: variadic functions, macros, errno.
+// What of libc Swift cannot call by itself, or cannot call safely: variadic functions, macros, and every system call whose
+// errno matters. The wrappers return the call's result, or -errno; EINTR is retried where a retry is right.
 #pragma once
-#define _GNU_SOURCE 1
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <arpa/inet.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -24,9 +27,105 @@
 #include <unistd.h>
 
 static const unsigned CSYS_EDGE = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-static const unsigned CSYS_EXCLUSIVE = EPOLLEXCLUSIVE;
+static const unsigned CSYS_LEVEL_IN = EPOLLIN;
+static const unsigned CSYS_LISTENER = EPOLLIN | EPOLLEXCLUSIVE;
 
 static inline int csys_errno(void) { return errno; }
 
-/// Accepts a connection, non-blocking and close-on-exec. The peer's address is written when `address` is not null.
+/// Nanoseconds of CLOCK_MONOTONIC.
+static inline int64_t csys_monotonic(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/// Nanoseconds since 1970.
+static inline int64_t csys_wall_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline long csys_recv(int fd, void *to, size_t count) {
+  ssize_t n;
+  do n = recv(fd, to, count, 0);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
+static inline long csys_send(int fd, const void *from, size_t count) {
+  ssize_t n;
+  do n = send(fd, from, count, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
+/// Writes two ranges with one call; either may be empty.
+static inline long csys_send2(int fd, const void *a, size_t a_count, const void *b, size_t b_count) {
+  struct iovec v[2] = {{(void *)a, a_count}, {(void *)b, b_count}};
+  struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+  ssize_t n;
+  do n = sendmsg(fd, &m, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
+static inline int csys_epoll_wait(int epoll, struct epoll_event *events, int capacity, int milliseconds) {
+  int n = epoll_wait(epoll, events, capacity, milliseconds);
+  return n < 0 ? -errno : n;
+}
+
+static inline int csys_error_of(int fd) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
+}
+
+static inline int csys_set_option(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+/// Accepts a connection, non-blocking and close-on-exec. `address` and `length` may be null.
 int csys_accept(int listener, struct sockaddr_storage *address, socklen_t *length);
+/// A non-blocking, close-on-exec stream socket of the family.
+int csys_stream_socket(int family);
+int csys_connect(int fd, const struct sockaddr_storage *address, socklen_t length);
+int csys_bind(int fd, const struct sockaddr_storage *address, socklen_t length);
+int csys_listen(int fd, int backlog);
+int csys_set_nonblocking(int fd);
+/// Raises RLIMIT_NOFILE to its hard limit; answers the limit now in force.
+uint64_t csys_raise_descriptor_limit(void);
+/// CPUs that this process may run on.
+int csys_cpu_affinity_count(void);
+/// open(2) with O_CLOEXEC.
+int csys_open(const char *path, int flags, unsigned mode);
+/// Writes the error's text, NUL-terminated, to `buffer`.
+void csys_error_text(int error, char *buffer, size_t capacity);
+/// getpeername and getsockname; 0 or -errno.
+int csys_peer_name(int fd, struct sockaddr_storage *address);
+int csys_local_name(int fd, struct sockaddr_storage *address);
+static inline int csys_close(int fd) { return close(fd); }
+static inline void csys_ignore_signal(int number) { signal(number, SIG_IGN); }
+static inline int csys_is_socket_file(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+/// pipe2(2) with O_CLOEXEC; 0 or -errno.
+int csys_pipe(int ends[2]);
+/// All descriptors from `first` on are closed in the program that is spawned.
+int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+extern char **environ;
+_Noreturn void csys_exit(int status);
+static inline char **csys_environment(void) { return environ; }
+static inline long csys_read(int fd, void *to, size_t count) {
+  ssize_t n;
+  do n = read(fd, to, count);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+static inline long csys_write(int fd, const void *from, size_t count) {
+  ssize_t n;
+  do n = write(fd, from, count);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}

@@ -1,3 +1,7 @@
 // What of zlib is a macro or takes varargs, so that Swift cannot call it.
 #pragma once
 #include <zlib.h>
+
+/// inflateInit2 is a macro.
+static inline int czlib_inflate_init(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
+static inline int czlib_inflate(z_stream *stream) { return inflate(stream, Z_SYNC_FLUSH); }

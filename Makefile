@@ -1,0 +1,58 @@
+# Everything here works on a fresh Debian 12 with Swift: what is missing is installed first.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+# `make fuzz SECONDS=60`; bash counts a variable of this name up by itself, so it travels under another one.
+SECONDS ?= 60
+
+# One flag set for each scratch path: other flags in the same folder rebuild everything.
+RELEASE := swift build -c release --static-swift-stdlib
+PROGRAM := .build/release/authproxy
+VENV := .build-venv
+SOURCES := Sources Tests Package.swift
+
+.PHONY: run test build lint bench fuzz install clean packages packages-bench unit-tests end-to-end-tests
+
+run: build
+	$(PROGRAM) demo
+
+test: build $(VENV)/complete unit-tests end-to-end-tests
+
+build: packages
+	$(RELEASE) --product authproxy
+
+unit-tests: packages $(VENV)/complete
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" swift test --skip EndToEndTests
+
+# Against the release program, in a run of their own: the unit tests' timing is theirs.
+end-to-end-tests: build $(VENV)/complete
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" swift test --filter EndToEndTests
+
+lint:
+	swift format lint --strict -r $(SOURCES)
+
+bench: build packages-bench
+	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
+
+fuzz: packages
+	Tests/Fuzz/run.sh $(SECONDS)
+
+install: build
+	install -D -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/authproxy"
+	install -D -m 644 proxy.conf.example "$(DESTDIR)$(PREFIX)/share/doc/authproxy/proxy.conf.example"
+	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
+	sed 's|@PREFIX@|$(PREFIX)|g' docs/authproxy.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/authproxy.service"
+
+clean:
+	rm -rf .build .build-*
+
+packages:
+	@.ci/packages build test
+
+packages-bench:
+	@.ci/packages build bench
+
+# The peers that the tests talk to are in Python; what they import is pinned.
+$(VENV)/complete: Tests/Support/requirements.txt | packages
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@

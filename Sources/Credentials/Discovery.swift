@@ -1,0 +1,57 @@
+/// What an authorization server says about itself: OpenID Connect Discovery 1.0 and RFC 8414.
+public struct ServerMetadata: Sendable, Hashable {
+  public var issuer: String
+  public var tokenEndpoint: String
+}
+
+public enum Discovery {
+  public enum Failure: Error, Sendable, Hashable {
+    case badIssuer(EndpointURL.Problem)
+    case tooLarge
+    case notJSON
+    case missing(String)
+    /// RFC 8414 section 3.3: must be identical, or the document may be another server's.
+    case otherIssuer(String)
+    case badTokenEndpoint(EndpointURL.Problem)
+  }
+
+  public static let maximumDocument = 262_144
+
+  /// Where the document may be, in the order to be asked: OpenID Connect appends to the issuer's path, RFC 8414 section 3.1
+  /// puts its part between host and path.
+  public static func documentURLs(issuer: String) throws(Failure) -> [String] {
+    let url: EndpointURL
+    do { url = try EndpointURL(issuer) } catch { throw .badIssuer(error) }
+    guard !url.pathAndQuery.contains("?") else { throw .badIssuer(.malformed) }
+    var path = url.pathAndQuery
+    while path.hasSuffix("/") { path.removeLast() }
+    return [
+      url.origin + path + "/.well-known/openid-configuration",
+      url.origin + "/.well-known/oauth-authorization-server" + path,
+    ]
+  }
+
+  public static func parse(_ document: [UInt8], issuer: String) throws(Failure) -> ServerMetadata {
+    guard document.count <= maximumDocument else { throw .tooLarge }
+    let json: JSONValue
+    do { json = try JSONParser.parse(document) } catch { throw .notJSON }
+    guard let named = json["issuer"]?.string else { throw .missing("issuer") }
+    guard Array(named.utf8) == Array(issuer.utf8) else { throw .otherIssuer(LogText.bounded(named)) }
+    guard let endpoint = json["token_endpoint"]?.string else { throw .missing("token_endpoint") }
+    do { _ = try EndpointURL(endpoint) } catch { throw .badTokenEndpoint(error) }
+    return ServerMetadata(issuer: named, tokenEndpoint: endpoint)
+  }
+}
+
+extension Discovery.Failure: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .badIssuer(let problem): "the issuer cannot be used: \(problem)"
+    case .tooLarge: "the discovery document is larger than \(Discovery.maximumDocument) bytes"
+    case .notJSON: "the discovery document is not valid JSON"
+    case .missing(let member): "the discovery document has no \(member)"
+    case .otherIssuer(let name): "the discovery document is of another issuer, '\(name)'"
+    case .badTokenEndpoint(let problem): "the discovered token endpoint cannot be used: \(problem)"
+    }
+  }
+}

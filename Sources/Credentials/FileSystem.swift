@@ -1,0 +1,128 @@
+import Glibc
+
+/// A system call that failed: which one, and errno.
+struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  var call: String
+  var code: Int32
+
+  init(_ call: String, _ code: Int32 = errno) {
+    self.call = call
+    self.code = code
+  }
+
+  var description: String {
+    var buffer = [CChar](repeating: 0, count: 128)
+    let known = strerror_r(code, &buffer, buffer.count) == 0
+    let text = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return "\(call): " + (known ? String(decoding: text, as: UTF8.self) : "error \(code)")
+  }
+}
+
+/// The few blocking file functions that the token store needs.
+enum FileSystem {
+  /// Nil where there is no such file.
+  static func read(_ path: String, limit: Int) throws(SystemFailure) -> [UInt8]? {
+    let descriptor = retrying { open(path, O_RDONLY | O_CLOEXEC) }
+    if descriptor < 0, errno == ENOENT { return nil }
+    guard descriptor >= 0 else { throw SystemFailure("open") }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = retrying { Glibc.read(descriptor, &chunk, chunk.count) }
+      guard count >= 0 else { throw SystemFailure("read") }
+      guard count > 0 else { return bytes }
+      guard bytes.count + count <= limit else { throw SystemFailure("read", EFBIG) }
+      bytes += chunk[..<count]
+    }
+  }
+
+  /// Replaces the file in one step that survives a loss of power: temporary file, fsync, rename, fsync of the folder.
+  /// The caller holds a lock that keeps others from the same temporary name.
+  static func replace(_ path: String, with bytes: [UInt8]) throws(SystemFailure) {
+    let temporary = path + ".tmp"
+    // One may be left of a process that was killed; its permissions and its content count for nothing.
+    guard unlink(temporary) == 0 || errno == ENOENT else { throw SystemFailure("unlink") }
+    let descriptor = retrying { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+    guard descriptor >= 0 else { throw SystemFailure("open") }
+    do throws(SystemFailure) {
+      defer { close(descriptor) }
+      // Whatever the umask is.
+      guard fchmod(descriptor, 0o600) == 0 else { throw SystemFailure("fchmod") }
+      try write(bytes, to: descriptor)
+      guard retrying({ fsync(descriptor) }) == 0 else { throw SystemFailure("fsync") }
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+    guard rename(temporary, path) == 0 else {
+      let failure = SystemFailure("rename")
+      unlink(temporary)
+      throw failure
+    }
+    try synchronizeFolder(of: path)
+  }
+
+  /// Gives the file another name beside it, never one that is taken.
+  static func setAside(_ path: String) throws(SystemFailure) {
+    for number in 1...9999 {
+      let other = "\(path).corrupt-\(number)"
+      if link(path, other) == 0 {
+        guard unlink(path) == 0 else { throw SystemFailure("unlink") }
+        return try synchronizeFolder(of: path)
+      }
+      guard errno == EEXIST else { throw SystemFailure("link") }
+    }
+    throw SystemFailure("link", EEXIST)
+  }
+
+  /// A descriptor that holds an exclusive lock, or nil where someone else has it. Closing gives the lock back, as does the
+  /// process's end.
+  static func lock(_ path: String) throws(SystemFailure) -> Int32? {
+    let descriptor = retrying { open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+    guard descriptor >= 0 else { throw SystemFailure("open") }
+    if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 { return descriptor }
+    let code = errno
+    close(descriptor)
+    guard code == EWOULDBLOCK else { throw SystemFailure("flock", code) }
+    return nil
+  }
+
+  /// As `lock`, trying for at most `milliseconds`.
+  static func lock(_ path: String, within milliseconds: Int) throws(SystemFailure) -> Int32 {
+    var left = milliseconds
+    while true {
+      if let descriptor = try lock(path) { return descriptor }
+      guard left > 0 else { throw SystemFailure("flock", EWOULDBLOCK) }
+      usleep(5_000)
+      left -= 5
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemFailure) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        retrying { Glibc.write(descriptor, buffer.baseAddress.map { $0 + written }, bytes.count - written) }
+      }
+      guard count > 0 else { throw SystemFailure("write", count == 0 ? EIO : errno) }
+      written += count
+    }
+  }
+
+  private static func synchronizeFolder(of path: String) throws(SystemFailure) {
+    var folder = path
+    while let last = folder.last, last != "/" { folder.removeLast() }
+    let descriptor = retrying { open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0 else { throw SystemFailure("open") }
+    defer { close(descriptor) }
+    guard retrying({ fsync(descriptor) }) == 0 else { throw SystemFailure("fsync") }
+  }
+
+  private static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+      let result = call()
+      if result != -1 || errno != EINTR { return result }
+    }
+  }
+}

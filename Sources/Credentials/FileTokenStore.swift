@@ -1,0 +1,122 @@
+import Glibc
+import Synchronization
+import TLS
+
+/// Records in one file of mode 0600, written so that a kill at any instant leaves the old content or the new one.
+///
+/// Two kinds of locks, all of them flock on files beside it, as those end with the process: one per credential, held from
+/// before a refresh until its result is on disk, so that processes take turns; and one for the file, held while it is read
+/// and written again.
+public final class FileTokenStore: TokenStore {
+  public enum Problem: Error, Sendable, Hashable {
+    /// AES-256 keys are 32 bytes.
+    case badKey
+  }
+
+  /// Bytes; a larger file is none of ours.
+  static let maximumFile = 16_777_216
+  /// Milliseconds to wait for another process that is between reading and writing.
+  static let fileLockWait = 5_000
+
+  private let path: String
+  private let key: Secret?
+  /// Descriptors of the locks that are held.
+  private let held = Mutex<[String: Int32]>([:])
+
+  public init(path: String, key: Secret? = nil) throws(Problem) {
+    if let key, key.bytes.count != AESGCM.keySize { throw .badKey }
+    self.path = path
+    self.key = key
+  }
+
+  deinit {
+    held.withLock { held in
+      for descriptor in held.values { close(descriptor) }
+    }
+  }
+
+  public func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
+    do throws(SystemFailure) {
+      switch request {
+      case .lock: return try lock(credential)
+      case .write(let record): return try write(record, for: credential)
+      case .release:
+        release(credential)
+        return .released
+      }
+    } catch {
+      return .failed("\(path): \(error)")
+    }
+  }
+
+  private func lock(_ credential: String) throws(SystemFailure) -> TokenStoreAnswer {
+    guard held.withLock({ $0[credential] == nil }) else { return .busy }
+    guard let descriptor = try FileSystem.lock(lockPath(of: credential)) else { return .busy }
+    held.withLock { $0[credential] = descriptor }
+    do throws(SystemFailure) {
+      let answer = try exclusively { () throws(SystemFailure) -> TokenStoreAnswer in try read(credential) }
+      if case .locked = answer { return answer }
+      release(credential)
+      return answer
+    } catch {
+      release(credential)
+      throw error
+    }
+  }
+
+  private func read(_ credential: String) throws(SystemFailure) -> TokenStoreAnswer {
+    guard let text = try FileSystem.read(path, limit: Self.maximumFile) else { return .locked(nil) }
+    guard !text.isEmpty else { return .locked(nil) }
+    guard var file = TokenFile(text) else {
+      try FileSystem.setAside(path)
+      return .locked(nil, setAside: true)
+    }
+    switch file.record(of: credential, key: key) {
+    case .record(let record): return .locked(record)
+    case .wrongKey: return .wrongKey
+    case .absent:
+      if file.salvaged { try FileSystem.replace(path, with: file.text) }
+      return .locked(nil, setAside: file.salvaged)
+    case .damaged:
+      file.setAsideRecord(of: credential)
+      try FileSystem.replace(path, with: file.text)
+      return .locked(nil, setAside: true)
+    }
+  }
+
+  private func write(_ record: TokenRecord, for credential: String) throws(SystemFailure) -> TokenStoreAnswer {
+    guard held.withLock({ $0[credential] != nil }) else { return .failed("written without its lock") }
+    return try exclusively { () throws(SystemFailure) -> TokenStoreAnswer in
+      var file = TokenFile()
+      if let text = try FileSystem.read(path, limit: Self.maximumFile), !text.isEmpty {
+        if let found = TokenFile(text) { file = found } else { try FileSystem.setAside(path) }
+      }
+      do throws(TLSError) { try file.put(record, for: credential, key: key) } catch { return .failed(error.message) }
+      try FileSystem.replace(path, with: file.text)
+      return .written
+    }
+  }
+
+  private func release(_ credential: String) {
+    if let descriptor = held.withLock({ $0.removeValue(forKey: credential) }) { close(descriptor) }
+  }
+
+  private func exclusively<Result>(_ work: () throws(SystemFailure) -> Result) throws(SystemFailure) -> Result {
+    let descriptor = try FileSystem.lock(path + ".lock", within: Self.fileLockWait)
+    defer { close(descriptor) }
+    return try work()
+  }
+
+  /// Names are the operator's: what could leave the folder or grow too long for a file name is replaced by a digest.
+  private func lockPath(of credential: String) -> String {
+    let plain = credential.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+      default: false
+      }
+    }
+    if plain, !credential.isEmpty, credential.utf8.count <= 64 { return "\(path).\(credential).lock" }
+    let digest = Base64.encodeURL(SHA256.digest(Array(credential.utf8)))
+    return "\(path).=\(String(decoding: digest, as: UTF8.self)).lock"
+  }
+}

@@ -1,0 +1,37 @@
+/// Text that came from a stranger, made fit for a log line, a header field or a page.
+public enum LogText {
+  public static let maximumLength = 200
+
+  /// Visible ASCII and spaces without quotes and backslash, cut at `limit`; everything else becomes `?`.
+  public static func bounded(_ text: String, limit: Int = maximumLength) -> String {
+    var bytes: [UInt8] = []
+    for scalar in text.unicodeScalars {
+      guard bytes.count < limit else {
+        bytes += Array("...".utf8)
+        break
+      }
+      switch scalar.value {
+      case 0x20, 0x21, 0x23...0x5b, 0x5d...0x7e: bytes.append(UInt8(scalar.value))
+      default: bytes.append(UInt8(ascii: "?"))
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// As `bounded`, with each of `secrets` blotted out first: servers do quote what they were sent.
+  public static func bounded(_ text: String, hiding secrets: [Secret]) -> String {
+    var bytes = Array(text.utf8)
+    for secret in secrets.map(\.bytes).sorted(by: { $0.count > $1.count }) where secret.count >= 4 {
+      var index = 0
+      while index + secret.count <= bytes.count {
+        if bytes[index..<index + secret.count].elementsEqual(secret) {
+          bytes.replaceSubrange(index..<index + secret.count, with: "***".utf8)
+          index += 3
+        } else {
+          index += 1
+        }
+      }
+    }
+    return bounded(String(decoding: bytes, as: UTF8.self))
+  }
+}

@@ -1,0 +1,29 @@
+import Synchronization
+
+/// Keeps records as long as the process lives, across reloads of the configuration.
+public final class MemoryTokenStore: TokenStore {
+  private struct State: Sendable {
+    var records: [String: TokenRecord] = [:]
+    var locked: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  public init() {}
+
+  public func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
+    state.withLock { state in
+      switch request {
+      case .lock:
+        guard state.locked.insert(credential).inserted else { return .busy }
+        return .locked(state.records[credential])
+      case .write(let record):
+        guard state.locked.contains(credential) else { return .failed("written without its lock") }
+        state.records[credential] = record
+        return .written
+      case .release:
+        state.locked.remove(credential)
+        return .released
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/// Rotation that survives a kill: lock, read, mark, request, save, and only then use.
+extension OAuth2Machine {
+  /// Milliseconds between tries for a lock that another process holds; half of it is jitter.
+  static let lockRetry: Int64 = 100
+  /// Milliseconds between tries to save what the disk refused.
+  static let saveRetry: Int64 = 5_000
+
+  public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
+    if let pending = unsaved, pending.id == id, flight == nil {
+      saved(pending.record, answer, now)
+      return flush(now)
+    }
+    guard let flight, flight.id == id else {
+      // A lock that nobody waits for any more.
+      if case .locked = answer { actions.append(.store(id: id, .release)) }
+      return flush(now)
+    }
+    switch (flight.phase, answer) {
+    case (.locking, .locked(let record, let setAside)):
+      holdsLock = true
+      if setAside { actions.append(.report(.recordSetAside)) }
+      take(record, now, wall)
+    case (.locking, .busy):
+      // Longer than any refresh of the other one takes.
+      if now - flight.started > 2 * Int64(policy.timeout) + Self.fetchGrace {
+        fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
+      } else {
+        self.flight?.phase = .lockBusy(retryAt: now + Self.lockRetry / 2 + random.upTo(Self.lockRetry / 2))
+      }
+    case (.locking, .wrongKey):
+      fail("\(TokenFailure.store("its record is sealed with another key"))", retryAfter: nil, needsOperator: true, now)
+    case (.marking, .written):
+      unsaved = nil
+      ownMark = true
+      request(now)
+    case (.saving(let grant, _), .written):
+      ownMark = false
+      succeed(grant, now)
+    case (.saving(let grant, let record), .failed(let text)):
+      // The server has rotated already: not to use what it granted would make nothing better. Others are kept from the old
+      // token by the lock.
+      unsaved = (id: flight.id, record: record, retryAt: now + Self.saveRetry)
+      actions.append(.report(.notSaved(text)))
+      succeed(grant, now)
+    case (.locking, .failed(let text)), (.marking, .failed(let text)):
+      fail("\(TokenFailure.store(text))", retryAfter: nil, now)
+    default: break
+    }
+    return flush(now)
+  }
+
+  mutating func lock() {
+    guard let id = flight?.id else { return }
+    flight?.phase = .locking
+    actions.append(.store(id: id, .lock))
+  }
+
+  mutating func unlock() {
+    guard holdsLock else { return }
+    holdsLock = false
+    actions.append(.store(id: lastID, .release))
+  }
+
+  /// What the store has is believed where it belongs to this configuration and is newer than what is known here.
+  private mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
+    if let record, record.binding == binding {
+      flight?.interrupted = record.inFlight && !ownMark
+      if record.generation > generation {
+        generation = record.generation
+        refreshToken = record.refreshToken
+        flight?.record = record
+        if adopt(record, now, wall) { return }
+      } else if record.generation == generation {
+        flight?.record = record
+      }
+    }
+    mark()
+  }
+
+  /// Uses an access token that someone else has fetched. True: no refresh is needed.
+  private mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Bool {
+    guard flight?.foreign == false, let token = record.accessToken else { return false }
+    let left = min(record.expiresAt - wall, record.lifetime) * 1000
+    guard left > 0, let field = try? CredentialRenderer.bearer(token), field.line != current?.line else { return false }
+    guard publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else { return false }
+    actions.append(.report(.adopted(version: latestVersion, expiry: now + left)))
+    refusedWaiting = false
+    refusers.removeAll()
+    guard left > margin(of: record.lifetime * 1000) else { return false }
+    endFlight()
+    return true
+  }
+
+  mutating func mark() {
+    guard let id = flight?.id, let refreshToken else { return }
+    var record = flight?.record ?? TokenRecord(binding: binding, generation: generation, refreshToken: refreshToken)
+    record.refreshToken = refreshToken
+    flight?.record = record
+    record.inFlight = true
+    flight?.phase = .marking
+    actions.append(.store(id: id, .write(record)))
+  }
+
+  /// The answer left the refresh token as it was.
+  mutating func clearMark() {
+    guard usesStore, holdsLock, let flight, var record = flight.record else { return }
+    record.inFlight = false
+    ownMark = false
+    actions.append(.store(id: flight.id, .write(record)))
+  }
+
+  mutating func save(_ grant: TokenGrant, _ now: Int64, _ wall: Int64) {
+    guard let flight, let sent = refreshToken else { return }
+    // A server that does not rotate sends none.
+    let next = grant.refreshToken ?? sent
+    refreshToken = next
+    generation += 1
+    var record = TokenRecord(binding: binding, generation: generation, refreshToken: next)
+    if !flight.foreign {
+      let lifetime = max(1, milliseconds(of: grant) / 1000)
+      record.accessToken = grant.accessToken
+      record.lifetime = min(lifetime, TokenResponse.maximumLifetime)
+      record.expiresAt = wall + record.lifetime - (now - flight.requested + 999) / 1000
+    }
+    self.flight?.phase = .saving(grant, record)
+    actions.append(.store(id: flight.id, .write(record)))
+  }
+
+  mutating func retrySaving(_ now: Int64) {
+    guard flight == nil, let pending = unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
+    unsaved?.retryAt = nil
+    actions.append(.store(id: pending.id, .write(pending.record)))
+  }
+
+  private mutating func saved(_ record: TokenRecord, _ answer: TokenStoreAnswer, _ now: Int64) {
+    switch answer {
+    case .written:
+      unsaved = nil
+      ownMark = false
+      unlock()
+    case .failed: unsaved?.retryAt = now + Self.saveRetry
+    default: break
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// Why a refused request's answer is relayed to the app instead of being tried again. `description` is meant for the details of
+/// Proxy-Status.
+public enum RelayReason: Sendable, Hashable {
+  /// It was sent again with another credential, and refused again.
+  case refusedAgain
+  /// It refused a fresh token not long ago.
+  case remembered
+  case windowUsedUp
+  case backingOff
+  case refreshFailed
+  case sameToken
+  case needsOperator
+  case insufficientScope
+  /// A credential without refresh whose source has not changed.
+  case unchanged
+  case bodyNotKept
+  case notIdempotent
+  /// The app brought its own credential.
+  case clientCredential
+}
+
+extension RelayReason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .refusedAgain: "refused again with a fresh credential"
+    case .remembered: "not retried, this request refused a fresh credential before"
+    case .windowUsedUp: "not retried, refresh_window is used up"
+    case .backingOff: "not retried, the last refresh failed and the next one is not due"
+    case .refreshFailed: "not retried, the credential could not be refreshed"
+    case .sameToken: "not retried, the refresh brought the same token"
+    case .needsOperator: "not retried, the credential needs an operator"
+    case .insufficientScope: "not retried, the token's scope does not suffice"
+    case .unchanged: "not retried, the credential has not changed"
+    case .bodyNotKept: "not retried, the request body was not kept"
+    case .notIdempotent: "not retried, the method is not idempotent"
+    case .clientCredential: "not retried, the credential is the client's own"
+    }
+  }
+}
+
+/// Why a request cannot have a credential now.
+public enum CredentialUnavailable: Error, Sendable, Hashable {
+  /// 503. `retryAfter`: milliseconds, at least 1.
+  case temporarily(String, retryAfter: Int64)
+  /// 502: nothing changes until someone acts.
+  case needsOperator(String)
+}
+
+extension CredentialUnavailable: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .temporarily(let why, _): why
+    case .needsOperator(let why): why
+    }
+  }
+
+  /// Whole seconds for the field Retry-After, rounded up.
+  public var retryAfterSeconds: Int64? {
+    if case .temporarily(_, let milliseconds) = self { max(1, (milliseconds + 999) / 1000) } else { nil }
+  }
+}

@@ -1,0 +1,107 @@
+/// Which request it was that an upstream refused, as far as refusals are told apart.
+public struct RequestKey: Sendable, Hashable {
+  /// Name of the upstream entry.
+  public var entry: String
+  /// Name of the client; empty for an anonymous one.
+  public var client: String
+  public var method: String
+  /// Without the query.
+  public var path: [UInt8]
+  public init(entry: String, client: String, method: String, path: [UInt8]) {
+    self.entry = entry
+    self.client = client
+    self.method = method
+    self.path = path
+  }
+}
+
+/// Remembers which requests refuse even a fresh token: a 401 is evidence, not proof, and theirs is about the path.
+///
+/// Bounded per client, so that one that walks through many paths pushes out only what is its own.
+public struct RefusalMemory: Sendable {
+  /// Milliseconds; doubled with each refusal after the last time was over.
+  public static let firstBackOff: Int64 = 1_000
+  public static let longestBackOff: Int64 = 300_000
+  public static let entriesPerClient = 64
+  public static let maximumClients = 1_024
+
+  private struct Entry: Sendable {
+    var until: Int64
+    var backOff: Int64
+  }
+  /// By client, then by a keyed hash of the rest: a path may be 32 KiB long, and the hash is seeded anew in each process.
+  private var clients: [String: [Int: Entry]] = [:]
+
+  public init() {}
+
+  public var isEmpty: Bool { clients.isEmpty }
+
+  /// Until when (monotonic milliseconds) refusals of this request mean nothing; nil where they do now.
+  public func remembered(_ key: RequestKey, now: Int64) -> Int64? {
+    guard let entry = clients[key.client]?[Self.fingerprint(key)], now < entry.until else { return nil }
+    return entry.until
+  }
+
+  public mutating func remember(_ key: RequestKey, now: Int64) {
+    if clients[key.client] == nil, clients.count >= Self.maximumClients { dropOldestClient() }
+    var entries = clients[key.client] ?? [:]
+    let fingerprint = Self.fingerprint(key)
+    if let entry = entries[fingerprint] {
+      // Many at once that meet the same refusal are one refusal.
+      guard now >= entry.until else { return }
+      let backOff = min(entry.backOff * 2, Self.longestBackOff)
+      entries[fingerprint] = Entry(until: now + backOff, backOff: backOff)
+    } else {
+      if entries.count >= Self.entriesPerClient, let oldest = entries.min(by: { $0.value.until < $1.value.until })?.key {
+        entries[oldest] = nil
+      }
+      entries[fingerprint] = Entry(until: now + Self.firstBackOff, backOff: Self.firstBackOff)
+    }
+    clients[key.client] = entries
+  }
+
+  /// The request was accepted.
+  public mutating func forget(_ key: RequestKey) {
+    clients[key.client]?[Self.fingerprint(key)] = nil
+    if clients[key.client]?.isEmpty == true { clients[key.client] = nil }
+  }
+
+  private mutating func dropOldestClient() {
+    let latest = clients.mapValues { entries in entries.values.reduce(Int64.min) { max($0, $1.until) } }
+    if let oldest = latest.min(by: { $0.value < $1.value })?.key { clients[oldest] = nil }
+  }
+
+  private static func fingerprint(_ key: RequestKey) -> Int {
+    var hasher = Hasher()
+    hasher.combine(key)
+    return hasher.finalize()
+  }
+}
+
+/// Caps the refreshes that refusals cause: so many within the interval before now.
+///
+/// The last one of several is not for a client all of whose refreshes were in vain: a bad client must not use up what the
+/// others will need when the token really is revoked.
+struct RefusalWindow: Sendable {
+  private struct Start: Sendable {
+    var at: Int64
+    var client: String
+    var inVain: Bool
+  }
+  private var starts: [Start] = []
+
+  mutating func admits(_ client: String, _ limit: OAuth2Policy.RefreshWindow, now: Int64) -> Bool {
+    starts.removeAll { $0.at <= now - Int64(limit.interval) }
+    guard starts.count < limit.attempts else { return false }
+    let own = starts.filter { $0.client == client }
+    let isLast = starts.count == limit.attempts - 1
+    if isLast, !own.isEmpty, own.allSatisfy(\.inVain) { return false }
+    starts.append(Start(at: now, client: client, inVain: false))
+    return true
+  }
+
+  /// The latest refresh that this client caused brought nothing: a fresh token was refused too, or it was the same one.
+  mutating func wasInVain(for client: String) {
+    if let index = starts.lastIndex(where: { $0.client == client && !$0.inVain }) { starts[index].inVain = true }
+  }
+}

@@ -1,0 +1,39 @@
+/// One version of a credential, ready to be written into a request's head. Shared by all loops, never changed.
+public final class RenderedCredential: Sendable {
+  /// Of the configuration's `credentials`; for logs and metrics.
+  public let name: String
+  /// As it is spelled in `line`.
+  public let fieldName: [UInt8]
+  /// The whole field line, `Authorization: Bearer ...` and CRLF.
+  public let line: [UInt8]
+  /// Grows by one with each new value of this credential; a number that was replaced never comes back.
+  public let version: UInt64
+  /// Monotonic milliseconds; from then on it must not be sent. `never` where it does not expire.
+  public let expiry: Int64
+  /// Monotonic milliseconds; a request that comes later should tell the owner with `need`, and goes on with this version.
+  public let refreshAt: Int64
+
+  public static let never = Int64.max
+
+  init(name: String, field: RenderedField, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never) {
+    self.name = name
+    self.fieldName = field.name
+    self.line = field.line
+    self.version = version
+    self.expiry = expiry
+    self.refreshAt = refreshAt
+  }
+
+  @inlinable public func isUsable(at now: Int64) -> Bool { now < expiry }
+}
+
+extension RenderedCredential: CustomStringConvertible, CustomReflectable {
+  public var description: String { "<credential \(name), version \(version)>" }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A field name and its whole line: what a credential's value looks like on the wire, apart from version and expiry.
+struct RenderedField: Sendable, Hashable {
+  var name: [UInt8]
+  var line: [UInt8]
+}

@@ -1,0 +1,76 @@
+/// A credential whose value is in the configuration: a refusal makes its source be read again, once, as someone may have
+/// replaced the secret there.
+public struct StaticCredentialMachine: Sendable {
+  public enum Action: Sendable {
+    /// Read the secret's source again, wherever that may take its time, and bring the result by `sourceRead`.
+    case readSource(id: UInt64)
+    /// As with `OAuth2Machine`.
+    case publish(RenderedCredential)
+    case releaseRefused(RelayReason)
+  }
+
+  public let name: String
+  public private(set) var current: RenderedCredential
+  private var reading: UInt64?
+  private var lastID: UInt64 = 0
+  private var memory = RefusalMemory()
+  private var window = RefusalWindow()
+  /// Reading may start a helper program: as many refusals cause it as would cause a refresh.
+  private let limit = OAuth2Policy.RefreshWindow()
+  private var refusers: [RequestKey] = []
+
+  public init(_ policy: CredentialPolicy) throws(CredentialError) {
+    name = policy.name
+    current = try CredentialRenderer.render(policy)
+  }
+
+  public var remembersRefusals: Bool { !memory.isEmpty }
+
+  public mutating func refused(
+    version: UInt64, by key: RequestKey, isRetry: Bool, now: Int64
+  ) -> (decision: OAuth2Machine.RefusalDecision, actions: [Action]) {
+    if isRetry {
+      memory.remember(key, now: now)
+      window.wasInVain(for: key.client)
+      return (.relay(.refusedAgain), [])
+    }
+    if version < current.version { return (.resend(current), []) }
+    if memory.remembered(key, now: now) != nil { return (.relay(.remembered), []) }
+    var actions: [Action] = []
+    if reading == nil {
+      guard window.admits(key.client, limit, now: now) else { return (.relay(.windowUsedUp), []) }
+      lastID += 1
+      reading = lastID
+      actions.append(.readSource(id: lastID))
+    }
+    if refusers.count < OAuth2Machine.maximumRefusers { refusers.append(key) }
+    return (.waitForRefresh, actions)
+  }
+
+  public mutating func accepted(_ key: RequestKey) { memory.forget(key) }
+
+  /// - Parameter kind: what the source holds now; nil where it could not be read.
+  public mutating func sourceRead(id: UInt64, _ kind: CredentialPolicy.Kind?, now: Int64) -> [Action] {
+    guard reading == id else { return [] }
+    if let kind, let field = try? CredentialRenderer.field(of: kind), field.line != current.line { return replace(field) }
+    for key in refusers { memory.remember(key, now: now) }
+    if let first = refusers.first { window.wasInVain(for: first.client) }
+    refusers.removeAll()
+    reading = nil
+    return [.releaseRefused(.unchanged)]
+  }
+
+  /// The configuration was read again.
+  public mutating func reconfigure(_ policy: CredentialPolicy) throws(CredentialError) -> [Action] {
+    let field = try CredentialRenderer.field(of: policy.kind)
+    return field.line == current.line ? [] : replace(field)
+  }
+
+  /// What is being read is older than this, or this itself.
+  private mutating func replace(_ field: RenderedField) -> [Action] {
+    current = RenderedCredential(name: name, field: field, version: current.version + 1)
+    reading = nil
+    refusers.removeAll()
+    return [.publish(current)]
+  }
+}

@@ -1,0 +1,97 @@
+/// The requests that one refresh takes, in order: discovery where the configuration names an issuer, then the token request.
+///
+/// One per credential, kept between refreshes, as it remembers what was discovered.
+public struct TokenExchange: Sendable {
+  public enum Step: Sendable, Hashable {
+    /// To be sent under the credential's trust policy, without following redirects; then `answered` or `failed`.
+    case send(TokenHTTPRequest)
+    case finished(TokenAnswer)
+  }
+
+  /// Milliseconds that a discovered endpoint is believed.
+  public static let discoveryLifetime: Int64 = 3_600_000
+
+  private let policy: OAuth2Policy
+  private var material = TokenRequest.Material()
+  private var phase = Phase.idle
+  private var discovered: (endpoint: String, until: Int64)?
+
+  private enum Phase {
+    case idle
+    case discovering(remaining: [String])
+    case requesting(secrets: [Secret])
+  }
+
+  public init(policy: OAuth2Policy) { self.policy = policy }
+
+  /// - Parameters:
+  ///   - now: monotonic milliseconds.
+  ///   - wall: Unix seconds.
+  public mutating func start(_ material: TokenRequest.Material, now: Int64, wall: Int64) -> Step {
+    self.material = material
+    switch policy.endpoint {
+    case .token(let url): return request(url, wall: wall)
+    case .issuer(let url):
+      if let discovered, now < discovered.until { return request(discovered.endpoint, wall: wall) }
+      do { return discover(try Discovery.documentURLs(issuer: url), failure: nil) } catch {
+        return finish(.failed(.discovery("\(error)")))
+      }
+    }
+  }
+
+  /// - Parameter retryAfter: seconds, where the answer had that field with a number.
+  public mutating func answered(status: Int, retryAfter: Int64?, body: [UInt8], now: Int64, wall: Int64) -> Step {
+    switch phase {
+    case .idle: return .finished(.failed(.malformed("it came unasked")))
+    case .requesting(let secrets):
+      let answer = TokenResponse.parse(status: status, body: body, retryAfter: retryAfter, hiding: secrets)
+      // An endpoint that moved is found again.
+      if case .failed(.status(404), _) = answer { discovered = nil }
+      if case .failed(.redirected, _) = answer { discovered = nil }
+      return finish(answer)
+    case .discovering(let remaining):
+      guard case .issuer(let issuer) = policy.endpoint else { return finish(.failed(.discovery("no issuer"))) }
+      guard status == 200 else {
+        let failure = TokenFailure.discovery("the discovery document's address answered with status \(status)")
+        // Only a server that has no such document is asked for the other kind.
+        guard (400..<500).contains(status), status != 429 else { return finish(.failed(failure)) }
+        return discover(remaining, failure: failure)
+      }
+      do {
+        let metadata = try Discovery.parse(body, issuer: issuer)
+        discovered = (metadata.tokenEndpoint, now + Self.discoveryLifetime)
+        return request(metadata.tokenEndpoint, wall: wall)
+      } catch {
+        return finish(.failed(.discovery("\(error)")))
+      }
+    }
+  }
+
+  public mutating func failed(_ failure: TokenFailure) -> Step { finish(.failed(failure)) }
+
+  private mutating func discover(_ urls: [String], failure: TokenFailure?) -> Step {
+    guard let url = urls.first else { return finish(.failed(failure ?? .discovery("the issuer has no discovery document"))) }
+    phase = .discovering(remaining: Array(urls.dropFirst()))
+    return .send(
+      TokenHTTPRequest(
+        method: .get, url: url, fields: [("Accept", Secret("application/json"))], body: Secret([]),
+        maximumAnswer: Discovery.maximumDocument))
+  }
+
+  private mutating func request(_ endpoint: String, wall: Int64) -> Step {
+    do {
+      let request = try TokenRequest(policy: policy, endpoint: endpoint, material: material, wall: wall)
+      phase = .requesting(secrets: request.secrets)
+      return .send(request.http)
+    } catch {
+      return finish(.failed(error))
+    }
+  }
+
+  private mutating func finish(_ answer: TokenAnswer) -> Step {
+    phase = .idle
+    // Tokens do not linger where nothing needs them.
+    material = TokenRequest.Material()
+    return .finished(answer)
+  }
+}

@@ -1,0 +1,104 @@
+import TLS
+
+/// What a token store keeps of one credential: enough to go on after a restart, and for a second process to see the first.
+public struct TokenRecord: Sendable, Hashable {
+  /// Of `TokenBinding`; a record with another one belongs to another configuration and is replaced.
+  public var binding: [UInt8]
+  /// Grows by one with each token that was granted. The higher one is the newer one.
+  public var generation: UInt64
+  public var refreshToken: Secret
+  /// Kept so that a restart and other processes need no refresh of their own.
+  public var accessToken: Secret?
+  /// Unix seconds, of the access token.
+  public var expiresAt: Int64
+  /// Seconds it had when it was granted: a bound for `expiresAt` should the clock have been set back.
+  public var lifetime: Int64
+  /// Set before a request goes out with `refreshToken`, cleared by its answer. Found set by another process, it says that the
+  /// token may be spent.
+  public var inFlight: Bool
+
+  public init(
+    binding: [UInt8], generation: UInt64, refreshToken: Secret, accessToken: Secret? = nil, expiresAt: Int64 = 0,
+    lifetime: Int64 = 0, inFlight: Bool = false
+  ) {
+    self.binding = binding
+    self.generation = generation
+    self.refreshToken = refreshToken
+    self.accessToken = accessToken
+    self.expiresAt = expiresAt
+    self.lifetime = lifetime
+    self.inFlight = inFlight
+  }
+}
+
+/// Whom a stored token belongs to.
+public enum TokenBinding {
+  /// SHA-256 over endpoint, client, grant, user and the configured first token, each with its length before it.
+  public static func digest(of policy: OAuth2Policy) -> [UInt8] {
+    var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
+    switch policy.endpoint {
+    case .token(let url): parts += [Array("token".utf8), Array(url.utf8)]
+    case .issuer(let url): parts += [Array("issuer".utf8), Array(url.utf8)]
+    }
+    parts.append(Array((policy.clientID ?? "").utf8))
+    switch policy.grant {
+    case .clientCredentials: parts.append(Array("client_credentials".utf8))
+    case .refreshToken(let first): parts += [Array("refresh_token".utf8), first.bytes]
+    case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
+    case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
+    }
+    var message: [UInt8] = []
+    for part in parts {
+      for shift in stride(from: 24, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: part.count >> shift)) }
+      message += part
+    }
+    return SHA256.digest(message)
+  }
+}
+
+extension TokenRecord {
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init(name: "binding", value: Self.encoded(binding)),
+      .init(name: "generation", value: .number(String(generation))),
+      .init(name: "refresh_token", value: Self.encoded(refreshToken.bytes)),
+    ]
+    if let accessToken {
+      members += [
+        .init(name: "access_token", value: Self.encoded(accessToken.bytes)),
+        .init(name: "expires_at", value: .number(String(expiresAt))),
+        .init(name: "lifetime", value: .number(String(lifetime))),
+      ]
+    }
+    if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
+    return .object(members)
+  }
+
+  /// Nil where a member is missing or is not what it should be.
+  init?(_ json: JSONValue) {
+    guard let binding = Self.decoded(json["binding"]), binding.count == 32, let generation = json["generation"]?.integer,
+      generation >= 0, let refreshToken = Self.decoded(json["refresh_token"]), !refreshToken.isEmpty
+    else { return nil }
+    self.init(binding: binding, generation: UInt64(generation), refreshToken: Secret(refreshToken))
+    if let value = json["access_token"] {
+      guard let token = Self.decoded(value), TokenResponse.isBearerToken(token), let expiresAt = json["expires_at"]?.integer,
+        let lifetime = json["lifetime"]?.integer, (1...TokenResponse.maximumLifetime).contains(lifetime)
+      else { return nil }
+      self.accessToken = Secret(token)
+      self.expiresAt = expiresAt
+      self.lifetime = lifetime
+    }
+    if let value = json["in_flight"] {
+      guard case .bool(let mark) = value else { return nil }
+      inFlight = mark
+    }
+  }
+
+  private static func encoded(_ bytes: [UInt8]) -> JSONValue {
+    .string(String(decoding: Base64.encode(bytes), as: UTF8.self))
+  }
+
+  private static func decoded(_ value: JSONValue?) -> [UInt8]? {
+    value?.string.flatMap { Base64.decode(Array($0.utf8)) }
+  }
+}

@@ -1,0 +1,104 @@
+/// Reads a token endpoint's answer (RFC 6749 section 5) and believes only what it has checked.
+public enum TokenResponse {
+  /// Bytes of a body; whoever fetches stops there.
+  public static let maximumBody = 131_072
+  /// Bytes of an access or refresh token: larger ones would not fit into a request's head.
+  public static let maximumToken = 16_384
+  /// Seconds; a longer lifetime is cut to this (ten years).
+  public static let maximumLifetime: Int64 = 315_360_000
+
+  /// - Parameters:
+  ///   - retryAfter: seconds of the Retry-After field.
+  ///   - secrets: what was sent, hidden in the error's text.
+  public static func parse(
+    status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = []
+  ) -> TokenAnswer {
+    let wait = retryAfter.map { max(0, min($0, 86_400)) * 1000 }
+    guard body.count <= maximumBody else { return .failed(.tooLarge, retryAfter: wait) }
+    switch status {
+    case 200..<300:
+      guard body.contains(where: { $0 != 0x20 && $0 != 0x0a && $0 != 0x0d && $0 != 0x09 }) else {
+        return .failed(.empty, retryAfter: wait)
+      }
+      let json: JSONValue
+      do { json = try JSONParser.parse(body) } catch { return .failed(.malformed("it is \(error.reason.rawValue)")) }
+      // Some servers report errors with status 200.
+      if let refusal = refusal(json, hiding: secrets) { return .refused(refusal) }
+      return grant(json)
+    case 300..<400:
+      return .failed(.redirected)
+    case 429:
+      return .failed(.status(status), retryAfter: wait)
+    case 400..<500:
+      if let json = try? JSONParser.parse(body), let refusal = refusal(json, hiding: secrets) { return .refused(refusal) }
+      return .failed(.status(status), retryAfter: wait)
+    default:
+      // A server in trouble is not believed when it says invalid_grant.
+      return .failed(.status(status), retryAfter: wait)
+    }
+  }
+
+  private static func refusal(_ json: JSONValue, hiding secrets: [Secret]) -> OAuthError? {
+    guard let name = json["error"]?.string, !name.isEmpty else { return nil }
+    var text = LogText.bounded(name, hiding: secrets)
+    if let description = json["error_description"]?.string, !description.isEmpty {
+      text += " (" + LogText.bounded(description, hiding: secrets) + ")"
+    }
+    return OAuthError(code: OAuthError.Code(rawValue: name) ?? .other, text: text)
+  }
+
+  private static func grant(_ json: JSONValue) -> TokenAnswer {
+    guard let type = json["token_type"]?.string else { return .failed(.malformed("it has no token_type")) }
+    // RFC 6749 section 7.1: compared without regard to case.
+    guard type.lowercased() == "bearer" else {
+      return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not Bearer"))
+    }
+    guard let token = json["access_token"]?.string else { return .failed(.malformed("it has no access_token")) }
+    let bytes = Array(token.utf8)
+    guard bytes.count <= maximumToken else { return .failed(.malformed("its access_token is too long")) }
+    guard isBearerToken(bytes) else {
+      return .failed(.malformed("its access_token has characters that no bearer token may have (RFC 6750)"))
+    }
+    var refreshToken: Secret?
+    switch json["refresh_token"] {
+    case nil, .null: break
+    case .string(let text):
+      let bytes = Array(text.utf8)
+      // RFC 6749 appendix A.17; an empty one is taken as none.
+      guard bytes.count <= maximumToken, bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7e }) else {
+        return .failed(.malformed("its refresh_token is too long or has characters that none may have (RFC 6749)"))
+      }
+      if !bytes.isEmpty { refreshToken = Secret(bytes) }
+    default: return .failed(.malformed("its refresh_token is no string"))
+    }
+    return .token(TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken))
+  }
+
+  /// RFC 6750 section 2.1, b64token.
+  public static func isBearerToken(_ bytes: [UInt8]) -> Bool {
+    var end = bytes.count
+    while end > 0, bytes[end - 1] == UInt8(ascii: "=") { end -= 1 }
+    return end > 0
+      && bytes[..<end].allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        default: Array("-._~+/".utf8).contains(byte)
+        }
+      }
+  }
+
+  /// Seconds, from a number or a string that holds one, fractions cut off. Nil for everything that names no time to come,
+  /// zero among them: the configuration's default lifetime holds then, and a token that really was dead shows as a 401.
+  static func lifetime(_ value: JSONValue?) -> Int64? {
+    let text: String
+    switch value {
+    case .number(let number): text = number
+    case .string(let string):
+      guard !string.isEmpty, string.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2e }) else { return nil }
+      text = string
+    default: return nil
+    }
+    guard let number = Double(text), number.isFinite, number >= 1 else { return nil }
+    return number >= Double(maximumLifetime) ? maximumLifetime : Int64(number)
+  }
+}

@@ -1,0 +1,130 @@
+import CSystem
+
+/// Opens one TCP connection to one of several addresses, racing them (RFC 8305 section 5): families take turns, a new attempt
+/// every 250 ms or as soon as one fails.
+public final class ConnectionRace: EventHandler {
+  public enum Failure: Error {
+    /// errno of the last attempt that failed.
+    case system(Int32)
+    case outOfDescriptors
+  }
+  /// RFC 8305 section 8: "Connection Attempt Delay", recommended value.
+  private static let stagger: Int64 = 250_000_000
+
+  private final class Attempt: EventHandler {
+    let descriptor: Int32
+    let address: Address
+    var token: Token?
+    unowned let race: ConnectionRace
+    init(_ descriptor: Int32, _ address: Address, _ race: ConnectionRace) {
+      self.descriptor = descriptor
+      self.address = address
+      self.race = race
+    }
+    override func ready(_ events: UInt32, on loop: EventLoop) {
+      let failed = events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+      if failed || events & EPOLLOUT.rawValue != 0 { race.ended(self, Socket.error(of: descriptor)) }
+    }
+  }
+
+  private unowned let loop: EventLoop
+  private var remaining: ArraySlice<Address>
+  private var attempts: [Attempt] = []
+  private var lastError: Int32 = EHOSTUNREACH
+  private var deliver: ((Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void)?
+
+  /// - Parameters:
+  ///   - addresses: with their ports, best first; not empty.
+  ///   - deliver: called once, possibly before `start` returns; the descriptor and its registration are then the caller's
+  ///     (`EventLoop.hand`).
+  public init(
+    on loop: EventLoop, to addresses: [Address],
+    deliver: @escaping (Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void
+  ) {
+    self.loop = loop
+    self.deliver = deliver
+    remaining = Self.interleaved(addresses)[...]
+  }
+
+  public func start() { next() }
+
+  /// Gives up: closes what is open; nothing is delivered.
+  public func cancel() {
+    deliver = nil
+    closeAll(but: nil)
+  }
+
+  override public func expired(on loop: EventLoop) { next() }
+
+  static func interleaved(_ addresses: [Address]) -> [Address] {
+    guard let first = addresses.first else { return [] }
+    let same = addresses.filter { $0.family == first.family }
+    let other = addresses.filter { $0.family != first.family }
+    var result: [Address] = []
+    for index in 0..<max(same.count, other.count) {
+      if index < same.count { result.append(same[index]) }
+      if index < other.count { result.append(other[index]) }
+    }
+    return result
+  }
+
+  private func next() {
+    while deliver != nil {
+      guard let address = remaining.popFirst() else {
+        if attempts.isEmpty { finish(.failure(.system(lastError))) }
+        return
+      }
+      let descriptor = csys_stream_socket(address.family)
+      if descriptor < 0 {
+        lastError = -descriptor
+        if lastError == EMFILE || lastError == ENFILE { return finish(.failure(.outOfDescriptors)) }
+        continue
+      }
+      if case .ip = address.kind { Socket.setNoDelay(descriptor) }
+      let result = address.withSockaddr { csys_connect(descriptor, $0, $1) } ?? -ENAMETOOLONG
+      guard result == 0 || result == -EINPROGRESS else {
+        lastError = -result
+        Socket.close(descriptor)
+        continue
+      }
+      let attempt = Attempt(descriptor, address, self)
+      attempt.token = loop.register(descriptor, attempt)
+      attempts.append(attempt)
+      if result == 0 { return ended(attempt, 0) }
+      if !remaining.isEmpty { loop.arm(self, at: loop.now + Self.stagger) }
+      return
+    }
+  }
+
+  private func ended(_ attempt: Attempt, _ error: Int32) {
+    guard deliver != nil, let token = attempt.token else { return }
+    if error == 0 {
+      closeAll(but: attempt)
+      finish(.success((attempt.descriptor, token, attempt.address)))
+    } else {
+      lastError = error
+      close(attempt)
+      attempts.removeAll { $0 === attempt }
+      next()
+    }
+  }
+
+  private func finish(_ result: Result<(descriptor: Int32, token: Token, address: Address), Failure>) {
+    let deliver = deliver
+    self.deliver = nil
+    loop.forget(self)
+    deliver?(result)
+  }
+
+  private func closeAll(but winner: Attempt?) {
+    for attempt in attempts where attempt !== winner { close(attempt) }
+    attempts = []
+    loop.forget(self)
+  }
+
+  private func close(_ attempt: Attempt) {
+    if let token = attempt.token { loop.retire(token) }
+    attempt.token = nil
+    Socket.close(attempt.descriptor)
+  }
+}

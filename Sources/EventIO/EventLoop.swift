@@ -1,0 +1,172 @@
+import CSystem
+
+/// A registration. Events are matched by (slot, generation), never by pointer: a batch can hold events of a descriptor that was
+/// closed in that batch.
+public struct Token: Equatable {
+  let raw: UInt64
+  var slot: Int { Int(raw & 0xffff_ffff) }
+  var generation: UInt32 { UInt32(raw >> 32) }
+}
+
+/// One thread's event loop. Not Sendable: the compiler confines it, and every handler in it, to that thread; others hold its
+/// `executor`.
+public final class EventLoop {
+  private struct Slot {
+    var generation: UInt32 = 0
+    var handler: EventHandler?
+  }
+
+  public let executor: LoopExecutor
+  public let blocks = BlockPool()
+  /// Nanoseconds of the monotonic clock, read once a turn.
+  public private(set) var now: Int64
+  /// What the program keeps per loop; owned here because the loop outlives everything in it.
+  public var context: AnyObject?
+  public private(set) lazy var resolver = Resolver(loop: self)
+
+  private let epoll: Int32
+  private let wheel: TimerWheel
+  private var slots = ContiguousArray<Slot>()
+  private var free = ContiguousArray<UInt32>()
+  private var readyList = ContiguousArray<EventHandler>()
+  private var readyBatch = ContiguousArray<EventHandler>()
+
+  init(_ executor: LoopExecutor) {
+    self.executor = executor
+    now = csys_monotonic()
+    wheel = TimerWheel(now: now)
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    precondition(epoll >= 0, "epoll_create1 failed")
+    executor.adopt()
+    _ = register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN)
+  }
+
+  // MARK: Descriptors
+
+  /// Registers a descriptor for its life; edge-triggered for both directions unless `interest` says otherwise.
+  public func register(_ descriptor: Int32, _ handler: EventHandler, interest: UInt32 = CSYS_EDGE) -> Token {
+    if free.isEmpty {
+      free.append(UInt32(slots.count))
+      slots.append(Slot())
+    }
+    let slot = free.removeLast()
+    slots[Int(slot)].handler = handler
+    let token = Token(raw: UInt64(slots[Int(slot)].generation) << 32 | UInt64(slot))
+    var event = epoll_event(events: interest, data: epoll_data_t(u64: token.raw))
+    let result = epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
+    precondition(result == 0, "epoll_ctl(ADD) failed: \(csys_errno())")
+    return token
+  }
+
+  /// Changes what a level-triggered registration waits for.
+  public func change(_ token: Token, descriptor: Int32, interest: UInt32) {
+    var event = epoll_event(events: interest, data: epoll_data_t(u64: token.raw))
+    _ = epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
+  }
+
+  /// Gives a registration to another handler without a system call.
+  public func hand(_ token: Token, to handler: EventHandler) {
+    precondition(slots[token.slot].generation == token.generation)
+    slots[token.slot].handler = handler
+  }
+
+  /// Ends a registration whose descriptor is about to be closed: its events still in the batch no longer match.
+  public func retire(_ token: Token) {
+    precondition(slots[token.slot].generation == token.generation, "retired twice")
+    slots[token.slot].generation &+= 1
+    slots[token.slot].handler = nil
+    free.append(UInt32(token.slot))
+  }
+
+  /// Ends a registration whose descriptor stays open (a listener that pauses, a socket that libcurl owns).
+  public func withdraw(_ token: Token, descriptor: Int32) {
+    _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+    retire(token)
+  }
+
+  // MARK: Time
+
+  /// Arms the handler's one timer, `deadline` in nanoseconds of the monotonic clock. Later than before costs a store.
+  @inline(__always)
+  public func arm(_ handler: EventHandler, at deadline: Int64) {
+    handler.deadline = deadline
+    if handler.timerSlot < 0 || !wheel.fires(handler, noLaterThan: deadline) { place(handler) }
+  }
+
+  private func place(_ handler: EventHandler) {
+    wheel.remove(handler)
+    wheel.insert(handler)
+  }
+
+  public func arm(_ handler: EventHandler, afterMilliseconds delay: Int) {
+    arm(handler, at: now &+ Int64(delay) &* 1_000_000)
+  }
+
+  /// Disarms without touching the wheel's lists: right for a handler that will arm again.
+  public func disarm(_ handler: EventHandler) { handler.deadline = Int64.max }
+
+  /// Takes the handler out of the wheel, which then no longer keeps it alive.
+  public func forget(_ handler: EventHandler) {
+    handler.deadline = Int64.max
+    wheel.remove(handler)
+  }
+
+  /// Reads the clock anew, for figures finer than a turn.
+  public func clock() -> Int64 { csys_monotonic() }
+
+  // MARK: Turns
+
+  /// Puts the handler on the ready list: it is called with no event bits in the next turn, and the loop does not sleep before.
+  public func again(_ handler: EventHandler) {
+    if handler.isOnReadyList { return }
+    handler.isOnReadyList = true
+    readyList.append(handler)
+  }
+
+  func run() -> Never {
+    let capacity = 256
+    let batch = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+    while true {
+      let count = Int(csys_epoll_wait(epoll, batch, Int32(capacity), timeout()))
+      now = csys_monotonic()
+      if count > 0 {
+        for index in 0..<count {
+          let raw = batch[index].data.u64
+          let slot = Int(raw & 0xffff_ffff)
+          guard slots[slot].generation == UInt32(raw >> 32), let handler = slots[slot].handler else { continue }
+          handler.ready(batch[index].events, on: self)
+        }
+      }
+      wheel.advance(to: now) { $0.expired(on: self) }
+      if !readyList.isEmpty { runReadyList() }
+    }
+  }
+
+  private func timeout() -> Int32 {
+    if !readyList.isEmpty { return 0 }
+    guard let delay = wheel.delay(from: csys_monotonic()) else { return -1 }
+    return Int32(min((delay + 999_999) / 1_000_000, 3_600_000))
+  }
+
+  private func runReadyList() {
+    swap(&readyList, &readyBatch)
+    for handler in readyBatch {
+      handler.isOnReadyList = false
+      handler.ready(0, on: self)
+    }
+    readyBatch.removeAll(keepingCapacity: true)
+  }
+}
+
+private final class Wakeup: EventHandler {
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    var count: eventfd_t = 0
+    _ = eventfd_read(loop.executor.wakeup, &count)
+    for message in loop.executor.take() {
+      switch message {
+      case .job(let job): job.runSynchronously(on: loop.executor.asUnownedSerialExecutor())
+      case .call(let body): body(loop)
+      }
+    }
+  }
+}

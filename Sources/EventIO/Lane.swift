@@ -1,0 +1,34 @@
+import Dispatch
+import Synchronization
+
+/// Where blocking calls go: a few serial queues with one bounded backlog. Never `global()` or a Task: what sleeps there keeps
+/// everything else from starting.
+public final class Lane: Sendable {
+  public static let names = Lane(label: "lane.names", width: 4, backlog: 1024)
+  public static let files = Lane(label: "lane.files", width: 1, backlog: 4096)
+  public static let helpers = Lane(label: "lane.helpers", width: 2, backlog: 64)
+
+  private let queues: [DispatchQueue]
+  private let backlog: Int
+  private let waiting = Atomic<Int>(0)
+  private let next = Atomic<Int>(0)
+
+  public init(label: String, width: Int, backlog: Int) {
+    queues = (0..<width).map { DispatchQueue(label: "\(label).\($0)") }
+    self.backlog = backlog
+  }
+
+  /// Runs `work` soon, in order with its queue's other work. False, and nothing done, where the backlog is full.
+  public func run(_ work: @escaping @Sendable () -> Void) -> Bool {
+    guard waiting.add(1, ordering: .relaxed).newValue <= backlog else {
+      waiting.subtract(1, ordering: .relaxed)
+      return false
+    }
+    let index = next.add(1, ordering: .relaxed).newValue
+    queues[abs(index % queues.count)].async { @Sendable in
+      work()
+      self.waiting.subtract(1, ordering: .relaxed)
+    }
+    return true
+  }
+}

@@ -1,0 +1,107 @@
+import CSystem
+import Synchronization
+
+/// A bound, listening socket, shared by the loops and closed when the last of them has let go.
+public final class ListeningSocket: Sendable {
+  public struct BindError: Error, Sendable, CustomStringConvertible {
+    public let address: String
+    public let error: Int32
+    public var description: String { "cannot listen on \(address): \(Socket.text(ofError: error))" }
+  }
+
+  public let descriptor: Int32
+  /// As bound: with the real port.
+  public let address: Address
+  /// Unlinked at `close`.
+  private let ownedPath: String?
+  private let isOpen = Atomic<Bool>(true)
+
+  /// Binds and listens. A unix path that no process answers on any more is removed first.
+  public init(binding address: Address, mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil) throws(BindError) {
+    func fail(_ result: Int32, closing descriptor: Int32? = nil) -> BindError {
+      if let descriptor { Socket.close(descriptor) }
+      return BindError(address: address.description, error: -result)
+    }
+    let descriptor = csys_stream_socket(address.family)
+    guard descriptor >= 0 else { throw fail(descriptor) }
+    switch address.kind {
+    case .ip(let v6, _, _, _, _):
+      _ = csys_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+      if v6 { _ = csys_set_option(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+      ownedPath = nil
+    case .unix(let path):
+      Self.removeStale(path)
+      ownedPath = path
+    }
+    // No one may connect before owner and mode are set: the socket is made closed to others, then opened.
+    let mask = ownedPath == nil ? nil : umask(0o177)
+    let bound = address.withSockaddr { csys_bind(descriptor, $0, $1) } ?? -ENAMETOOLONG
+    if let mask { _ = umask(mask) }
+    guard bound == 0 else { throw fail(bound, closing: descriptor) }
+    if let path = ownedPath {
+      if owner != nil || group != nil, chown(path, owner ?? .max, group ?? .max) != 0 {
+        throw fail(-csys_errno(), closing: descriptor)
+      }
+      if chmod(path, mode ?? 0o600) != 0 { throw fail(-csys_errno(), closing: descriptor) }
+    }
+    let listening = csys_listen(descriptor, 4096)
+    guard listening == 0 else { throw fail(listening, closing: descriptor) }
+    self.descriptor = descriptor
+    self.address = ownedPath == nil ? Socket.local(of: descriptor) ?? address : address
+  }
+
+  /// Takes over a socket that was bound by whoever started the process (systemd's socket activation).
+  public init(inherited descriptor: Int32) throws(BindError) {
+    guard let address = Socket.local(of: descriptor), csys_set_nonblocking(descriptor) == 0 else {
+      throw BindError(address: "fd:\(descriptor)", error: EBADF)
+    }
+    self.descriptor = descriptor
+    self.address = address
+    ownedPath = nil
+  }
+
+  /// A socket file that refuses connections was left by a process that is gone.
+  private static func removeStale(_ path: String) {
+    guard csys_is_socket_file(path) != 0 else { return }
+    let probe = csys_stream_socket(AF_UNIX)
+    guard probe >= 0 else { return }
+    defer { Socket.close(probe) }
+    if let result = Address(unixPath: path).withSockaddr({ csys_connect(probe, $0, $1) }), result == -ECONNREFUSED {
+      unlink(path)
+    }
+  }
+
+  /// Closes the socket; idempotent.
+  public func close() {
+    guard isOpen.exchange(false, ordering: .relaxed) else { return }
+    if let ownedPath { unlink(ownedPath) }
+    Socket.close(descriptor)
+  }
+
+  deinit { close() }
+
+  public enum Accepted {
+    case connection(Int32, Address)
+    case none
+    /// Out of descriptors or memory.
+    case exhausted
+  }
+
+  public func accept() -> Accepted {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    while true {
+      let result = csys_accept(descriptor, &storage, &length)
+      if result >= 0 { return .connection(result, Address(storage) ?? address) }
+      switch -result {
+      case EAGAIN: return .none
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      // The connection was gone before it was taken (accept(2), "Error handling"): the next one may be well.
+      case ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM:
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        continue
+      default: return .none
+      }
+    }
+  }
+}

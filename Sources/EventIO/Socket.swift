@@ -1,0 +1,45 @@
+import CSystem
+
+/// System calls on a socket, each in one place. Results below zero are -errno.
+public enum Socket {
+  @inline(__always)
+  public static func receive(_ descriptor: Int32, _ space: UnsafeMutableRawBufferPointer) -> Int {
+    csys_recv(descriptor, space.baseAddress, space.count)
+  }
+  @inline(__always)
+  public static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    csys_send(descriptor, bytes.baseAddress, bytes.count)
+  }
+  @inline(__always)
+  public static func send(_ descriptor: Int32, _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    csys_send2(descriptor, a.baseAddress, a.count, b.baseAddress, b.count)
+  }
+  public static func shutdownWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+  public static func close(_ descriptor: Int32) { _ = csys_close(descriptor) }
+
+  /// Makes the coming close a reset: the peer cannot take what it got for whole.
+  public static func resetOnClose(_ descriptor: Int32) {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+  }
+  public static func setNoDelay(_ descriptor: Int32) { _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+  public static func setKeepAlive(_ descriptor: Int32) { _ = csys_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
+  /// The pending error of a socket, as an errno; 0 = none.
+  public static func error(of descriptor: Int32) -> Int32 { csys_error_of(descriptor) }
+
+  public static func peer(of descriptor: Int32) -> Address? {
+    var storage = sockaddr_storage()
+    return csys_peer_name(descriptor, &storage) == 0 ? Address(storage) : nil
+  }
+  public static func local(of descriptor: Int32) -> Address? {
+    var storage = sockaddr_storage()
+    return csys_local_name(descriptor, &storage) == 0 ? Address(storage) : nil
+  }
+
+  /// A system error as text: `Connection refused`.
+  public static func text(ofError error: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 128)
+    csys_error_text(error, &buffer, buffer.count)
+    return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+}

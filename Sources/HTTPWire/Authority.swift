@@ -1,0 +1,136 @@
+/// `host [":" port]` of a Host field, of CONNECT and of an absolute target; strict, since one reading of it decides everything.
+///
+/// A name has letters, digits, `-`, `_` and dots, labels of 1 to 63 bytes, 253 in all. Percent-encoding and what RFC 3986 allows beyond
+/// that is refused, as no two resolvers agree on it. What ends in a number is an IPv4 address in four plain decimal parts or nothing: the
+/// decimal, octal, hexadecimal and shortened spellings of `inet_aton` would slip past rules made for addresses.
+public struct Authority: Sendable, Hashable {
+  public enum HostKind: UInt8, Sendable, Hashable { case name, ipv4, ipv6 }
+  public var kind: HostKind
+  /// Without the brackets of an IPv6 literal and without a trailing dot; case as it came.
+  public var host: Slice
+  /// nil where it was left out or empty.
+  public var port: UInt16?
+  /// The whole of it as it came.
+  public var text: Slice
+
+  /// - Throws: `userinfo`, `hostName`, `hostAddress` or `port`.
+  public init(_ text: Slice, in head: UnsafeRawBufferPointer) throws(HeadError) {
+    let bytes = text.bytes(in: head)
+    self.text = text
+    guard !bytes.isEmpty else { throw .hostName }
+    for byte in bytes where byte == ASCII.at { throw .userinfo }
+    var hostEnd: Int
+    if bytes[0] == ASCII.openBracket {
+      guard let close = bytes.firstIndex(of: ASCII.closeBracket) else { throw .hostAddress }
+      guard isIPv6Literal(UnsafeRawBufferPointer(rebasing: bytes[1..<close])) else { throw .hostAddress }
+      kind = .ipv6
+      host = Slice(start: text.start + 1, count: close - 1)
+      hostEnd = close + 1
+    } else {
+      hostEnd = bytes.firstIndex(of: ASCII.colon) ?? bytes.count
+      var length = hostEnd
+      if length > 1, bytes[length - 1] == ASCII.dot { length -= 1 }
+      kind = try hostKind(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+      host = Slice(start: text.start, count: length)
+    }
+    port = nil
+    if hostEnd < bytes.count {
+      guard bytes[hostEnd] == ASCII.colon else { throw .hostName }
+      port = try parsePort(UnsafeRawBufferPointer(rebasing: bytes[(hostEnd + 1)...]))
+    }
+  }
+}
+
+/// nil for an empty port, which means the scheme's (RFC 3986 section 3.2.3). 0 names no port.
+private func parsePort(_ digits: UnsafeRawBufferPointer) throws(HeadError) -> UInt16? {
+  guard !digits.isEmpty else { return nil }
+  guard digits.count <= 5 else { throw .port }
+  var value: UInt32 = 0
+  for byte in digits {
+    guard ASCII.isDigit(byte) else { throw .port }
+    value = value * 10 + UInt32(byte - ASCII.zero)
+  }
+  guard let port = UInt16(exactly: value), port > 0 else { throw .port }
+  return port
+}
+
+private func hostKind(_ host: UnsafeRawBufferPointer) throws(HeadError) -> Authority.HostKind {
+  guard 1...253 ~= host.count else { throw .hostName }
+  var labelStart = 0
+  for index in 0...host.count {
+    if index == host.count || host[index] == ASCII.dot {
+      guard 1...63 ~= index - labelStart else { throw .hostName }
+      if index < host.count { labelStart = index + 1 }
+    } else {
+      let byte = host[index]
+      guard ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == ASCII.hyphen || byte == ASCII.underscore else {
+        throw .hostName
+      }
+    }
+  }
+  guard isNumber(UnsafeRawBufferPointer(rebasing: host[labelStart...])) else { return .name }
+  guard isIPv4Literal(host) else { throw .hostAddress }
+  return .ipv4
+}
+
+/// Whether `inet_aton` would take the label for a number: decimal, octal or 0x.
+private func isNumber(_ label: UnsafeRawBufferPointer) -> Bool {
+  if label.allSatisfy(ASCII.isDigit) { return true }
+  guard label.count >= 2, label[0] == ASCII.zero, label[1] | 0x20 == UInt8(ascii: "x") else { return false }
+  return label[2...].allSatisfy { ASCII.hexValue($0) != nil }
+}
+
+/// Four decimal numbers of 0...255 without leading zeros (RFC 3986 section 3.2.2).
+func isIPv4Literal(_ text: UnsafeRawBufferPointer) -> Bool {
+  var parts = 0
+  var index = 0
+  while true {
+    let start = index
+    var value = 0
+    while index < text.count, ASCII.isDigit(text[index]), index - start < 4 {
+      value = value * 10 + Int(text[index] - ASCII.zero)
+      index += 1
+    }
+    guard 1...3 ~= index - start, value <= 255, index - start == 1 || text[start] != ASCII.zero else { return false }
+    parts += 1
+    if index == text.count { return parts == 4 }
+    guard text[index] == ASCII.dot, parts < 4 else { return false }
+    index += 1
+  }
+}
+
+/// The address between the brackets (RFC 3986 section 3.2.2); no zone, no IPvFuture.
+func isIPv6Literal(_ text: UnsafeRawBufferPointer) -> Bool {
+  var groups = 0
+  var compressed = false
+  var index = 0
+  guard text.count >= 2 else { return false }
+  if text[0] == ASCII.colon {
+    guard text[1] == ASCII.colon else { return false }
+    compressed = true
+    index = 2
+    if index == text.count { return true }
+  }
+  while true {
+    let start = index
+    while index < text.count, index - start < 5, ASCII.hexValue(text[index]) != nil { index += 1 }
+    if index < text.count, text[index] == ASCII.dot {
+      guard isIPv4Literal(UnsafeRawBufferPointer(rebasing: text[start...])) else { return false }
+      groups += 2
+      break
+    }
+    guard 1...4 ~= index - start else { return false }
+    groups += 1
+    if index == text.count { break }
+    guard text[index] == ASCII.colon else { return false }
+    index += 1
+    guard index < text.count else { return false }
+    if text[index] == ASCII.colon {
+      guard !compressed else { return false }
+      compressed = true
+      index += 1
+      if index == text.count { break }
+    }
+  }
+  return compressed ? groups <= 7 : groups == 8
+}

@@ -1,0 +1,88 @@
+/// Writes bytes one after the other into memory that the caller owns and keeps alive. Space is the caller's promise: running out
+/// of it is a precondition failure, never a cut message.
+public struct ByteWriter {
+  public let base: UnsafeMutableRawPointer
+  public let capacity: Int
+  /// Bytes written.
+  public internal(set) var count: Int
+
+  /// - Parameter count: bytes already in the buffer, to be written after.
+  @inlinable
+  public init(_ buffer: UnsafeMutableRawBufferPointer, count: Int = 0) {
+    guard let base = buffer.baseAddress else { preconditionFailure("a writer needs memory") }
+    self.init(base, capacity: buffer.count, count: count)
+  }
+
+  public init(_ base: UnsafeMutableRawPointer, capacity: Int, count: Int = 0) {
+    precondition(0...capacity ~= count, "more written than there is room for")
+    self.base = base
+    self.capacity = capacity
+    self.count = count
+  }
+
+  public var remaining: Int { capacity - count }
+  /// What has been written.
+  public var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// Where `size` more bytes go.
+  @inline(__always)
+  private mutating func reserve(_ size: Int) -> UnsafeMutableRawPointer {
+    precondition(size <= capacity - count, "no room left in the buffer")
+    let place = base + count
+    count &+= size
+    return place
+  }
+
+  public mutating func append(byte: UInt8) { reserve(1).storeBytes(of: byte, as: UInt8.self) }
+
+  public mutating func append(_ text: StaticString) {
+    let size = text.utf8CodeUnitCount
+    reserve(size).copyMemory(from: text.utf8Start, byteCount: size)
+  }
+
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    reserve(bytes.count).copyMemory(from: source, byteCount: bytes.count)
+  }
+
+  public mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+
+  public mutating func append(_ bytes: ContiguousArray<UInt8>) { bytes.withUnsafeBytes { append($0) } }
+
+  public mutating func append(_ slice: Slice, of head: UnsafeRawBufferPointer) { append(slice.bytes(in: head)) }
+
+  /// ASCII letters in lower case.
+  public mutating func append(lowercased bytes: UnsafeRawBufferPointer) {
+    let place = reserve(bytes.count).assumingMemoryBound(to: UInt8.self)
+    for index in 0..<bytes.count { place[index] = ASCII.lower(bytes[index]) }
+  }
+
+  public mutating func appendDecimal(_ number: Int64) {
+    precondition(number >= 0, "lengths and codes are not negative")
+    appendDigits(UInt64(number), radix: 10)
+  }
+
+  public mutating func appendDecimal(_ number: Int) { appendDecimal(Int64(number)) }
+
+  /// Lower-case digits, without a prefix.
+  public mutating func appendHex(_ number: Int) {
+    precondition(number >= 0, "sizes are not negative")
+    appendDigits(UInt64(number), radix: 16)
+  }
+
+  private mutating func appendDigits(_ number: UInt64, radix: UInt64) {
+    var digits = 1
+    var rest = number / radix
+    while rest > 0 {
+      digits &+= 1
+      rest /= radix
+    }
+    let place = reserve(digits).assumingMemoryBound(to: UInt8.self)
+    rest = number
+    for index in stride(from: digits &- 1, through: 0, by: -1) {
+      let digit = UInt8(truncatingIfNeeded: rest % radix)
+      place[index] = digit < 10 ? ASCII.zero &+ digit : UInt8(ascii: "a") &+ digit &- 10
+      rest /= radix
+    }
+  }
+}

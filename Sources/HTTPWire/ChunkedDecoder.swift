@@ -1,0 +1,189 @@
+/// What can be wrong with a chunked body. A request is then answered 400 if nothing of it went out, and the connection closed.
+public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
+  case size, sizeTooLarge, extensionMalformed, extensionTooLarge, chunkEnd, trailersMalformed, trailersTooLarge
+
+  /// One sentence for people, without its full stop.
+  public var reason: StaticString {
+    switch self {
+    case .size: "a chunk's size is not hexadecimal digits followed by CRLF or an extension"
+    case .sizeTooLarge: "a chunk's size is too large a number"
+    case .extensionMalformed: "a chunk extension has a control character or a bare line ending"
+    case .extensionTooLarge: "the chunk extensions are too large"
+    case .chunkEnd: "a chunk's data is not followed by CRLF"
+    case .trailersMalformed: "the trailer section is malformed"
+    case .trailersTooLarge: "the trailer section is too large"
+    }
+  }
+}
+
+/// Takes the chunked coding off (RFC 9112 section 7.1), in place and byte for byte strict: size lines end in CRLF and nothing
+/// else [CVE-2025-55315], data is closed by exactly CRLF [h11 CVE-2025-43859], extensions are read over and bounded.
+public struct ChunkedDecoder: Sendable {
+  public enum State: UInt8, Sendable, Hashable {
+    /// More input is needed.
+    case more
+    /// The body and its trailer section are complete; bytes after `consumed` belong to the next message.
+    case done
+  }
+
+  /// What one call made of its input.
+  public struct Output: Sendable, Hashable {
+    /// The body's bytes, where they now stand in the input. The first run stays where it was, later ones are moved to follow it.
+    public var payload: Slice
+    /// Input bytes that are used up, payload included.
+    public var consumed: Int
+    public var state: State
+  }
+
+  private enum Phase: UInt8 {
+    case sizeStart, size, beforeExtension, chunkExtension, sizeLF, data, dataCR, dataLF, trailers, done
+  }
+
+  /// Extension bytes allowed beyond the body's own: else a body could be nothing but them [CVE-2023-39326].
+  private static let extensionAllowance: Int64 = 16 << 10
+
+  private var phase = Phase.sizeStart
+  /// Bytes of the current chunk still to come; while its size is read, the size so far.
+  private var left: Int64 = 0
+  private var digits: UInt8 = 0
+  private var allowance = extensionAllowance
+  private var section = FieldSection()
+  private var present = FieldSet()
+  private let trailerLimit: Int
+
+  /// The trailer section once `done`; those that must not stand in one (RFC 9110 section 6.5.1) are marked dropped. Offsets
+  /// are into `trailerBytes`.
+  public var trailers = ContiguousArray<Field>()
+  public private(set) var trailerBytes = ContiguousArray<UInt8>()
+
+  /// - Parameter trailerLimit: bytes of the trailer section, its empty line included.
+  public init(trailerLimit: Int = 16 << 10) { self.trailerLimit = trailerLimit }
+
+  public var isDone: Bool { phase == .done }
+
+  /// Marks trailers of that name as not to be forwarded, ignoring case and `_` against `-`.
+  public mutating func dropTrailers(named name: [UInt8]) {
+    _ = trailerBytes.withUnsafeBytes { trailers.drop(named: name, in: $0) }
+  }
+
+  /// Decodes as much as there is. All input is consumed unless the body ends in it. After an error nothing may be called.
+  public mutating func decode(_ bytes: UnsafeMutableRawBufferPointer) throws(ChunkedError) -> Output {
+    guard let start = bytes.baseAddress, phase != .done else {
+      return Output(payload: .empty, consumed: 0, state: phase == .done ? .done : .more)
+    }
+    let base = start.assumingMemoryBound(to: UInt8.self)
+    let count = bytes.count
+    var index = 0
+    var payloadStart = 0
+    var payloadEnd = 0
+    while index < count {
+      let byte = base[index]
+      switch phase {
+      case .data:
+        let run = Int(min(left, Int64(count &- index)))
+        if payloadEnd == payloadStart {
+          payloadStart = index
+          payloadEnd = index
+        } else {
+          (start + payloadEnd).copyMemory(from: start + index, byteCount: run)
+        }
+        payloadEnd &+= run
+        index &+= run
+        left &-= Int64(run)
+        allowance = min(allowance &+ Int64(run), ChunkedDecoder.extensionAllowance)
+        if left == 0 { phase = .dataCR }
+        continue
+      case .dataCR:
+        guard byte == ASCII.cr else { throw .chunkEnd }
+        phase = .dataLF
+      case .dataLF:
+        guard byte == ASCII.lf else { throw .chunkEnd }
+        phase = .sizeStart
+      case .sizeStart:
+        guard let digit = ASCII.hexValue(byte) else { throw .size }
+        left = Int64(digit)
+        digits = 1
+        phase = .size
+      case .size: try readSize(byte)
+      case .beforeExtension:
+        // White space before an extension, and before nothing else (RFC 9112 section 7.1.1).
+        guard byte == ASCII.semicolon || ASCII.isBlank(byte) else { throw .size }
+        try spend(extensionByte: byte)
+        if byte == ASCII.semicolon { phase = .chunkExtension }
+      case .chunkExtension:
+        if byte == ASCII.cr {
+          phase = .sizeLF
+        } else {
+          try spend(extensionByte: byte)
+        }
+      case .sizeLF:
+        guard byte == ASCII.lf else { throw .extensionMalformed }
+        phase = left == 0 ? .trailers : .data
+      case .trailers:
+        index &+= try readTrailers(base + index, count &- index)
+        if phase == .done {
+          return Output(payload: Slice(payloadStart, to: payloadEnd), consumed: index, state: .done)
+        }
+        continue
+      case .done: break
+      }
+      index &+= 1
+    }
+    return Output(payload: Slice(payloadStart, to: payloadEnd), consumed: count, state: .more)
+  }
+
+  @inline(__always)
+  private mutating func readSize(_ byte: UInt8) throws(ChunkedError) {
+    if let digit = ASCII.hexValue(byte) {
+      // 16 digits, leading zeros included, and no more than Int64 holds.
+      guard digits < 16, left <= Int64.max >> 4 else { throw .sizeTooLarge }
+      left = left << 4 | Int64(digit)
+      digits &+= 1
+      return
+    }
+    switch byte {
+    case ASCII.cr: phase = .sizeLF
+    case ASCII.semicolon:
+      try spend(extensionByte: byte)
+      phase = .chunkExtension
+    case ASCII.space, ASCII.tab:
+      try spend(extensionByte: byte)
+      phase = .beforeExtension
+    default: throw .size
+    }
+  }
+
+  private mutating func spend(extensionByte byte: UInt8) throws(ChunkedError) {
+    if ASCII.isControl(byte) { throw .extensionMalformed }
+    allowance &-= 1
+    if allowance < 0 { throw .extensionTooLarge }
+  }
+
+  /// Takes trailer bytes up to the section's end, and returns how many of the input were taken. They are kept, as they may come in pieces.
+  private mutating func readTrailers(_ base: UnsafePointer<UInt8>, _ count: Int) throws(ChunkedError) -> Int {
+    if trailerBytes.isEmpty, count >= 2, base[0] == ASCII.cr, base[1] == ASCII.lf {
+      phase = .done
+      return 2
+    }
+    let before = trailerBytes.count
+    let taken = min(count, trailerLimit - before)
+    trailerBytes.append(contentsOf: UnsafeBufferPointer(start: base, count: taken))
+    let outcome = trailerBytes.withUnsafeBufferPointer { bytes -> HeadOutcome in
+      guard let base = bytes.baseAddress else { return .incomplete }
+      return section.parse(base, bytes.count, into: &trailers, &present)
+    }
+    switch outcome {
+    case .invalid(let error): throw error == .tooManyFields ? .trailersTooLarge : .trailersMalformed
+    case .incomplete:
+      guard trailerBytes.count < trailerLimit else { throw .trailersTooLarge }
+      return taken
+    case .complete:
+      trailerBytes.removeLast(trailerBytes.count - section.position)
+      for index in trailers.indices where FieldSet.forbiddenInTrailers.contains(trailers[index].id) {
+        trailers[index].dropped = true
+      }
+      phase = .done
+      return section.position - before
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/// Comparisons of bytes that ignore the case of ASCII letters.
+
+public func equalsIgnoringCase(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+  equalsIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+}
+
+public func equalsIgnoringCase(_ bytes: UnsafeRawBufferPointer, _ text: [UInt8]) -> Bool {
+  text.withUnsafeBytes { equalsIgnoringCase(bytes, $0) }
+}
+
+public func equalsIgnoringCase(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+  guard one.count == other.count else { return false }
+  var index = 0
+  while index < one.count {
+    if ASCII.lower(one[index]) != ASCII.lower(other[index]) { return false }
+    index &+= 1
+  }
+  return true
+}
+
+/// Whether two field names are one to a server that folds `_` and `-` together (CGI, WSGI and their heirs do), ignoring case.
+public func fieldNameEquals(_ name: UnsafeRawBufferPointer, _ other: [UInt8]) -> Bool {
+  guard name.count == other.count else { return false }
+  return other.withUnsafeBytes { other in
+    var index = 0
+    while index < name.count {
+      if foldedNameByte(name[index]) != foldedNameByte(other[index]) { return false }
+      index &+= 1
+    }
+    return true
+  }
+}
+
+@inline(__always)
+private func foldedNameByte(_ byte: UInt8) -> UInt8 { byte == ASCII.underscore ? ASCII.hyphen : ASCII.lower(byte) }
+
+extension Slice {
+  public func equalsIgnoringCase(_ text: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
+    HTTPWire.equalsIgnoringCase(bytes(in: head), text)
+  }
+  public func equalsIgnoringCase(_ text: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
+    HTTPWire.equalsIgnoringCase(bytes(in: head), text)
+  }
+  /// Exact comparison.
+  public func equals(_ text: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
+    guard count == text.utf8CodeUnitCount else { return false }
+    return bytes(in: head).elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: count))
+  }
+  public func equals(_ text: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
+    guard count == text.count else { return false }
+    return bytes(in: head).elementsEqual(text)
+  }
+}

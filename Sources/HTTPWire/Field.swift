@@ -1,0 +1,32 @@
+/// One field line of a head or trailer section, as ranges over its bytes.
+public struct Field: Sendable, Hashable {
+  /// As the sender spelled it.
+  public var name: Slice
+  /// Without the white space around it.
+  public var value: Slice
+  public var id: FieldName
+  /// Not to be forwarded: set by the hop-by-hop pass and by whoever replaces a field.
+  public var dropped: Bool
+
+  @inlinable
+  public init(name: Slice, value: Slice, id: FieldName, dropped: Bool = false) {
+    self.name = name
+    self.value = value
+    self.id = id
+    self.dropped = dropped
+  }
+}
+
+/// Which recognised names a head has, so that a pass over its fields can be skipped.
+public struct FieldSet: Sendable, Hashable {
+  @usableFromInline var bits: UInt64 = 0
+  @inlinable public init() {}
+  @inlinable public init(_ names: FieldName...) { for name in names { insert(name) } }
+  @inlinable public func contains(_ name: FieldName) -> Bool { bits & (1 << UInt64(name.rawValue)) != 0 }
+  @inlinable public mutating func insert(_ name: FieldName) { bits |= 1 << UInt64(name.rawValue) }
+  @inlinable public func intersects(_ other: FieldSet) -> Bool { bits & other.bits != 0 }
+}
+
+/// How many field lines a head or trailer section may have. A bound of its own, as the work of some passes grows with fields times
+/// members of Connection.
+public let fieldCountLimit = 256

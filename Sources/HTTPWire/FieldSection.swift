@@ -1,0 +1,92 @@
+/// The field lines of a head or of a trailer section, up to and with the empty line. It stops wherever the bytes end and goes on
+/// from there, so each byte is looked at once however it trickles in; what it says about a byte never depends on how the
+/// bytes before it arrived.
+struct FieldSection: Sendable {
+  /// The next byte to look at.
+  var position = 0
+  private var lineStart = 0
+  /// Offset of the current line's colon, -1 while its name is being read.
+  private var colon = -1
+
+  mutating func start(at offset: Int) {
+    position = offset
+    lineStart = offset
+    colon = -1
+  }
+
+  /// Appends to `fields` and notes their names in `present`; `position` is the section's end once it is complete.
+  @inline(__always)
+  mutating func parse(
+    _ base: UnsafePointer<UInt8>, _ count: Int, into fields: inout ContiguousArray<Field>, _ present: inout FieldSet
+  ) -> HeadOutcome {
+    var index = position
+    while true {
+      if colon < 0 {
+        if index == lineStart {
+          guard index < count else { break }
+          switch base[index] {
+          case ASCII.cr:
+            guard index + 1 < count else {
+              position = index
+              return .incomplete
+            }
+            guard base[index + 1] == ASCII.lf else { return .invalid(.bareCR) }
+            position = index + 2
+            return .complete
+          case ASCII.space, ASCII.tab: return .invalid(.foldedLine)
+          default: break
+          }
+        }
+        while index < count, ASCII.isToken(base[index]) { index &+= 1 }
+        guard index < count else { break }
+        guard base[index] == ASCII.colon else { return .invalid(nameError(base[index])) }
+        guard index > lineStart else { return .invalid(.fieldName) }
+        colon = index
+        index &+= 1
+      }
+      index = firstControl(base, from: index, to: count)
+      while index < count, base[index] == ASCII.tab { index = firstControl(base, from: index &+ 1, to: count) }
+      guard index < count else { break }
+      guard base[index] == ASCII.cr else { return .invalid(lineError(base[index])) }
+      guard index &+ 1 < count else { break }
+      guard base[index &+ 1] == ASCII.lf else { return .invalid(.bareCR) }
+      guard fields.count < fieldCountLimit else { return .invalid(.tooManyFields) }
+      let field = field(base, lineEnd: index)
+      present.insert(field.id)
+      fields.append(field)
+      index &+= 2
+      lineStart = index
+      colon = -1
+    }
+    position = index
+    return .incomplete
+  }
+
+  @inline(__always)
+  private func field(_ base: UnsafePointer<UInt8>, lineEnd: Int) -> Field {
+    var start = colon &+ 1
+    var end = lineEnd
+    while start < end, ASCII.isBlank(base[start]) { start &+= 1 }
+    while end > start, ASCII.isBlank(base[end &- 1]) { end &-= 1 }
+    let id = FieldName(base + lineStart, colon &- lineStart)
+    return Field(name: Slice(lineStart, to: colon), value: Slice(start, to: end), id: id)
+  }
+
+  private func nameError(_ byte: UInt8) -> HeadError {
+    switch byte {
+    case ASCII.space, ASCII.tab: .spaceBeforeColon
+    case ASCII.cr: .missingColon
+    default: ASCII.isControl(byte) ? lineError(byte) : .fieldName
+    }
+  }
+}
+
+/// The name of what a control character is guilty of.
+func lineError(_ byte: UInt8) -> HeadError {
+  switch byte {
+  case 0: .nul
+  case ASCII.lf: .bareLF
+  case ASCII.cr: .bareCR
+  default: .control
+  }
+}

@@ -1,0 +1,155 @@
+/// HTTP-date (RFC 9110 section 5.6.7), as seconds of Unix time.
+
+private let dayNames: StaticString = "SunMonTueWedThuFriSat"
+private let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+/// Reads the three forms: IMF-fixdate, RFC 850's and asctime's. The day's name is not compared with the date.
+/// - Parameter now: Unix time, for the century of RFC 850's two-digit years: more than 50 years ahead means the past.
+/// - Returns: nil for anything else.
+public func parseHTTPDate(_ text: UnsafeRawBufferPointer, now: Int64) -> Int64? {
+  var reader = DateReader(text: text)
+  guard let comma = text.firstIndex(of: ASCII.comma) else { return reader.asctime() }
+  return comma == 3 ? reader.fixdate() : reader.rfc850(after: comma, now: now)
+}
+
+private struct DateReader {
+  let text: UnsafeRawBufferPointer
+  var index = 0
+
+  mutating func fixdate() -> Int64? {
+    index = 3
+    guard text.count == 29, literal(", "), let day = number(2), literal(" "), let month = month(), literal(" "),
+      let year = number(4), literal(" "), let seconds = time(), literal(" GMT")
+    else { return nil }
+    return unixTime(year, month, day, seconds)
+  }
+
+  mutating func rfc850(after comma: Int, now: Int64) -> Int64? {
+    index = comma
+    guard text.count == comma + 24, literal(", "), let day = number(2), literal("-"), let month = month(), literal("-"),
+      let short = number(2), literal(" "), let seconds = time(), literal(" GMT")
+    else { return nil }
+    let thisYear = civilDate(days: now.dividedFloor(by: 86_400)).year
+    var year = thisYear - thisYear % 100 + short
+    if year > thisYear + 50 { year -= 100 }
+    return unixTime(year, month, day, seconds)
+  }
+
+  mutating func asctime() -> Int64? {
+    index = 3
+    guard text.count == 24, literal(" "), let month = month(), literal(" ") else { return nil }
+    if text[index] == ASCII.space { index += 1 }
+    guard let day = number(text[8] == ASCII.space ? 1 : 2), literal(" "), let seconds = time(), literal(" "),
+      let year = number(4)
+    else { return nil }
+    return unixTime(year, month, day, seconds)
+  }
+
+  private mutating func literal(_ expected: StaticString) -> Bool {
+    let count = expected.utf8CodeUnitCount
+    guard index + count <= text.count else { return false }
+    for offset in 0..<count where text[index + offset] != expected.utf8Start[offset] { return false }
+    index += count
+    return true
+  }
+
+  private mutating func number(_ digits: Int) -> Int? {
+    guard index + digits <= text.count else { return nil }
+    var value = 0
+    for offset in 0..<digits {
+      guard ASCII.isDigit(text[index + offset]) else { return nil }
+      value = value * 10 + Int(text[index + offset] - ASCII.zero)
+    }
+    index += digits
+    return value
+  }
+
+  private mutating func month() -> Int? {
+    guard index + 3 <= text.count else { return nil }
+    for month in 0..<12 {
+      let name = monthNames.utf8Start + month * 3
+      if (0..<3).allSatisfy({ text[index + $0] == name[$0] }) {
+        index += 3
+        return month + 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func time() -> Int? {
+    // 60: a leap second.
+    guard let hour = number(2), hour < 24, literal(":"), let minute = number(2), minute < 60, literal(":"),
+      let second = number(2), second <= 60
+    else { return nil }
+    return hour * 3600 + minute * 60 + second
+  }
+
+  private func unixTime(_ year: Int, _ month: Int, _ day: Int, _ seconds: Int) -> Int64? {
+    let lengths: StaticString = "\u{1f}\u{1d}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}"
+    guard 1...Int(lengths.utf8Start[month - 1]) ~= day else { return nil }
+    return daysSinceEpoch(year, month, day) * 86_400 + Int64(seconds)
+  }
+}
+
+/// Days from 1970-01-01 in the proleptic Gregorian calendar; years are counted from March, so that the leap day is the last.
+private func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+  let year = Int64(month <= 2 ? year - 1 : year)
+  let era = year.dividedFloor(by: 400)
+  let yearOfEra = year - era * 400
+  let dayOfYear = Int64((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1)
+  return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+}
+
+private func civilDate(days: Int64) -> (year: Int, month: Int, day: Int) {
+  let shifted = days + 719_468
+  let era = shifted.dividedFloor(by: 146_097)
+  let dayOfEra = shifted - era * 146_097
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let shiftedMonth = (5 * dayOfYear + 2) / 153
+  let month = Int(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
+  let day = Int(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+  return (Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0), month, day)
+}
+
+extension Int64 {
+  fileprivate func dividedFloor(by divisor: Int64) -> Int64 {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}
+
+extension ByteWriter {
+  /// IMF-fixdate: 29 bytes.
+  /// - Parameter unixTime: seconds; years 0 to 9999.
+  public mutating func append(httpDate unixTime: Int64) {
+    let days = unixTime.dividedFloor(by: 86_400)
+    let seconds = Int(unixTime - days * 86_400)
+    let date = civilDate(days: days)
+    let weekday = Int((days % 7 + 11) % 7)
+    append(dayNames, from: weekday * 3, count: 3)
+    append(", ")
+    append(twoDigits: date.day)
+    append(byte: ASCII.space)
+    append(monthNames, from: (date.month - 1) * 3, count: 3)
+    append(byte: ASCII.space)
+    append(twoDigits: date.year / 100)
+    append(twoDigits: date.year % 100)
+    append(byte: ASCII.space)
+    append(twoDigits: seconds / 3600)
+    append(byte: ASCII.colon)
+    append(twoDigits: seconds / 60 % 60)
+    append(byte: ASCII.colon)
+    append(twoDigits: seconds % 60)
+    append(" GMT")
+  }
+
+  private mutating func append(_ text: StaticString, from offset: Int, count: Int) {
+    append(UnsafeRawBufferPointer(start: text.utf8Start + offset, count: count))
+  }
+
+  private mutating func append(twoDigits number: Int) {
+    append(byte: ASCII.zero + UInt8(truncatingIfNeeded: number / 10 % 10))
+    append(byte: ASCII.zero + UInt8(truncatingIfNeeded: number % 10))
+  }
+}

@@ -1,0 +1,50 @@
+/// Look-ups by name that both heads share.
+extension ContiguousArray where Element == Field {
+  /// The first field of that name.
+  public func first(_ id: FieldName) -> Field? {
+    for field in self where field.id == id { return field }
+    return nil
+  }
+
+  /// How many field lines of that name there are.
+  public func count(of id: FieldName) -> Int {
+    var count = 0
+    for field in self where field.id == id { count &+= 1 }
+    return count
+  }
+
+  /// Marks every field of that name as not to be forwarded.
+  public mutating func drop(_ id: FieldName) {
+    for index in indices where self[index].id == id { self[index].dropped = true }
+  }
+
+  /// Marks every field whose name is `name`, ignoring case and `_` against `-` (behaviour of servers that fold them), and says whether
+  /// there was one.
+  @discardableResult
+  public mutating func drop(named name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
+    var found = false
+    for index in indices where fieldNameEquals(self[index].name.bytes(in: head), name) {
+      self[index].dropped = true
+      found = true
+    }
+    return found
+  }
+
+  /// Whether a list-valued field of that name has the member, ignoring case.
+  public func hasMember(_ member: StaticString, in id: FieldName, of head: UnsafeRawBufferPointer) -> Bool {
+    for field in self where field.id == id {
+      var members = ListMembers(field.value, in: head)
+      while let slice = members.next() {
+        if slice.equalsIgnoringCase(member, in: head) { return true }
+      }
+    }
+    return false
+  }
+
+  /// Bytes that `ByteWriter.append(fieldsOf:)` will write: names, values, and four bytes a line.
+  public var keptSize: Int {
+    var size = 0
+    for field in self where !field.dropped { size &+= field.name.count &+ field.value.count &+ 4 }
+    return size
+  }
+}

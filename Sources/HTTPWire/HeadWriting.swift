@@ -1,0 +1,107 @@
+/// The parts of messages that are written anew.
+extension ByteWriter {
+  public mutating func appendCRLF() { append("\r\n") }
+
+  /// `name: value` and CRLF.
+  public mutating func appendField(_ name: StaticString, _ value: StaticString) {
+    append(name)
+    append(": ")
+    append(value)
+    appendCRLF()
+  }
+  public mutating func appendField(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
+    append(name)
+    append(": ")
+    append(value)
+    appendCRLF()
+  }
+  public mutating func appendField(_ name: StaticString, _ value: [UInt8]) {
+    value.withUnsafeBytes { appendField(name, $0) }
+  }
+  public mutating func appendField(_ name: StaticString, decimal value: Int64) {
+    append(name)
+    append(": ")
+    appendDecimal(value)
+    appendCRLF()
+  }
+
+  /// The fields that are not dropped, in their order and spelling; white space around values is not kept.
+  public mutating func append(fieldsOf fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
+    for field in fields where !field.dropped {
+      append(field.name, of: head)
+      append(": ")
+      append(field.value, of: head)
+      appendCRLF()
+    }
+  }
+
+  /// The framing of the message that is being written; nothing for `none` and `untilClose`.
+  public mutating func append(framing: BodyFraming) {
+    switch framing {
+    case .none, .untilClose: break
+    case .length(let length): appendField("Content-Length", decimal: length)
+    case .chunked: appendField("Transfer-Encoding", "chunked")
+    }
+  }
+
+  /// The target as an origin server wants it (RFC 9112 section 3.2): an empty path becomes `/`, or `*` for OPTIONS without a query.
+  public mutating func append(originFormOf target: RequestTarget, method: Method, in head: UnsafeRawBufferPointer) {
+    if target.form == .asterisk || (method == .options && target.form == .absolute && target.pathAndQuery.isEmpty) {
+      append(byte: ASCII.star)
+      return
+    }
+    if target.path.isEmpty { append(byte: ASCII.slash) }
+    append(target.pathAndQuery, of: head)
+  }
+
+  /// `HTTP/1.1 status reason` and CRLF; the reason is as the origin sent it.
+  public mutating func append(statusLineOf response: borrowing ResponseHead, in head: UnsafeRawBufferPointer) {
+    append("HTTP/1.1 ")
+    appendDecimal(response.status)
+    append(byte: ASCII.space)
+    append(response.reason, of: head)
+    appendCRLF()
+  }
+
+  /// A list field such as Proxy-Status without the members named `name`; nothing at all where none is left, or where a quoted string
+  /// without an end leaves open what is a member.
+  public mutating func append(listField field: Field, without name: [UInt8], in head: UnsafeRawBufferPointer) {
+    let before = count
+    var members = ListMembers(field.value, in: head, quotedStrings: true)
+    while let member = members.next() {
+      if member.isListItem(named: name, in: head) { continue }
+      if count == before {
+        append(field.name, of: head)
+        append(": ")
+      } else {
+        append(", ")
+      }
+      append(member, of: head)
+    }
+    if members.isMalformed {
+      count = before
+    } else if count > before {
+      appendCRLF()
+    }
+  }
+
+  /// The longest chunk header: 16 digits and CRLF.
+  public static let chunkHeaderLimit = 18
+
+  /// Size and CRLF; `size` bytes and `appendCRLF` must follow. A size of 0 would end the body: `appendLastChunk` does that.
+  public mutating func appendChunkHeader(_ size: Int) {
+    precondition(size > 0, "a chunk of no bytes is the last one")
+    appendHex(size)
+    appendCRLF()
+  }
+
+  /// The end of a chunked body without trailers.
+  public mutating func appendLastChunk() { append("0\r\n\r\n") }
+
+  /// The end of a chunked body with the decoder's trailers that are not dropped. Needs `decoder.trailers.keptSize` + 5 bytes.
+  public mutating func appendLastChunk(trailersOf decoder: borrowing ChunkedDecoder) {
+    append("0\r\n")
+    decoder.trailerBytes.withUnsafeBytes { append(fieldsOf: decoder.trailers, in: $0) }
+    appendCRLF()
+  }
+}

@@ -1,0 +1,49 @@
+/// The members of a comma-separated field value (RFC 9110 section 5.6.1), without the white space around them; empty ones are left out.
+public struct ListMembers {
+  private let head: UnsafeRawBufferPointer
+  private let quotedStrings: Bool
+  private var position: Int
+  private let end: Int
+  private var exhausted = false
+  /// Whether a quoted string turned out to have no end.
+  public private(set) var isMalformed = false
+
+  /// - Parameter quotedStrings: whether a comma inside of one separates nothing. False for lists of tokens, where a quotation mark
+  ///   has no meaning and must not hide a member from us.
+  public init(_ value: Slice, in head: UnsafeRawBufferPointer, quotedStrings: Bool = false) {
+    precondition(value.end <= head.count, "slice outside of its head")
+    self.head = head
+    self.quotedStrings = quotedStrings
+    position = value.start
+    end = value.end
+  }
+
+  public mutating func next() -> Slice? {
+    while !exhausted {
+      var start = position
+      var stop = memberEnd()
+      position = stop &+ 1
+      exhausted = stop == end
+      while start < stop, ASCII.isBlank(head[start]) { start &+= 1 }
+      while stop > start, ASCII.isBlank(head[stop &- 1]) { stop &-= 1 }
+      if start < stop { return Slice(start, to: stop) }
+    }
+    return nil
+  }
+
+  private mutating func memberEnd() -> Int {
+    var index = position
+    var quoted = false
+    while index < end {
+      switch head[index] {
+      case ASCII.backslash where quoted: index &+= 1
+      case ASCII.quote: quoted = quotedStrings && !quoted
+      case ASCII.comma where !quoted: return index
+      default: break
+      }
+      index &+= 1
+    }
+    if quoted { isMalformed = true }
+    return end
+  }
+}

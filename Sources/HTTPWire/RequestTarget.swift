@@ -1,0 +1,102 @@
+/// The request target, parsed once (RFC 9112 section 3.2); its authority is the only one that decides anything.
+public struct RequestTarget: Sendable, Hashable {
+  public enum Form: UInt8, Sendable, Hashable { case origin, absolute, authority, asterisk }
+  public var form: Form
+  /// Whether an absolute target's scheme is `https`.
+  public var isHTTPS = false
+  public var hostKind = Authority.HostKind.name
+  /// Without brackets and without a trailing dot, case as it came; empty in origin and asterisk form.
+  public var host = Slice.empty
+  /// nil where the target names none.
+  public var port: UInt16?
+  /// `port`, or the scheme's own.
+  public var effectivePort: UInt16 { port ?? (isHTTPS ? 443 : 80) }
+  /// `host[:port]` as it came.
+  public var authority = Slice.empty
+  /// What goes to an origin server, unless the path is empty: `http://host?q` gives `?q`, to be written as `/?q`
+  /// (`ByteWriter.append(originFormOf:)` does).
+  public var pathAndQuery = Slice.empty
+  /// Without `?` and query.
+  public var path = Slice.empty
+
+  /// - Throws: `targetForm`, `scheme`, `userinfo`, `fragment`, `hostName`, `hostAddress`, `port`.
+  public init(of request: borrowing RequestHead, in head: UnsafeRawBufferPointer) throws(HeadError) {
+    try self.init(request.target, method: request.method, in: head)
+  }
+
+  public init(_ target: Slice, method: Method, in head: UnsafeRawBufferPointer) throws(HeadError) {
+    let bytes = target.bytes(in: head)
+    guard let first = bytes.first else { throw .targetForm }
+    for byte in bytes where byte == ASCII.hash { throw .fragment }
+    if method == .connect {
+      form = .authority
+      let authority = try Authority(target, in: head)
+      // RFC 9110 section 9.3.6: there is no default port.
+      guard authority.port != nil else { throw .port }
+      take(authority)
+      return
+    }
+    if first == ASCII.slash {
+      form = .origin
+      take(path: target, in: bytes)
+      return
+    }
+    if first == ASCII.star, bytes.count == 1 {
+      guard method == .options else { throw .targetForm }
+      form = .asterisk
+      return
+    }
+    form = .absolute
+    let schemeLength: Int
+    if bytes.count > 7, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: bytes[..<7]), "http://") {
+      schemeLength = 7
+    } else if bytes.count > 8, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: bytes[..<8]), "https://") {
+      schemeLength = 8
+      isHTTPS = true
+    } else {
+      throw hasScheme(bytes) ? .scheme : .targetForm
+    }
+    var end = schemeLength
+    while end < bytes.count, bytes[end] != ASCII.slash, bytes[end] != ASCII.question { end += 1 }
+    take(try Authority(Slice(start: target.start + schemeLength, count: end - schemeLength), in: head))
+    take(
+      path: Slice(start: target.start + end, count: bytes.count - end),
+      in: UnsafeRawBufferPointer(rebasing: bytes[end...]))
+  }
+
+  private mutating func take(_ authority: Authority) {
+    hostKind = authority.kind
+    host = authority.host
+    port = authority.port
+    self.authority = authority.text
+  }
+
+  private mutating func take(path whole: Slice, in bytes: UnsafeRawBufferPointer) {
+    pathAndQuery = whole
+    path = Slice(start: whole.start, count: bytes.firstIndex(of: ASCII.question) ?? bytes.count)
+  }
+}
+
+/// Whether the target begins with `scheme:` (RFC 3986 section 3.1).
+private func hasScheme(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  guard ASCII.isLetter(bytes[0]), let colon = bytes.firstIndex(of: ASCII.colon) else { return false }
+  return bytes[..<colon].allSatisfy {
+    ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == ASCII.hyphen || $0 == ASCII.dot || $0 == UInt8(ascii: "+")
+  }
+}
+
+extension RequestHead {
+  /// RFC 9112 section 3.2: one Host field in HTTP/1.1, at most one in HTTP/1.0, and well-formed. Its value decides nothing.
+  public func checkHost(in bytes: UnsafeRawBufferPointer) throws(HeadError) {
+    guard contains(.host) else {
+      if minorVersion == 0 { return }
+      throw .hostMissing
+    }
+    var host: Slice?
+    for field in fields where field.id == .host {
+      guard host == nil else { throw .hostRepeated }
+      host = field.value
+    }
+    guard let host, (try? Authority(host, in: bytes)) != nil else { throw .hostMalformed }
+  }
+}

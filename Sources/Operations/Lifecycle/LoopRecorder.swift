@@ -1,0 +1,28 @@
+import EventIO
+import Logging
+import Proxy
+import Settings
+
+/// What one loop tells: its access log and, from here on, its counters.
+final class LoopRecorder: LoopObserver {
+  private let access: AccessLog
+  private var logsAccess: Bool
+  private let logger: Logger
+
+  init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, log: LogSettings) {
+    access = AccessLog(loop, output, format)
+    logsAccess = log.access
+    logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
+  }
+
+  func follow(_ log: LogSettings) { logsAccess = log.access }
+  func flush() { access.flush() }
+
+  override func ended(_ request: borrowing Summary) {
+    if logsAccess { access.add(request) }
+  }
+  override func descriptorsExhausted() {
+    logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
+  }
+  override func notice(_ message: String) { logger.notice("\(message)") }
+}

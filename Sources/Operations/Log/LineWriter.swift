@@ -1,0 +1,159 @@
+import CSystem
+
+/// Builds one log line as bytes, JSON or text. Strings are escaped; numbers and known words are not looked at.
+struct LineWriter {
+  let isJSON: Bool
+  private(set) var bytes: [UInt8]
+  private var isFirst = true
+
+  /// - Parameter reusing: a buffer that is appended to.
+  init(json: Bool, reusing bytes: [UInt8] = []) {
+    isJSON = json
+    self.bytes = bytes
+    if json { self.bytes.append(UInt8(ascii: "{")) }
+  }
+
+  mutating func add(_ key: StaticString, _ value: String) {
+    begin(key)
+    var value = value
+    value.withUTF8 { text in
+      if isJSON {
+        appendJSON(text)
+      } else if text.isEmpty || text.contains(where: { $0 <= 32 || $0 == 34 || $0 == 61 || $0 >= 127 }) {
+        appendJSON(text)
+      } else {
+        bytes.append(contentsOf: text)
+      }
+    }
+  }
+  mutating func add(_ key: StaticString, _ value: Int64) {
+    begin(key)
+    append(decimal: value)
+  }
+  mutating func add(_ key: StaticString, _ value: Int) { add(key, Int64(value)) }
+  mutating func add(_ key: StaticString, _ value: Bool) {
+    begin(key)
+    append(value ? "true" : "false")
+  }
+  /// Nanoseconds, as milliseconds with three decimals.
+  mutating func add(_ key: StaticString, nanoseconds: Int64) {
+    begin(key)
+    let micros = max(nanoseconds, 0) / 1_000
+    append(decimal: micros / 1_000)
+    bytes.append(UInt8(ascii: "."))
+    let rest = micros % 1_000
+    bytes.append(48 + UInt8(rest / 100))
+    bytes.append(48 + UInt8(rest / 10 % 10))
+    bytes.append(48 + UInt8(rest % 10))
+  }
+  mutating func add(_ key: StaticString, _ values: [String]) {
+    begin(key)
+    append(list: values)
+  }
+
+  private mutating func append(list values: [String]) {
+    append("[")
+    for (index, value) in values.enumerated() {
+      if index > 0 { append(",") }
+      var value = value
+      value.withUTF8 { appendJSON($0) }
+    }
+    append("]")
+  }
+
+  /// For keys that come from log metadata.
+  mutating func add(dynamic key: String, _ value: String) {
+    begin(dynamic: key)
+    var value = value
+    value.withUTF8 { appendJSON($0) }
+  }
+  mutating func add(dynamic key: String, _ values: [String]) {
+    begin(dynamic: key)
+    append(list: values)
+  }
+
+  mutating func finish() -> [UInt8] {
+    append(isJSON ? "}\n" : "\n")
+    return bytes
+  }
+
+  private mutating func begin(_ key: StaticString) {
+    if !isFirst { bytes.append(isJSON ? UInt8(ascii: ",") : UInt8(ascii: " ")) }
+    isFirst = false
+    if isJSON {
+      bytes.append(34)
+      append(key)
+      append("\":")
+    } else {
+      append(key)
+      bytes.append(UInt8(ascii: "="))
+    }
+  }
+
+  private mutating func begin(dynamic key: String) {
+    if !isFirst { bytes.append(isJSON ? UInt8(ascii: ",") : UInt8(ascii: " ")) }
+    isFirst = false
+    var key = key
+    key.withUTF8 { key in
+      if isJSON { appendJSON(key) } else { bytes.append(contentsOf: key) }
+    }
+    bytes.append(isJSON ? UInt8(ascii: ":") : UInt8(ascii: "="))
+  }
+
+  private mutating func append(_ text: StaticString) {
+    bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  private mutating func append(decimal value: Int64) {
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = value.magnitude
+    let start = bytes.count
+    repeat {
+      bytes.append(48 + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    bytes[start...].reverse()
+  }
+
+  /// A JSON string (RFC 8259 section 7); control characters and what is not UTF-8 do not get through as they are.
+  private mutating func appendJSON(_ text: UnsafeBufferPointer<UInt8>) {
+    bytes.append(34)
+    for byte in text {
+      switch byte {
+      case 34, 92:
+        bytes.append(92)
+        bytes.append(byte)
+      case 0..<32, 127:
+        append("\\u00")
+        bytes.append(Self.hex(byte >> 4))
+        bytes.append(Self.hex(byte & 15))
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(34)
+  }
+
+  private static func hex(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+}
+
+/// The time of day as in RFC 3339, UTC, milliseconds; the part that changes once a second is kept.
+struct TimestampClock {
+  private var second: Int64 = -1
+  private var prefix = ""
+
+  mutating func text(nanosecondsSince1970 time: Int64) -> String {
+    let second = time / 1_000_000_000
+    if second != self.second {
+      self.second = second
+      var clock = time_t(second)
+      var parts = tm()
+      gmtime_r(&clock, &parts)
+      func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+      prefix =
+        "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))."
+    }
+    let milliseconds = time / 1_000_000 % 1_000
+    let padding = milliseconds < 10 ? "00" : milliseconds < 100 ? "0" : ""
+    return "\(prefix)\(padding)\(milliseconds)Z"
+  }
+}

@@ -1,0 +1,86 @@
+import EventIO
+import HTTPWire
+import Settings
+import TLS
+
+/// Who a request comes from, and what it may reach.
+struct ClientIdentity {
+  /// nil = anonymous.
+  var name: String?
+  var access: Access
+
+  func mayReach(_ entry: Entry, host: String, port: UInt16) -> Bool {
+    switch access {
+    case .all: true
+    case .only(let upstreams, let hosts):
+      entry.isUnlisted ? hosts.contains { $0.matches(host: host, port: port) } : upstreams.contains(entry.name)
+    }
+  }
+
+  func mayTunnel(host: String, port: UInt16) -> Bool {
+    switch access {
+    case .all: true
+    case .only(_, let hosts): hosts.contains { $0.matches(host: host, port: port) }
+    }
+  }
+}
+
+/// What the last Proxy-Authorization of a connection was found to be: the same bytes need no second look.
+struct AccessMemo {
+  var field: [UInt8]
+  unowned(unsafe) var snapshot: Snapshot
+  var identity: ClientIdentity
+}
+
+extension Request {
+  /// By Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407 everywhere.
+  func identify(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> ClientIdentity {
+    let settings = snapshot.settings
+    if settings.clients.isEmpty, !client.listener.settings.clientsRequired {
+      return ClientIdentity(name: nil, access: settings.anonymous)
+    }
+    let identity: ClientIdentity
+    if let field = worker.requestHead.fields.first(.proxyAuthorization) {
+      let value = field.value.bytes(in: bytes)
+      if let memo = client.accessMemo, memo.snapshot === snapshot, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) }) {
+        identity = memo.identity
+      } else {
+        guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1,
+          let found = byPassword(value, settings.clients)
+        else { throw .wrongPassword }
+        identity = found
+        client.accessMemo = AccessMemo(field: Array(value), snapshot: snapshot, identity: found)
+      }
+    } else if let found = byAddress(settings.clients) {
+      identity = found
+    } else if !client.listener.settings.clientsRequired {
+      identity = ClientIdentity(name: nil, access: settings.anonymous)
+    } else {
+      throw .passwordRequired
+    }
+    summary.client = identity.name
+    return identity
+  }
+
+  private func byPassword(_ value: UnsafeRawBufferPointer, _ clients: [ClientSettings]) -> ClientIdentity? {
+    guard value.count > 6, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: value[..<6]), "basic ") else { return nil }
+    let encoded = value[6...].drop { $0 == 32 }
+    guard let decoded = Base64.decode(Array(encoded)), let colon = decoded.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let name = String(decoding: decoded[..<colon], as: UTF8.self)
+    let password = Array(decoded[(colon + 1)...])
+    // Digests of equal length are compared, so that neither content nor length shows in time.
+    let given = SHA256.digest(password)
+    for client in clients where client.name == name {
+      if let expected = client.password, constantTimeEquals(given, SHA256.digest(expected.bytes)) {
+        return ClientIdentity(name: client.name, access: client.allow)
+      }
+    }
+    return nil
+  }
+
+  private func byAddress(_ clients: [ClientSettings]) -> ClientIdentity? {
+    guard let address = client.peer.bytes else { return nil }
+    let match = clients.first { $0.from.contains { range in range.contains(address) } }
+    return match.map { ClientIdentity(name: $0.name, access: $0.allow) }
+  }
+}

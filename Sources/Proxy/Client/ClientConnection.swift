@@ -1,0 +1,294 @@
+import CSystem
+import EventIO
+import HTTPWire
+
+/// A connection from an app. Lives on one loop. While nothing is under way it holds neither buffer nor parser state.
+final class ClientConnection: EventHandler {
+  enum Phase: UInt8 {
+    /// Between requests, or in the middle of a head.
+    case head
+    /// A request is under way.
+    case exchange
+    /// Opaque bytes both ways, or about to be.
+    case tunnel
+    /// Answered and half-closed: what the peer still sends is thrown away for a while, or it would see a reset, not the answer.
+    case lingering
+    case closed
+  }
+
+  /// RFC 9112 section 9.6 asks for this way of closing; how much and how long is ours.
+  private static let lingerBytes = 64 << 10
+  private static let lingerTime = 2_000
+
+  unowned let worker: Worker
+  let listener: BoundListener
+  let peer: Address
+  let transport: Transport
+  var place = 0
+  private(set) var phase = Phase.head
+  /// Bytes read and not yet used.
+  var inbound: Block?
+  /// Bytes on their way to the app before any body: a response head, an answer.
+  var outbound: Block?
+  private var trickled: TrickledHead?
+  private(set) var request: Request?
+  var tunnel: Tunnel?
+  /// Where the last request went: compared by memcmp before anything is looked up.
+  var memo = RouteMemo()
+  /// Who the last Proxy-Authorization said it was.
+  var accessMemo: AccessMemo?
+  /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.
+  var connectedAuthority: ConnectedAuthority?
+  private var served = 0
+  private var lingered = 0
+  private var closesAfterAnswer = false
+  private var isReadingHeads = false
+
+  /// A head that did not come in one piece: the parser's position, so that a trickled head costs O(n).
+  private final class TrickledHead { var head = RequestHead() }
+
+  init(_ descriptor: Int32, peer: Address, listener: BoundListener, worker: Worker) {
+    self.worker = worker
+    self.listener = listener
+    self.peer = peer
+    transport = Transport(descriptor: descriptor)
+    super.init()
+    transport.token = worker.loop.register(descriptor, self)
+    if case .ip = peer.kind { Socket.setNoDelay(descriptor) }
+  }
+
+  var loop: EventLoop { worker.loop }
+
+  /// Tried at once: the first request is here more often than not.
+  func begin() {
+    armHeadTimer()
+    readHeads()
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    transport.note(events)
+    switch phase {
+    case .head: readHeads()
+    case .exchange:
+      if transport.isBroken { return clientLeft() }
+      request?.clientReady()
+    case .tunnel:
+      if let tunnel { tunnel.pump() } else if transport.isBroken { clientLeft() } else { request?.clientReady() }
+    case .lingering: linger()
+    case .closed: break
+    }
+  }
+
+  override func expired(on loop: EventLoop) {
+    switch phase {
+    case .head:
+      if inbound == nil { close() } else { refuse(.headTimeout) }
+    case .exchange: request?.clientTimerExpired()
+    case .tunnel: if let tunnel { tunnel.expired() } else { request?.clientTimerExpired() }
+    case .lingering: close()
+    case .closed: break
+    }
+  }
+
+  // MARK: Heads
+
+  /// Reads and serves requests until one is under way, or there is nothing more to read.
+  func readHeads() {
+    if isReadingHeads { return }
+    isReadingHeads = true
+    defer { isReadingHeads = false }
+    while phase == .head {
+      if let block = inbound, !block.isEmpty, parse(block) { continue }
+      guard phase == .head else { return }
+      guard transport.readable else { return rest() }
+      let block = roomForHead()
+      let count = transport.read(into: block.space)
+      if count > 0 {
+        block.end += count
+        continue
+      }
+      if count == Transport.Result.blocked { return rest() }
+      // The app is gone, or has sent all that it wanted: nothing is under way.
+      return close()
+    }
+  }
+
+  /// - Returns: whether a head was taken, and there may be more to do.
+  private func parse(_ block: Block) -> Bool {
+    if let authority = connectedAuthority, authority.isUnproven {
+      if block.bytes[0] == TunnelStart.clientHello { return startDeferredTunnel(authority) }
+      authority.isUnproven = false
+    }
+    let limit = worker.snapshot.settings.limits.requestHead
+    let outcome: HeadOutcome
+    if let trickled {
+      outcome = trickled.head.parse(block.bytes, limit: limit)
+    } else {
+      worker.requestHead.reset()
+      outcome = worker.requestHead.parse(block.bytes, limit: limit)
+    }
+    switch outcome {
+    case .complete:
+      if let trickled {
+        worker.requestHead = trickled.head
+        self.trickled = nil
+      }
+      start(block)
+      return true
+    case .incomplete:
+      if trickled == nil {
+        trickled = TrickledHead()
+        armHeadTimer()
+      }
+      return false
+    case .invalid(let error):
+      refuse(.malformed(error))
+      return false
+    }
+  }
+
+  /// After CONNECT to an entry's host and port came a TLS handshake: for the real host, where that is allowed.
+  private func startDeferredTunnel(_ authority: ConnectedAuthority) -> Bool {
+    let request = Request(client: self, snapshot: worker.snapshot)
+    request.summary.method = "CONNECT"
+    request.summary.authority = authority.text
+    request.summary.client = authority.identity.name
+    do {
+      try request.checkTunnel(host: authority.host, port: authority.port, authority.identity)
+    } catch {
+      worker.observer.notice(
+        "TLS after CONNECT \(authority.text), which an upstream entry matches: closed. Let the app ask for http://, "
+          + "or add \(authority.text) to connect.allow for an opaque tunnel")
+      close()
+      return false
+    }
+    phase = .exchange
+    self.request = request
+    Tunnel.openDeferred(TunnelTarget(host: authority.host, port: authority.port), for: request)
+    return true
+  }
+
+  private func roomForHead() -> Block {
+    guard let block = inbound else {
+      let block = loop.blocks.borrow()
+      inbound = block
+      return block
+    }
+    if block.isEmpty { block.clear() }
+    if block.room == 0 || block.capacity < BlockPool.small {
+      block.compact()
+      if block.room == 0 || block.capacity < BlockPool.small {
+        // A head of the configured size must fit, whatever that is; the parser refuses more than the limit.
+        let wanted = max(BlockPool.small, min(block.count * 2, worker.snapshot.settings.limits.requestHead + 4096))
+        let larger = wanted == BlockPool.small ? loop.blocks.borrow() : Block(capacity: max(wanted, block.count + 4096))
+        larger.append(block.bytes)
+        loop.blocks.giveBack(block)
+        inbound = larger
+        return larger
+      }
+    }
+    return block
+  }
+
+  /// Nothing to do until the next event: a borrowed buffer goes back, or shrinks to what is in it.
+  private func rest() {
+    guard let block = inbound else { return }
+    if block.isEmpty {
+      inbound = nil
+      loop.blocks.giveBack(block)
+    } else if block.capacity >= BlockPool.small, block.count <= BlockPool.small / 4 {
+      inbound = block.exactCopy()
+      loop.blocks.giveBack(block)
+    }
+  }
+
+  private func armHeadTimer() {
+    let timeouts = worker.snapshot.settings.timeouts
+    loop.arm(self, afterMilliseconds: served == 0 || trickled != nil ? timeouts.requestHead : timeouts.idle)
+  }
+
+  // MARK: Requests
+
+  private func start(_ block: Block) {
+    served += 1
+    phase = .exchange
+    let request = Request(client: self, snapshot: worker.snapshot)
+    self.request = request
+    request.begin(block)
+  }
+
+  /// The present request has been answered in full, and its body read.
+  func requestEnded(keepAlive: Bool) {
+    request = nil
+    tunnel = nil
+    guard keepAlive, !worker.isDraining, !closesAfterAnswer else { return lingerThenClose() }
+    phase = .head
+    if worker.snapshot.settings.timeouts.idle > 0 { armHeadTimer() }
+    readHeads()
+  }
+
+  /// A head that cannot be served: answered, then closed.
+  private func refuse(_ error: ProxyError) {
+    let request = Request(client: self, snapshot: worker.snapshot)
+    self.request = request
+    phase = .exchange
+    trickled = nil
+    request.refuseUnparsed(error)
+  }
+
+  private func clientLeft() {
+    request?.clientLeft()
+    if phase != .closed { close() }
+  }
+
+  /// Idle connections end; a request under way is the last one.
+  func drain() {
+    closesAfterAnswer = true
+    if phase == .head, inbound == nil || inbound!.isEmpty { close() }
+  }
+
+  /// Whether the response under way should announce the end of the connection.
+  var isClosing: Bool { closesAfterAnswer || worker.isDraining }
+
+  func enterTunnel() { phase = .tunnel }
+
+  // MARK: End
+
+  /// Half-closes, and throws away what still comes, within bounds.
+  func lingerThenClose() {
+    if transport.sawEnd || transport.isBroken { return close() }
+    phase = .lingering
+    if let block = inbound {
+      inbound = nil
+      loop.blocks.giveBack(block)
+    }
+    Socket.shutdownWriting(transport.descriptor)
+    loop.arm(self, afterMilliseconds: Self.lingerTime)
+    linger()
+  }
+
+  private func linger() {
+    let block = loop.blocks.borrow()
+    defer { loop.blocks.giveBack(block) }
+    while transport.readable {
+      let count = transport.read(into: block.space)
+      if count == Transport.Result.blocked { return }
+      lingered += max(count, 0)
+      if count <= 0 || lingered > Self.lingerBytes { return close() }
+    }
+  }
+
+  /// - Parameter reset: so that a cut body is not taken for whole.
+  func close(reset: Bool = false) {
+    guard phase != .closed else { return }
+    phase = .closed
+    loop.forget(self)
+    for block in [inbound, outbound] { if let block { loop.blocks.giveBack(block) } }
+    inbound = nil
+    outbound = nil
+    request = nil
+    tunnel = nil
+    transport.close(on: loop, reset: reset)
+    worker.ended(self)
+  }
+}

@@ -1,0 +1,169 @@
+import CSystem
+import EventIO
+import HTTPWire
+
+extension ProxyError {
+  /// The one table from what went wrong to what the app is told.
+  func answer(of request: Request) -> Answer {
+    let upstream = request.entry.map { "upstream \($0.name)" } ?? "the upstream"
+    switch self {
+    case .malformed(let error):
+      let reasons: [Int: StaticString] = [
+        414: "URI Too Long", 431: "Request Header Fields Too Large", 501: "Not Implemented", 505: "HTTP Version Not Supported",
+      ]
+      return Answer(
+        status: error.status, reason: reasons[error.status] ?? "Bad Request", error: "http_request_error", details: "\(error.reason)",
+        body: "The request cannot be served: \(error.reason).\n", closes: true)
+    case .malformedBody(let error):
+      return Answer(
+        status: 400, reason: "Bad Request", error: "http_request_error", details: "\(error.reason)",
+        body: "The request's body cannot be read: \(error.reason).\n", closes: true)
+    case .originForm:
+      return Answer(
+        status: 400, reason: "Bad Request", error: "http_request_error", details: "origin-form request to a proxy",
+        body:
+          "This is a proxy, not a web server: set http_proxy=http://<this address> in the app's environment and let it ask for http://<host>/ as usual.\n",
+        closes: true)
+    case .headTimeout:
+      return Answer(
+        status: 408, reason: "Request Timeout", error: "http_request_error", details: "request head not complete in time",
+        body: "The request's head was not complete in time (timeouts.request_head).\n", closes: true)
+    case .unknownExpectation:
+      return Answer(
+        status: 417, reason: "Expectation Failed", error: "http_request_error", details: "unknown expectation",
+        body: "Only Expect: 100-continue is understood.\n")
+    case .traceWithCredential:
+      return Answer(
+        status: 405, reason: "Method Not Allowed", error: "http_request_denied", details: "TRACE to an upstream with a credential",
+        body: "TRACE is not sent to an upstream with a credential: its echo would show the credential.\n",
+        fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
+    case .stalled:
+      return Answer(
+        status: 408, reason: "Request Timeout", error: "http_request_error", details: "no byte of the message moved in time",
+        body: "No byte of the message moved in time (timeouts.stall).\n", closes: true)
+    case .passwordRequired, .wrongPassword:
+      let wrong = if case .wrongPassword = self { true } else { false }
+      return Answer(
+        status: 407, reason: "Proxy Authentication Required", error: "http_request_denied",
+        details: wrong ? "wrong proxy user name or password" : "proxy user name and password required",
+        body: wrong
+          ? "The proxy does not know this user name and password: see `clients` in the proxy's configuration.\n"
+          : "This proxy wants a user name and password: http_proxy=http://name:password@host:port. See `clients` in its configuration.\n",
+        fields: "Proxy-Authenticate: Basic realm=\"authproxy\", charset=\"UTF-8\"\r\n")
+    case .notAllowed(let client, let upstream):
+      let who = client.map { "client \($0)" } ?? "an anonymous client"
+      return Answer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "\(who) may not use \(upstream)",
+        body: "The proxy does not let \(who) use \(upstream): see `allow` in its configuration.\n")
+    case .credentialFromApp(let name):
+      return Answer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "the app sent a credential of its own",
+        body: "Upstream \(name) takes no credential from the app: client_authorization is `reject`.\n")
+    case .hostNotListed(let host):
+      return Answer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "host \(host) is not listed",
+        body: "No `upstreams` entry matches \(host). Add one to the proxy's configuration, or set `unlisted_hosts: forward`.\n")
+    case .connectNotAllowed(let target):
+      return Answer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "CONNECT to \(target) is not allowed",
+        body:
+          "CONNECT to \(target) is not allowed by `connect.allow`. To have the proxy add a credential, ask for http://, not https://.\n")
+    case .loop:
+      return Answer(
+        status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "our own name is in Via",
+        body: "The request has come back to this proxy. Two chained proxies need two names (`name` in the configuration).\n")
+    case .nameNotFound(let host):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host) was not found",
+        body: "The name \(host) of \(upstream) does not exist. Check `origin`, or the resolver.\n")
+    case .resolverFailed(let host, let text):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host): \(text)",
+        body: "The name \(host) of \(upstream) could not be resolved: \(text).\n")
+    case .resolverTimeout(let host):
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "dns_timeout", details: host,
+        body: "The name \(host) of \(upstream) was not resolved in time (timeouts.resolve).\n")
+    case .addressForbidden(let host):
+      return Answer(
+        status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
+        body: "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n")
+    case .connectFailed(let error): return Self.connectAnswer(error, upstream)
+    case .connectTimeout:
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "connection_timeout",
+        body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
+    case .connectionLimit:
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
+        body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n", retryAfter: 1)
+    case .outOfDescriptors:
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
+        body: "The proxy has no file descriptors left. Raise its limit (LimitNOFILE, ulimit -n).\n", retryAfter: 1)
+    case .tlsFailed(let text):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "tls_protocol_error", details: text,
+        body: "TLS with \(upstream) failed: \(text).\n")
+    case .untrusted(let evaluator, let reason, let detail):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "tls_certificate_error", details: "\(evaluator): \(reason)",
+        body: "The proxy does not trust the server behind \(upstream): \(detail) (\(evaluator): \(reason)).\n")
+    case .connectionLost(let error):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error",
+        details: error == 0 ? "the upstream ended the connection without an answer" : Socket.text(ofError: error),
+        body: "The connection to \(upstream) ended before an answer came.\n")
+    case .badResponse(let error):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "\(error.reason)",
+        body: "The answer of \(upstream) is not valid HTTP: \(error.reason).\n")
+    case .unexpectedUpgrade:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
+        body: "\(upstream) switched protocols without being asked to.\n")
+    case .responseHeadTooLarge:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_response_header_section_size",
+        body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
+    case .responseTimeout:
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout",
+        body: "\(upstream) did not answer in time (timeouts.response_head).\n")
+    case .bodyBroken:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the answer was cut",
+        body: "The answer of \(upstream) was cut.\n")
+    case .credentialUnavailable(let name, let reason, let retryAfter):
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "proxy_internal_response", details: "credential \(name): \(reason)",
+        body: "There is no usable token for credential \(name) now: \(reason).\n", retryAfter: max(retryAfter, 1))
+    case .credentialMissing(let name, let reason):
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
+        body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
+    case .internalError:
+      return Answer(
+        status: 500, reason: "Internal Server Error", error: "proxy_internal_error",
+        body: "The proxy failed to serve this request; its log says why.\n", closes: true)
+    }
+  }
+
+  private static func connectAnswer(_ error: Int32, _ upstream: String) -> Answer {
+    let text = Socket.text(ofError: error)
+    switch error {
+    case ECONNREFUSED:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
+        body: "\(upstream) refuses connections: nothing listens there.\n")
+    case ETIMEDOUT:
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,
+        body: "No connection to \(upstream) came about in time.\n")
+    default:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable", details: text,
+        body: "\(upstream) cannot be reached: \(text).\n")
+    }
+  }
+}

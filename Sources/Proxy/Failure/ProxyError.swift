@@ -1,0 +1,56 @@
+import CSystem
+import EventIO
+import HTTPWire
+
+/// Everything that can go wrong with a request, typed; it becomes an HTTP answer in `Answer+ProxyError.swift` and nowhere else.
+enum ProxyError: Error {
+  // The app's side.
+  case malformed(HeadError)
+  case malformedBody(ChunkedError)
+  case originForm
+  case headTimeout
+  case unknownExpectation
+  case traceWithCredential
+  case stalled
+  // Who may.
+  case passwordRequired
+  case wrongPassword
+  case notAllowed(client: String?, upstream: String)
+  case credentialFromApp(upstream: String)
+  case hostNotListed(host: String)
+  case connectNotAllowed(target: String)
+  case loop
+  // The way to the origin.
+  case nameNotFound(String)
+  case resolverFailed(String, String)
+  case resolverTimeout(String)
+  case addressForbidden(String)
+  case connectFailed(Int32)
+  case connectTimeout
+  case connectionLimit
+  case outOfDescriptors
+  case tlsFailed(String)
+  case untrusted(evaluator: String, reason: String, detail: String)
+  // The origin's answer.
+  case connectionLost(Int32)
+  case badResponse(HeadError)
+  case unexpectedUpgrade
+  case responseHeadTooLarge
+  case responseTimeout
+  case bodyBroken
+  // Credentials.
+  case credentialUnavailable(String, reason: String, retryAfter: Int)
+  case credentialMissing(String, reason: String)
+  case internalError
+
+  /// A pooled connection that the origin had closed meanwhile looks like this.
+  var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
+
+  /// Whether the entry's `retry` may help: the origin could not be reached, or said nothing.
+  var isWorthRepeating: Bool {
+    switch self {
+    case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import EventIO
+import HTTPWire
+
+/// Takes a body off one side's bytes: decodes the framing in place.
+struct BodySource {
+  enum Failure: Error {
+    case chunked(ChunkedError)
+    /// The sender ended before the body did.
+    case cut
+  }
+
+  private enum Framing {
+    case length(Int64)
+    case chunked
+    case untilClose
+  }
+  private var framing: Framing
+  private var decoder = ChunkedDecoder()
+  private(set) var isDone: Bool
+  /// Payload bytes so far.
+  private(set) var count: Int64 = 0
+
+  static let none = BodySource(.none)
+
+  init(_ framing: BodyFraming) {
+    switch framing {
+    case .none:
+      self.framing = .length(0)
+      isDone = true
+    case .length(let length):
+      self.framing = .length(Int64(length))
+      isDone = length == 0
+    case .chunked:
+      self.framing = .chunked
+      isDone = false
+    case .untilClose:
+      self.framing = .untilClose
+      isDone = false
+    }
+  }
+
+  var isChunked: Bool { if case .chunked = framing { true } else { false } }
+  var isUntilClose: Bool { if case .untilClose = framing { true } else { false } }
+
+  /// Takes what the block's filled range holds of the body; `block.start` moves behind it.
+  /// - Returns: where in the block the payload now lies; it is at least 5 bytes shorter than what a whole chunk took there.
+  mutating func take(from block: Block) throws(Failure) -> Range<Int> {
+    let start = block.start
+    switch framing {
+    case .length(let remaining):
+      let taken = Int(min(Int64(block.count), remaining))
+      framing = .length(remaining - Int64(taken))
+      isDone = remaining == Int64(taken)
+      block.start += taken
+      count += Int64(taken)
+      return start..<start + taken
+    case .untilClose:
+      block.start = block.end
+      count += Int64(block.end - start)
+      return start..<block.end
+    case .chunked:
+      let output: ChunkedDecoder.Output
+      do { output = try decoder.decode(block.mutableBytes) } catch { throw .chunked(error) }
+      block.start += output.consumed
+      count += Int64(output.payload.count)
+      isDone = output.state == .done
+      return start + output.payload.start..<start + output.payload.end
+    }
+  }
+
+  /// The sender has ended its stream in good order.
+  mutating func end() throws(Failure) {
+    if isDone { return }
+    guard isUntilClose else { throw .cut }
+    isDone = true
+  }
+
+  /// Bytes that are certain to come before the body is done: no reading ahead beyond them. `Int.max` where nobody knows.
+  var expected: Int {
+    if case .length(let remaining) = framing { Int(clamping: remaining) } else { Int.max }
+  }
+
+  var hasTrailers: Bool { isChunked && !decoder.trailers.isEmpty }
+
+  /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).
+  func lastChunk() -> Block {
+    let block = Block(capacity: decoder.trailers.keptSize + 5)
+    var writer = ByteWriter(block.base, capacity: block.capacity)
+    writer.appendLastChunk(trailersOf: decoder)
+    block.end = writer.count
+    return block
+  }
+}

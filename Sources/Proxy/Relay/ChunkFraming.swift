@@ -1,0 +1,58 @@
+import EventIO
+
+/// Puts chunked framing around a payload where it lies: the size in front of it, CRLF behind. Every block that a body is read
+/// into keeps `front` bytes free before and `back` bytes behind for that.
+enum ChunkFraming {
+  /// Eight hexadecimal digits and CRLF fit, and so does a last chunk.
+  static let front = 16
+  /// CRLF and a last chunk.
+  static let back = 8
+
+  /// - Parameters:
+  ///   - payload: where it lies in the block; behind it, what the sender's own framing took is free.
+  ///   - isLast: whether the body ends here, without trailers.
+  /// - Returns: the framed range; empty where there is nothing to send yet.
+  static func frame(_ payload: Range<Int>, in block: Block, isLast: Bool) -> Range<Int> {
+    var start = payload.lowerBound
+    var end = payload.upperBound
+    if payload.isEmpty {
+      guard isLast else { return start..<start }
+      start -= 5
+      store("0\r\n\r\n", at: start, in: block)
+      return start..<end
+    }
+    start -= 2
+    store("\r\n", at: start, in: block)
+    var size = payload.count
+    repeat {
+      start -= 1
+      let digit = UInt8(truncatingIfNeeded: size & 15)
+      block.base.storeBytes(of: digit < 10 ? 48 + digit : 87 + digit, toByteOffset: start, as: UInt8.self)
+      size >>= 4
+    } while size != 0
+    store("\r\n", at: end, in: block)
+    end += 2
+    if isLast {
+      store("0\r\n\r\n", at: end, in: block)
+      end += 5
+    }
+    return start..<end
+  }
+
+  private static func store(_ text: StaticString, at offset: Int, in block: Block) {
+    precondition(offset >= 0 && offset + text.utf8CodeUnitCount <= block.capacity)
+    (block.base + offset).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+  }
+}
+
+extension Block {
+  /// Readies an empty block for a body: room in front for framing.
+  func clearForBody() {
+    start = ChunkFraming.front
+    end = ChunkFraming.front
+  }
+  /// What may be read into when a body comes: room behind stays for framing.
+  var bodySpace: UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(start: base + end, count: max(capacity - end - ChunkFraming.back, 0))
+  }
+}

@@ -1,0 +1,218 @@
+import EventIO
+import HTTPWire
+
+/// The way of an answer from its upstream to the app, once its head has been taken: one block, decoded and framed in place.
+final class Download {
+  /// Small bodies leave with their head in one write.
+  private static let joined = 8 << 10
+  /// Below this much room another read is not worth it before what is there has been sent.
+  private static let worthReading = 16 << 10
+
+  private unowned let attempt: Attempt
+  private unowned let request: Request
+  private var source: BodySource
+  private let isChunked: Bool
+  let endsByClose: Bool
+  private let keepsClient: Bool
+  private let keepsUpstream: Bool
+  let isEventStream: Bool
+  /// What of the upstream's block is on its way.
+  private var piece = 0..<0
+  private var isTerminated: Bool
+  /// The last read filled its block: a larger one is worth its memory.
+  private var isBulk = false
+  private var inflater: Inflater?
+
+  /// What was settled when the head was written.
+  struct Plan {
+    var source: BodyFraming
+    /// How it goes to the app.
+    var sink: BodyFraming
+    var keepsClient: Bool
+    var keepsUpstream: Bool
+    var isEventStream: Bool
+    var inflater: Inflater?
+  }
+
+  init(_ attempt: Attempt, _ plan: Plan) {
+    self.attempt = attempt
+    request = attempt.request
+    source = BodySource(plan.source)
+    isChunked = plan.sink == .chunked
+    isTerminated = plan.sink != .chunked
+    endsByClose = plan.sink == .untilClose
+    keepsClient = plan.keepsClient
+    keepsUpstream = plan.keepsUpstream && !source.isUntilClose
+    isEventStream = plan.isEventStream
+    inflater = plan.inflater
+  }
+
+  private var client: ClientConnection { request.client }
+  private var loop: EventLoop { request.loop }
+
+  /// - Parameter block: the upstream's, its start behind the head.
+  func begin(_ block: Block) {
+    if block.isEmpty { block.clearForBody() }
+    request.progressed()
+    pump()
+  }
+
+  func pump() {
+    var budget = 16
+    while let connection = attempt.connection {
+      if !flush(connection) { return }
+      if source.isDone, isTerminated { return finish(connection) }
+      if source.isDone {
+        // Chunked, and what closes it did not fit in with the last piece: trailers, or a body that was delimited otherwise.
+        appendToHead(source.lastChunk())
+        isTerminated = true
+        continue
+      }
+      if let block = connection.inbound, !block.isEmpty {
+        guard take(block) else { return }
+        continue
+      }
+      guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
+      budget -= 1
+      if budget == 0 { return loop.again(connection) }
+      guard read(connection) else { return }
+    }
+  }
+
+  /// Sends what is ready. False: the app's side is full, or gone.
+  private func flush(_ connection: UpstreamConnection) -> Bool {
+    while true {
+      let head = client.outbound
+      if let head, !piece.isEmpty, piece.count <= Self.joined, piece.count <= head.room, let block = connection.inbound {
+        head.append(UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
+        piece = 0..<0
+      }
+      var headCount = 0
+      let count: Int
+      if let head {
+        headCount = head.count
+        if let block = connection.inbound, !piece.isEmpty {
+          count = client.transport.write(
+            head.bytes, UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
+        } else {
+          count = client.transport.write(head.bytes)
+        }
+      } else if let block = connection.inbound, !piece.isEmpty {
+        count = client.transport.write(UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
+      } else {
+        return true
+      }
+      guard count > 0 else {
+        if count == Transport.Result.blocked {
+          isBulk = false
+        } else {
+          request.clientLeft()
+        }
+        return false
+      }
+      request.summary.bytesSent += Int64(count)
+      request.progressed()
+      if let head {
+        head.consume(min(count, headCount))
+        if head.isEmpty {
+          client.outbound = nil
+          loop.blocks.giveBack(head)
+        }
+      }
+      if count > headCount { piece = piece.lowerBound + (count - headCount)..<piece.upperBound }
+    }
+  }
+
+  /// Decodes what has been read, and frames it for the app.
+  private func take(_ block: Block) -> Bool {
+    do {
+      let payload = try source.take(from: block)
+      if let inflater { return try inflate(payload, in: block, with: inflater) }
+      guard isChunked else {
+        piece = payload
+        return true
+      }
+      let isLast = source.isDone && !source.hasTrailers
+      piece = ChunkFraming.frame(payload, in: block, isLast: isLast)
+      isTerminated = isLast
+      return true
+    } catch {
+      request.fail(.bodyBroken)
+      return false
+    }
+  }
+
+  /// Decompresses into the block that goes out before any piece.
+  private func inflate(_ payload: Range<Int>, in block: Block, with inflater: Inflater) throws(BodySource.Failure) -> Bool {
+    let bytes = UnsafeRawBufferPointer(start: block.base + payload.lowerBound, count: payload.count)
+    do {
+      try inflater.inflate(bytes, isLast: source.isDone) { appendToHead($0) }
+    } catch {
+      request.fail(.bodyBroken)
+      return false
+    }
+    return true
+  }
+
+  private func appendToHead(_ addition: Block) {
+    guard let head = client.outbound else {
+      client.outbound = addition
+      return
+    }
+    if addition.count <= head.room {
+      head.append(addition.bytes)
+    } else {
+      let joined = Block(capacity: head.count + addition.count)
+      joined.append(head.bytes)
+      joined.append(addition.bytes)
+      loop.blocks.giveBack(head)
+      client.outbound = joined
+    }
+  }
+
+  /// Fills a block until the upstream's side is dry, the block is full or the body is in it.
+  private func read(_ connection: UpstreamConnection) -> Bool {
+    let block = connection.blockForBody(isBulk: isBulk)
+    let transport = connection.transport
+    let wanted = source.expected
+    while transport.readable || transport.hasPending {
+      let space = block.bodySpace
+      if space.count < Self.worthReading || block.count >= wanted { break }
+      let count = transport.read(into: space)
+      if count > 0 {
+        block.end += count
+        continue
+      }
+      if count == Transport.Result.blocked { break }
+      return ended(connection, count, block)
+    }
+    isBulk = block.bodySpace.count < Self.worthReading
+    return true
+  }
+
+  /// The upstream has sent its last byte. What was read with it is passed on first.
+  private func ended(_ connection: UpstreamConnection, _ result: Int, _ block: Block) -> Bool {
+    do {
+      if !block.isEmpty {
+        guard take(block) else { return false }
+        guard source.isDone || source.isUntilClose else { throw BodySource.Failure.cut }
+      }
+      // A TLS end without close_notify is a cut, not an end: RFC 8446 section 6.1.
+      guard result == Transport.Result.end || source.isDone else { throw BodySource.Failure.cut }
+      try source.end()
+      return true
+    } catch {
+      // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.
+      _ = flush(connection)
+      request.fail(.bodyBroken)
+      return false
+    }
+  }
+
+  private func finish(_ connection: UpstreamConnection) {
+    let isClean = connection.inbound?.isEmpty ?? true
+    let isUploaded = attempt.isUploaded
+    attempt.complete(reusable: keepsUpstream && isClean)
+    request.relayed(keepAlive: keepsClient && isUploaded)
+  }
+}

@@ -1,0 +1,366 @@
+import Credentials
+import EventIO
+import HTTPWire
+
+/// One request from its head to its last byte, across all attempts to have it answered.
+final class Request {
+  unowned let client: ClientConnection
+  unowned let worker: Worker
+  let snapshot: Snapshot
+  var summary = Summary()
+
+  // Set by routing.
+  private(set) var entry: Entry?
+  private(set) var pool: OriginPool?
+  private(set) var method = Method.get
+  private(set) var isUpgrade = false
+  /// The head as it goes to the origin, but for the credential and the blank line.
+  private(set) var head: Block?
+  /// The app speaks HTTP/1.1 or later.
+  private(set) var clientIsHTTP11 = true
+  /// The app would keep its connection.
+  private(set) var clientPersists = false
+  var expectsContinue = false
+
+  // The body, as it comes from the app.
+  var body = BodySource.none
+  private(set) var bodyFraming = BodyFraming.none
+  var tee = ReplayTee(capacity: 0)
+
+  private(set) var attempt: Attempt?
+  private var waitsForConnection = false
+  private var waitsForCredential: CredentialWait?
+  private(set) var authorization: RenderedCredential?
+  /// A final response has begun to go to the app: from here on there is no other answer.
+  var hasAnswered = false
+  /// The proxy's own answer is on its way; whether the connection is kept after it.
+  private var answer: Bool?
+  private var retries = 0
+  /// The app asked for gzip itself.
+  var appAcceptsGzip = false
+  /// The upstream has said 100: it is worth asking next time.
+  var sawContinue = false
+  /// Why an answer that might have been avoided is relayed; Proxy-Status details.
+  var proxyStatusNote: String?
+  /// A tunnel that is being opened.
+  var opening: TunnelOpening?
+  private var waitsForRepeat = false
+  private var isOver = false
+
+  init(client: ClientConnection, snapshot: Snapshot) {
+    self.client = client
+    worker = client.worker
+    self.snapshot = snapshot
+    summary.started = client.loop.now
+    summary.peer = client.peer
+  }
+
+  var loop: EventLoop { worker.loop }
+
+  // MARK: From head to origin
+
+  /// Takes the parsed head (`worker.requestHead`) at the block's front, in the order in which a request meets the folders here.
+  func begin(_ block: Block) {
+    let bytes = UnsafeRawBufferPointer(start: block.base + block.start, count: worker.requestHead.length)
+    do {
+      let destination = try accept(bytes)
+      block.consume(bytes.count)
+      if block.isEmpty { block.clearForBody() }
+      switch destination {
+      case .origin(let entry, let pool):
+        self.entry = entry
+        self.pool = pool
+        summary.entry = entry
+        authorize()
+      case .tunnel(let target): Tunnel.open(target, for: self)
+      case .entryThroughConnect(let authority): Tunnel.acceptConnect(authority, for: self)
+      case .answer(let answer): finish(with: answer)
+      }
+    } catch {
+      block.consume(min(bytes.count, block.count))
+      fail(error)
+    }
+  }
+
+  enum Destination {
+    case origin(Entry, OriginPool)
+    case tunnel(TunnelTarget)
+    case entryThroughConnect(ConnectedAuthority)
+    case answer(Answer)
+  }
+
+  private func accept(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Destination {
+    method = worker.requestHead.method
+    clientIsHTTP11 = worker.requestHead.minorVersion >= 1
+    summary.minorVersion = worker.requestHead.minorVersion
+    let target: RequestTarget
+    do {
+      try worker.requestHead.checkHost(in: bytes)
+      bodyFraming = try worker.requestHead.framing(in: bytes)
+      target = try RequestTarget(of: worker.requestHead, in: bytes)
+    } catch { throw .malformed(error) }
+    clientPersists = worker.requestHead.persists(in: bytes)
+    body = BodySource(bodyFraming)
+    expectsContinue = !body.isDone && worker.requestHead.expectation(in: bytes) == .continue
+    return try route(target, bytes)
+  }
+
+  /// Called by routing once the entry is known, while the head is still in the client's block.
+  func take(head: Block, isUpgrade: Bool) {
+    self.head = head
+    self.isUpgrade = isUpgrade
+  }
+
+  // MARK: Credential and connection
+
+  private func authorize() {
+    guard let entry else { return }
+    if body.isDone {
+      tee = ReplayTee(capacity: 0)
+    } else {
+      tee = ReplayTee(capacity: snapshot.settings.limits.replayBody)
+    }
+    guard let index = entry.credential, sendsCredential else { return connect() }
+    switch worker.credentials[index].authorize(self) {
+    case .ready(let credential):
+      authorization = credential
+      connect()
+    case .wait(let wait):
+      waitsForCredential = wait
+      park()
+    case .failed(let error): fail(error)
+    }
+  }
+
+  /// False where the app's own field was kept.
+  var sendsCredential = true
+
+  /// A token has come, or will not.
+  func credentialArrived(_ result: Result<RenderedCredential, ProxyError>) {
+    guard waitsForCredential != nil, !isOver else { return }
+    waitsForCredential = nil
+    summary.waitedForCredential += loop.now - summary.started
+    switch result {
+    case .success(let credential):
+      authorization = credential
+      connect()
+    case .failure(let error): fail(error)
+    }
+  }
+
+  /// Nothing to do until somebody else acts: buffers go back.
+  private func park() {
+    if let block = client.inbound, block.isEmpty {
+      client.inbound = nil
+      loop.blocks.giveBack(block)
+    }
+  }
+
+  private func connect() {
+    guard let entry, let pool, !isOver else { return }
+    let attempt = Attempt(self)
+    self.attempt = attempt
+    summary.attempts += 1
+    if let authorization {
+      summary.credential = authorization.name
+      summary.credentialVersion = authorization.version
+    }
+    waitsForConnection = true
+    loop.arm(client, at: loop.now + entry.timeouts.connect + (pool.isWarm ? 0 : entry.timeouts.resolve))
+    pool.serve(attempt)
+    if waitsForConnection { park() }
+  }
+
+  /// The attempt has its connection and begins.
+  func connected() {
+    waitsForConnection = false
+    if let entry { loop.arm(client, at: loop.now + entry.timeouts.stall) }
+  }
+
+  /// Where the answer will come from, for the record.
+  func note(_ connection: UpstreamConnection) {
+    summary.upstreamAddress = connection.address
+    summary.reusedConnection = connection.isReused
+    guard !connection.isReused else { return }
+    summary.connectStarted = connection.began
+    summary.connected = connection.connected
+    summary.secured = connection.secured
+  }
+
+  /// 200 to a CONNECT that leads to an entry: what follows are requests.
+  func finishConnect() {
+    let answer = Answer(status: 200, reason: "Connection established", body: "")
+    clientPersists = true
+    finish(with: answer)
+  }
+
+  /// Bytes moved: the stall clock starts anew.
+  @inline(__always)
+  func progressed() {
+    guard let entry else { return }
+    loop.arm(client, at: loop.now + (attempt?.isEventStream == true ? entry.timeouts.tunnel : entry.timeouts.stall))
+  }
+
+  // MARK: Events of the client's side
+
+  func clientReady() {
+    if answer != nil { return flushAnswer() }
+    attempt?.pump()
+  }
+
+  func clientTimerExpired() {
+    if answer != nil { return clientLeft() }
+    if let wait = waitsForCredential {
+      waitsForCredential = nil
+      wait.cancel()
+      return fail(.credentialUnavailable(entry?.settings.credential ?? "", reason: "no token came in time", retryAfter: 1))
+    }
+    if waitsForRepeat {
+      waitsForRepeat = false
+      return connect()
+    }
+    if opening != nil { return fail(.connectTimeout) }
+    guard let attempt else { return fail(.stalled) }
+    if waitsForConnection {
+      pool?.abandon(attempt)
+      return fail(pool?.isConnecting == true ? .connectTimeout : .connectionLimit)
+    }
+    // While the app owes nothing, it is the upstream's answer that is waited for: that has its own deadline.
+    if attempt.awaitsHead, attempt.isUploaded { return }
+    fail(.stalled)
+  }
+
+  /// The app's connection is broken: whatever was under way for it ends.
+  func clientLeft() {
+    guard !isOver else { return }
+    summary.details = summary.details ?? "the client left"
+    end()
+    client.close()
+  }
+
+  // MARK: Repeats
+
+  /// The attempt came to nothing before its answer began. Sent again where that is safe, else answered.
+  /// - Parameter isStale: a pooled connection turned out closed, and nothing of this request can have been acted upon.
+  func attemptFailed(_ failed: Attempt, _ error: ProxyError, isStale: Bool) {
+    guard attempt === failed, !isOver else { return }
+    attempt = nil
+    waitsForConnection = false
+    if isStale, canReplay { return connect() }
+    if let entry, error.isWorthRepeating, mayRetry(entry) { return retry(entry, after: nil) }
+    fail(error)
+  }
+
+  /// Whether all that was read of the body can be sent again.
+  var canReplay: Bool { body.count == 0 || tee.isIntact }
+
+  /// Whether the entry's `retry` allows one more attempt for this request.
+  func mayRetry(_ entry: Entry) -> Bool {
+    let policy = entry.settings.retry
+    return retries < policy.attempts && method.isIdempotent && canReplay && policy.methods.contains(summary.method)
+  }
+
+  /// - Parameter wish: what Retry-After asked for, in seconds.
+  func retry(_ entry: Entry, after wish: Int?) {
+    let policy = entry.settings.retry
+    let backoff = policy.backoff << min(retries, 16)
+    retries += 1
+    // Full jitter over the upper half: repeats of many requests spread.
+    let delay = wish.map { $0 * 1_000 } ?? (backoff / 2 + Int.random(in: 0...max(backoff / 2, 1)))
+    attempt = nil
+    waitsForRepeat = true
+    loop.arm(client, afterMilliseconds: min(delay, policy.maxWait))
+  }
+
+  // MARK: Answers and end
+
+  /// A head that could not be parsed: what follows it on the connection means nothing.
+  func refuseUnparsed(_ error: ProxyError) {
+    clientPersists = false
+    fail(error)
+  }
+
+  /// The one way from an error to the app: an answer where none has begun, else a cut that cannot be taken for an end.
+  func fail(_ error: ProxyError) {
+    guard !isOver else { return }
+    let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
+    abandonAttempt()
+    let answer = error.answer(of: self)
+    summary.error = summary.error ?? answer.error.map { "\($0)" }
+    summary.details = summary.details ?? answer.details
+    if hasAnswered {
+      end()
+      client.close(reset: isCloseDelimited)
+    } else {
+      finish(with: answer)
+    }
+  }
+
+  /// Answers for the proxy itself.
+  func finish(with answer: Answer) {
+    hasAnswered = true
+    summary.author = .proxy
+    summary.status = answer.status
+    // What was not read of a body would be taken for the next request.
+    self.answer = clientPersists && body.isDone && !answer.closes && !client.isClosing
+    let block = client.outbound ?? loop.blocks.borrow()
+    block.clear()
+    answer.write(
+      to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: self.answer == true,
+      dateLine: worker.currentDateLine())
+    client.outbound = block
+    loop.arm(client, at: loop.now + (entry?.timeouts.stall ?? 30_000_000_000))
+    flushAnswer()
+  }
+
+  private func flushAnswer() {
+    guard let keepsAlive = answer, let block = client.outbound else { return }
+    while !block.isEmpty {
+      let count = client.transport.write(block.bytes)
+      if count > 0 {
+        summary.bytesSent += Int64(count)
+        block.consume(count)
+      } else if count == Transport.Result.blocked {
+        return
+      } else {
+        return clientLeft()
+      }
+    }
+    client.outbound = nil
+    loop.blocks.giveBack(block)
+    end()
+    client.requestEnded(keepAlive: keepsAlive)
+  }
+
+  /// The upstream's answer has gone to the app in full.
+  func relayed(keepAlive: Bool) {
+    attempt = nil
+    end()
+    client.requestEnded(keepAlive: keepAlive && body.isDone)
+  }
+
+  /// A tunnel has taken over, or has ended: only the record is left to write.
+  func endedAsTunnel() {
+    attempt = nil
+    end()
+  }
+
+  private func abandonAttempt() {
+    opening?.cancel()
+    opening = nil
+    waitsForCredential?.cancel()
+    waitsForCredential = nil
+    guard let attempt else { return }
+    self.attempt = nil
+    if waitsForConnection { pool?.abandon(attempt) } else { attempt.abort() }
+    waitsForConnection = false
+  }
+
+  private func end() {
+    guard !isOver else { return }
+    abandonAttempt()
+    isOver = true
+    summary.ended = loop.clock()
+    worker.observer.ended(summary)
+  }
+}

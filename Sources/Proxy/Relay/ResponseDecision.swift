@@ -1,0 +1,163 @@
+import CSystem
+import EventIO
+import HTTPWire
+
+extension Request {
+  enum Decision {
+    /// An informational response: relayed, or swallowed; the final one follows.
+    case interim
+    /// 101: the connection changes its protocol.
+    case upgrade
+    case relay(Download)
+    /// Sent again after a while; `Retry-After` in seconds where there was one.
+    case retry(Int?)
+  }
+
+  /// The one decision after a response head. What goes to the app is generated anew into the client's outbound block.
+  func decide(
+    on head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, of attempt: Attempt
+  ) throws(ProxyError) -> Decision {
+    guard let entry else { throw .internalError }
+    let status = head.status
+    if status == 101 {
+      guard isUpgrade, head.upgradeToken(in: bytes) != nil else { throw .unexpectedUpgrade }
+      writeHead(bytes, framing: .none, keepsClient: true, isUpgrade: true)
+      summary.status = 101
+      summary.author = .upstream
+      hasAnswered = true
+      return .upgrade
+    }
+    if head.isInterim {
+      // RFC 9110 section 15.2: not to HTTP/1.0; a 100 only to who asked for it.
+      if clientIsHTTP11, status != 100 || expectsContinue { writeInterim(bytes) }
+      if status == 100 { sawContinue = true }
+      return .interim
+    }
+    let framing: BodyFraming
+    do { framing = try head.framing(to: method, in: bytes) } catch { throw .badResponse(error) }
+    let keepsUpstream = head.persists(in: bytes)
+    if let wish = retryWish(status, head, bytes, entry) { return .retry(wish.seconds) }
+
+    var plan = Download.Plan(
+      source: framing, sink: framing, keepsClient: clientPersists && !client.isClosing, keepsUpstream: keepsUpstream,
+      isEventStream: head.isEventStream(in: bytes), inflater: nil)
+    if let inflater = inflater(for: head, bytes, framing, entry) {
+      plan.inflater = inflater
+      plan.sink = .chunked
+    }
+    // A body whose end the origin marks by closing is chunked to the app, which so can tell an end from a cut.
+    if framing == .untilClose { plan.sink = .chunked }
+    if !clientIsHTTP11, plan.sink == .chunked { plan.sink = .untilClose }
+    if plan.sink == .untilClose || !attempt.isUploaded && status >= 300 { plan.keepsClient = false }
+    summary.status = status
+    summary.author = .upstream
+    hasAnswered = true
+    writeHead(bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false, isInflated: plan.inflater != nil)
+    return .relay(Download(attempt, plan))
+  }
+
+  private struct Wish { var seconds: Int? }
+
+  /// Whether the entry's `retry` asks for another attempt; a Retry-After beyond `max_wait` is relayed instead.
+  private func retryWish(
+    _ status: Int, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry
+  ) -> Wish? {
+    let policy = entry.settings.retry
+    guard policy.attempts > 0, policy.statuses.contains(status), mayRetry(entry) else { return nil }
+    let wish = head.retryAfter(now: wallClockSeconds(), in: bytes).map { Int(clamping: $0) }
+    if let wish, wish > policy.maxWait / 1_000 { return nil }
+    return Wish(seconds: wish)
+  }
+
+  /// Where `decompress` applies: the app did not ask for gzip, and got it.
+  private func inflater(
+    for head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming, _ entry: Entry
+  ) -> Inflater? {
+    guard entry.settings.decompress, !appAcceptsGzip, framing != .none, head.status != 206,
+      head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding),
+      field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes)
+        || field.value.equalsIgnoringCase("deflate", in: bytes)
+    else { return nil }
+    return Inflater()
+  }
+
+  private func writeInterim(_ bytes: UnsafeRawBufferPointer) {
+    worker.responseHead.markHopByHop(in: bytes, keepUpgrade: false)
+    let fields = worker.responseHead.fields
+    let block = client.outbound ?? loop.blocks.borrow()
+    let size = fields.keptSize + 64 + snapshot.viaLine.count
+    guard size <= block.room else { return }
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    writer.append(statusLineOf: worker.responseHead, in: bytes)
+    writer.append(fieldsOf: fields, in: bytes)
+    writer.append(snapshot.viaLine)
+    writer.appendCRLF()
+    block.end = writer.count
+    client.outbound = block
+    if worker.responseHead.status == 100 { expectsContinue = false }
+  }
+
+  private func writeHead(
+    _ bytes: UnsafeRawBufferPointer, framing: BodyFraming, keepsClient: Bool, isUpgrade: Bool, isInflated: Bool = false
+  ) {
+    let ownLength = framing == .none && !isUpgrade ? worker.responseHead.contentLength(in: bytes) : nil
+    worker.responseHead.markHopByHop(in: bytes, keepUpgrade: isUpgrade)
+    let rewriting = rewriteFields(bytes)
+    if worker.responseHead.contains(.proxyStatus) { worker.responseHead.fields.drop(.proxyStatus) }
+    if isInflated { dropForInflation(bytes) }
+    let fields = worker.responseHead.fields
+    let size = bytes.count + fields.keptSize + rewriting.extra.count + snapshot.viaLine.count + 320
+    var block = client.outbound ?? loop.blocks.borrow()
+    if size > block.room {
+      let larger = Block(capacity: block.count + size)
+      larger.append(block.bytes)
+      loop.blocks.giveBack(block)
+      block = larger
+    }
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    writer.append(statusLineOf: worker.responseHead, in: bytes)
+    writer.append(fieldsOf: fields, in: bytes)
+    writer.append(rewriting.extra)
+    if worker.responseHead.contains(.proxyStatus) {
+      // What an upstream forged under our name goes; an app must be able to tell who answered.
+      for field in fields where field.id == .proxyStatus {
+        writer.append(listField: field, without: snapshot.name, in: bytes)
+      }
+    }
+    if isInflated { writeInflatedFields(&writer, bytes) }
+    if let note = proxyStatusNote { writer.append(Array("Proxy-Status: \(snapshot.settings.name); details=\"\(note)\"\r\n".utf8)) }
+    // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
+    if !worker.responseHead.contains(.date) { writer.append(worker.currentDateLine()) }
+    writer.append(snapshot.viaLine)
+    if isUpgrade {
+      writer.appendField("Connection", "upgrade")
+    } else {
+      writer.append(framing: framing)
+      if let ownLength { writer.appendField("Content-Length", decimal: ownLength) }
+      if !keepsClient, clientIsHTTP11 { writer.appendField("Connection", "close") }
+    }
+    writer.appendCRLF()
+    block.end = writer.count
+    client.outbound = block
+  }
+
+  /// RFC 9110 section 8.4: the representation is another one without its coding.
+  private func dropForInflation(_ bytes: UnsafeRawBufferPointer) {
+    worker.responseHead.fields.drop(.contentEncoding)
+    worker.responseHead.fields.drop(.etag)
+  }
+
+  private func writeInflatedFields(_ writer: inout ByteWriter, _ bytes: UnsafeRawBufferPointer) {
+    if let etag = worker.responseHead.fields.first(.etag) {
+      let value = etag.value.bytes(in: bytes)
+      writer.append("ETag: ")
+      if value.first != UInt8(ascii: "W") { writer.append("W/") }
+      writer.append(value)
+      writer.appendCRLF()
+    }
+    writer.appendField("Vary", "Accept-Encoding")
+  }
+}
+
+/// Seconds since 1970.
+func wallClockSeconds() -> Int64 { csys_wall_clock() / 1_000_000_000 }

@@ -1,0 +1,83 @@
+import HTTPWire
+
+/// What `rewrite` makes of a response's fields: the originals are dropped from the head, these lines stand instead.
+struct Rewriting { var extra: [UInt8] = [] }
+
+extension Request {
+  /// URLs under the entry's origin become `http://<match>`, so that the app's next request comes here; `Secure` is taken off
+  /// cookies where that was asked for.
+  func rewriteFields(_ bytes: UnsafeRawBufferPointer) -> Rewriting {
+    var result = Rewriting()
+    guard let entry else { return result }
+    let head = worker.responseHead
+    let rewrite = entry.settings.rewrite
+    for (index, field) in head.fields.enumerated() where !field.dropped {
+      let value = field.value.bytes(in: bytes)
+      let replacement: [UInt8]?
+      switch field.id {
+      case .location where rewrite.location, .contentLocation where rewrite.location: replacement = replaced(value, entry)
+      case .link where rewrite.link: replacement = replacedLinks(value, entry)
+      case .setCookie where rewrite.secureCookies: replacement = withoutSecure(value)
+      default: replacement = nil
+      }
+      guard let replacement else { continue }
+      worker.responseHead.fields[index].dropped = true
+      result.extra += Array(field.name.bytes(in: bytes)) + [UInt8(ascii: ":"), UInt8(ascii: " ")] + replacement + [13, 10]
+    }
+    return result
+  }
+
+  /// nil where the URL is not under the origin.
+  private func replaced(_ url: UnsafeRawBufferPointer, _ entry: Entry) -> [UInt8]? {
+    let from = entry.rewriteFrom
+    guard !from.isEmpty, url.count >= from.count,
+      equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from)
+    else { return nil }
+    // `https://api.example.com.evil` and `https://api.example.com:444` are other places.
+    if url.count > from.count {
+      let next = url[from.count]
+      guard next == UInt8(ascii: "/") || next == UInt8(ascii: "?") || next == UInt8(ascii: "#") else { return nil }
+    }
+    return entry.rewriteTo + Array(url[from.count...])
+  }
+
+  /// `Link: <url>; rel=next, <url>; rel=last` (RFC 8288 section 3).
+  private func replacedLinks(_ value: UnsafeRawBufferPointer, _ entry: Entry) -> [UInt8]? {
+    var result: [UInt8] = []
+    var hasChanged = false
+    var index = 0
+    while index < value.count {
+      let byte = value[index]
+      result.append(byte)
+      index += 1
+      guard byte == UInt8(ascii: "<"), let end = value[index...].firstIndex(of: UInt8(ascii: ">")) else { continue }
+      let url = UnsafeRawBufferPointer(rebasing: value[index..<end])
+      if let replacement = replaced(url, entry) {
+        result += replacement
+        hasChanged = true
+      } else {
+        result += Array(url)
+      }
+      index = end
+    }
+    return hasChanged ? result : nil
+  }
+
+  private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+    let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+    let kept = parts.enumerated().filter { index, part in
+      index == 0 || !equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: part[part.trimmed]), "secure")
+    }
+    return kept.count == parts.count ? nil : Array(kept.map(\.element).joined(separator: [UInt8(ascii: ";")]))
+  }
+}
+
+extension Swift.Slice where Base == UnsafeRawBufferPointer {
+  /// The indices without the white space at both ends.
+  fileprivate var trimmed: Range<Int> {
+    var (start, end) = (startIndex, endIndex)
+    while start < end, self[start] == 32 || self[start] == 9 { start += 1 }
+    while end > start, self[end - 1] == 32 || self[end - 1] == 9 { end -= 1 }
+    return start..<end
+  }
+}

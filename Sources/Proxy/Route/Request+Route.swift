@@ -1,0 +1,133 @@
+import CSystem
+import EventIO
+import HTTPWire
+
+extension Request {
+  /// From the one authority of the target to the entry, and to the head that goes there. The app's Host field decides nothing.
+  func route(_ target: RequestTarget, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Destination {
+    summary.method = methodText(bytes)
+    if worker.requestHead.passed(snapshot.name, in: bytes) { throw .loop }
+    if worker.requestHead.expectation(in: bytes) == .unknown { throw .unknownExpectation }
+    switch target.form {
+    case .authority:
+      summary.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
+      let access = try identify(bytes)
+      return try routeConnect(target, bytes, access)
+    case .asterisk: return .answer(.options)
+    case .origin:
+      guard let connected = client.connectedAuthority else { throw .originForm }
+      summary.authority = connected.text
+      note(path: target, bytes)
+      return try routeTo(connected.host, connected.port, connected.route, target, bytes)
+    case .absolute:
+      let authority = target.authority.bytes(in: bytes)
+      if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
+        client.memo.remember(target, bytes, in: snapshot)
+      }
+      summary.authority = client.memo.text
+      note(path: target, bytes)
+      return try routeTo(client.memo.host, client.memo.port, client.memo.route, target, bytes)
+    }
+  }
+
+  private func routeTo(
+    _ host: String, _ port: UInt16, _ route: RouteTable.Host?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
+  ) throws(ProxyError) -> Destination {
+    let access = try identify(bytes)
+    var found: Entry?
+    if let route {
+      if route.hasPrefixes {
+        do { try checkPath(target.path, in: bytes) } catch { throw .malformed(error) }
+      }
+      found = route.entry(forPath: target.path.bytes(in: bytes), client: access.name)
+    }
+    guard let entry = found ?? snapshot.unlisted else { throw .hostNotListed(host: host) }
+    guard access.mayReach(entry, host: host, port: port) else {
+      throw .notAllowed(client: access.name, upstream: entry.isUnlisted ? host : entry.name)
+    }
+    if method == .trace, entry.credential != nil { throw .traceWithCredential }
+    // RFC 9110 section 7.6.2: at 0 it is ours to answer.
+    var forwards: Int?
+    if method == .options || method == .trace, let maxForwards = worker.requestHead.maxForwards(in: bytes) {
+      if maxForwards == 0 { return .answer(method == .options ? .options : .trace(bytes)) }
+      forwards = maxForwards - 1
+    }
+    try applyClientAuthorization(entry, bytes)
+    let pool = worker.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
+    renderHead(entry, pool.origin, target, bytes, forwards: forwards)
+    return .origin(entry, pool)
+  }
+
+  private func note(path target: RequestTarget, _ bytes: UnsafeRawBufferPointer) {
+    summary.path = target.path.isEmpty ? "/" : String(decoding: target.path.bytes(in: bytes), as: UTF8.self)
+  }
+
+  private func methodText(_ bytes: UnsafeRawBufferPointer) -> String {
+    switch method {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .post: "POST"
+    case .put: "PUT"
+    default: String(decoding: worker.requestHead.methodText.bytes(in: bytes), as: UTF8.self)
+    }
+  }
+
+  /// `client_authorization`: what the app itself sent in the credential's field is replaced, kept, or refused.
+  private func applyClientAuthorization(_ entry: Entry, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) {
+    guard entry.credential != nil else { return }
+    switch entry.settings.clientAuthorization {
+    case .replace: break
+    case .keep: sendsCredential = !worker.requestHead.fields.has(entry.credentialField, in: bytes)
+    case .reject:
+      if worker.requestHead.fields.has(entry.credentialField, in: bytes) { throw .credentialFromApp(upstream: entry.name) }
+    }
+  }
+
+  /// Generates the head anew from the parsed message; nothing is copied as it came but names, values and the target's path.
+  private func renderHead(
+    _ entry: Entry, _ origin: Origin, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, forwards: Int?
+  ) {
+    let upgrade = worker.requestHead.upgradeToken(in: bytes) != nil && body.isDone
+    appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
+    worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
+    worker.requestHead.fields.drop(.host)
+    if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
+    let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
+    if adds { worker.requestHead.fields.drop(.acceptEncoding) }
+    // The credential goes in last: after Connection was obeyed, and after every field of its name was removed.
+    if entry.credential != nil, sendsCredential {
+      worker.requestHead.fields.drop(named: entry.credentialField, in: bytes)
+    }
+    let size = bytes.count + 64 + origin.hostLine.count + target.authority.count + snapshot.viaLine.count + 128
+    let head = Block(capacity: size)
+    var writer = ByteWriter(head.base, capacity: size)
+    writer.append(worker.requestHead.methodText, of: bytes)
+    writer.append(byte: UInt8(ascii: " "))
+    writer.append(originFormOf: target, method: method, in: bytes)
+    writer.append(" HTTP/1.1\r\n")
+    if entry.settings.hostHeader == .app, target.form == .absolute {
+      writer.appendField("Host", target.authority.bytes(in: bytes))
+    } else {
+      writer.append(origin.hostLine)
+    }
+    writer.append(fieldsOf: worker.requestHead.fields, in: bytes)
+    if let forwards { writer.appendField("Max-Forwards", decimal: Int64(forwards)) }
+    if adds { writer.appendField("Accept-Encoding", "gzip") }
+    writer.append(snapshot.viaLine)
+    if upgrade {
+      writer.appendField("Connection", "upgrade")
+    } else {
+      writer.append(framing: bodyFraming)
+    }
+    head.end = writer.count
+    take(head: head, isUpgrade: upgrade)
+  }
+
+  private static let rangeField = Array("range".utf8)
+}
+
+extension ContiguousArray<Field> {
+  func has(_ name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
+    contains { $0.name.count == name.count && fieldNameEquals($0.name.bytes(in: head), name) }
+  }
+}

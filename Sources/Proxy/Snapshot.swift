@@ -1,0 +1,130 @@
+import Credentials
+import Settings
+import TLS
+import Trust
+
+/// A trust policy ready to judge, with its anchors loaded: 26 to 48 ms for the system's roots, so done once and off the loops.
+public final class TrustMaterial: Sendable {
+  public let evaluation: TrustEvaluation
+  public let anchors: AnchorStore
+  public init(_ evaluation: TrustEvaluation, anchors: AnchorStore) {
+    self.evaluation = evaluation
+    self.anchors = anchors
+  }
+  public var policy: TrustPolicy { evaluation.policy }
+  public var digest: [UInt8] { evaluation.digest }
+}
+
+/// What outlives one configuration while the next is built from it: anchors that were loaded.
+public final class SnapshotBuilder: Sendable {
+  private let anchors = AnchorStores()
+  private let warn: @Sendable (TrustWarning) -> Void
+
+  /// - Parameter warn: called inside handshakes, on any loop; must not block.
+  public init(warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) { self.warn = warn }
+
+  public struct LoadError: Error, Sendable, CustomStringConvertible {
+    public let message: String
+    public var description: String { message }
+  }
+
+  /// Blocks while anchors are loaded: to be called off the loops.
+  public func build(_ settings: Settings, generation: Int) throws(LoadError) -> Snapshot {
+    var trust: [String: TrustMaterial] = [:]
+    for (name, policy) in settings.trust { trust[name] = try material(policy) }
+    let fallback: TrustMaterial
+    if let own = trust["default"] { fallback = own } else { fallback = try material(.systemDefault) }
+    var identities: [String: TLSIdentity] = [:]
+    for upstream in settings.upstreams {
+      guard let certificate = upstream.clientCertificate else { continue }
+      do {
+        identities[upstream.name] = try TLSIdentity(
+          certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
+      } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
+    }
+    return Snapshot(settings, generation: generation, trust: trust, defaultTrust: fallback, identities: identities)
+  }
+
+  private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
+    do {
+      return try TrustMaterial(TrustEvaluation(policy, warn: warn), anchors: anchors.store(for: policy))
+    } catch { throw LoadError(message: "trust.\(policy.name): \(error)") }
+  }
+}
+
+/// One configuration as requests see it: immutable. A loop holds its own reference and is given the next by message; a request
+/// keeps the one that it began with.
+public final class Snapshot: Sendable {
+  public let generation: Int
+  public let settings: Settings
+  public let entries: [Entry]
+  public let credentials: [CredentialPolicy]
+  /// Names the entries without a `trust` of their own fall under, and token endpoints too.
+  public let trust: [String: TrustMaterial]
+  let routes: RouteTable
+  let unlisted: Entry?
+  let defaultTrust: TrustMaterial
+  /// `Via: 1.1 <name>\r\n`.
+  let viaLine: [UInt8]
+  let name: [UInt8]
+
+  init(
+    _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
+    identities: [String: TLSIdentity]
+  ) {
+    self.generation = generation
+    self.settings = settings
+    self.trust = trust
+    self.defaultTrust = defaultTrust
+    let credentials = settings.credentials.values.sorted { $0.name < $1.name }
+    self.credentials = credentials
+    var entries: [Entry] = []
+    for upstream in settings.upstreams {
+      let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
+      let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
+      var origin: Origin?
+      if !upstream.origin.host.isEmpty {
+        origin = Self.origin(
+          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit)
+      }
+      entries.append(
+        Entry(
+          index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name], credential: credential,
+          credentialField: credential.map { credentials[$0].fieldName } ?? []))
+    }
+    routes = RouteTable(entries)
+    if settings.unlistedHosts == .forward {
+      let upstream = UpstreamSettings(
+        name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
+        clientAuthorization: .keep, timeouts: settings.timeouts)
+      let entry = Entry(
+        index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil, credential: nil,
+        credentialField: [])
+      entries.append(entry)
+      unlisted = entry
+    } else {
+      unlisted = nil
+    }
+    self.entries = entries
+    name = Array(settings.name.utf8)
+    viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
+  }
+
+  static func origin(
+    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool
+  ) -> Origin {
+    let isTLS = origin.scheme == .https
+    return Origin(
+      OriginIdentity(
+        scheme: origin.scheme, host: origin.host, port: origin.port, trustDigest: isTLS ? trust.digest : [],
+        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses),
+      trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil)
+  }
+}
+
+extension CredentialPolicy {
+  /// Name of the header field that it sets.
+  var fieldName: [UInt8] {
+    if case .header(let name, _, _) = kind { Array(name.utf8) } else { Array("Authorization".utf8) }
+  }
+}

@@ -1,0 +1,30 @@
+/// After `CONNECT host:80` to a host that an entry matches: the authority of the requests in origin-form that follow on the
+/// connection. What comes first decides whether they do, or a TLS handshake for the real host.
+final class ConnectedAuthority {
+  let host: String
+  let port: UInt16
+  /// As the app spelled it.
+  let text: String
+  let route: RouteTable.Host
+  let identity: ClientIdentity
+  /// Nothing has followed yet.
+  var isUnproven = true
+
+  init(host: String, port: UInt16, text: String, route: RouteTable.Host, identity: ClientIdentity) {
+    self.host = host
+    self.port = port
+    self.text = text
+    self.route = route
+    self.identity = identity
+  }
+}
+
+struct TunnelTarget {
+  var host: String
+  var port: UInt16
+}
+
+enum TunnelStart {
+  /// TLS record type `handshake` (RFC 8446 section 5.1): no HTTP request begins with it.
+  static let clientHello: UInt8 = 0x16
+}

@@ -1,0 +1,56 @@
+import EventIO
+import Synchronization
+
+/// How many connections an origin has in the whole process: one count for all loops. At the cap a request waits in line on its
+/// loop; a freed place wakes another loop's line by message.
+final class OriginLimit: Sendable {
+  let identity: OriginIdentity
+  private let count = Atomic<Int>(0)
+  private let waiting = Mutex<[LoopExecutor]>([])
+
+  init(_ identity: OriginIdentity) { self.identity = identity }
+
+  /// Takes a place; false where all are taken.
+  func take(of capacity: Int) -> Bool {
+    guard count.add(1, ordering: .relaxed).newValue <= capacity else {
+      count.subtract(1, ordering: .relaxed)
+      return false
+    }
+    return true
+  }
+
+  /// Gives a place back and tells one of the loops that wait for it.
+  func giveBack() {
+    count.subtract(1, ordering: .relaxed)
+    wakeOne()
+  }
+
+  /// `loop` has requests in line. Others with idle connections give one up.
+  func wait(_ executor: LoopExecutor, in group: LoopGroup) {
+    waiting.withLock { if !$0.contains(where: { $0 === executor }) { $0.append(executor) } }
+    let identity = identity
+    for other in group.executors where other !== executor {
+      other.call { Worker.of($0).existingPool(identity)?.surrenderIdle() }
+    }
+  }
+
+  func wakeOne() {
+    let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    let identity = identity
+    next?.call { Worker.of($0).existingPool(identity)?.placeFreed() }
+  }
+}
+
+/// The limits by origin; they outlive snapshots, as connections do.
+final class OriginLimits: Sendable {
+  private let limits = Mutex<[OriginIdentity: OriginLimit]>([:])
+
+  func limit(for identity: OriginIdentity) -> OriginLimit {
+    limits.withLock {
+      if let limit = $0[identity] { return limit }
+      let limit = OriginLimit(identity)
+      $0[identity] = limit
+      return limit
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import EventIO
+
+/// One loop's connections to one origin, and the requests that wait for one.
+final class OriginPool {
+  /// A handshake costs 0.6 ms of the loop: at most so many at once.
+  private static let handshakes = 16
+  /// An idle client SSL holds 18 KiB.
+  private static let idleLimit = 128
+
+  let origin: Origin
+  unowned let worker: Worker
+  private let limit: OriginLimit
+  private var idle = ContiguousArray<UpstreamConnection>()
+  private var connecting = ContiguousArray<UpstreamConnection>()
+  private var line = WaitingLine()
+  private(set) var active = 0
+  private(set) var isRetired = false
+  let sessions = SessionCache()
+
+  init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
+    self.origin = origin
+    self.limit = limit
+    self.worker = worker
+  }
+
+  var idleCount: Int { idle.count }
+  var isConnecting: Bool { !connecting.isEmpty }
+  /// Names were resolved and connections made lately.
+  var isWarm: Bool { !idle.isEmpty || active > 0 }
+
+  // MARK: Requests
+
+  /// Begins the attempt on a connection, now or when one can be had.
+  func serve(_ attempt: Attempt) {
+    if let connection = idle.popLast() {
+      active += 1
+      connection.begin(attempt)
+      return
+    }
+    line.append(attempt, at: worker.loop.now)
+    connectForLine()
+  }
+
+  /// The attempt waits no longer.
+  func abandon(_ attempt: Attempt) {
+    line.remove(attempt)
+    tidy()
+  }
+
+  private func connectForLine() {
+    let capacity = worker.snapshot.settings.limits.upstreamConnections
+    while line.count > connecting.count, connecting.count < Self.handshakes {
+      guard limit.take(of: capacity) else {
+        if connecting.isEmpty || line.count > connecting.count { limit.wait(worker.loop.executor, in: worker.group) }
+        return
+      }
+      let connection = UpstreamConnection(self, worker)
+      connecting.append(connection)
+      connection.open()
+    }
+  }
+
+  /// Another loop's, or an own, connection has ended while requests stood in line here.
+  func placeFreed() {
+    if line.isEmpty { limit.wakeOne() } else { connectForLine() }
+  }
+
+  /// Another loop's requests wait for a place: an idle connection here is worth less.
+  func surrenderIdle() {
+    if !idle.isEmpty { idle.removeFirst().close() }
+  }
+
+  // MARK: Connections
+
+  func opened(_ connection: UpstreamConnection) {
+    connecting.removeAll { $0 === connection }
+    offer(connection)
+  }
+
+  func failed(_ connection: UpstreamConnection, _ error: ProxyError) {
+    connecting.removeAll { $0 === connection }
+    // Who was in line when this connection was begun would have got it: the failure is theirs. Others get a try of their own.
+    for attempt in line.removeAll(upTo: connection.began) { attempt.fail(error) }
+    if !line.isEmpty { connectForLine() }
+  }
+
+  /// A connection whose exchange has ended in step.
+  func release(_ connection: UpstreamConnection) {
+    active -= 1
+    offer(connection)
+  }
+
+  private func offer(_ connection: UpstreamConnection) {
+    if isRetired || worker.isDraining && line.isEmpty { return connection.close() }
+    if let attempt = line.removeFirst() {
+      active += 1
+      connection.begin(attempt)
+      return
+    }
+    guard idle.count < Self.idleLimit else { return connection.close() }
+    idle.append(connection)
+    connection.rested(for: worker.snapshot.settings.timeouts.upstreamIdle)
+  }
+
+  /// A connection is closed, whatever it was doing.
+  func ended(_ connection: UpstreamConnection, was phase: UpstreamConnection.Phase) {
+    switch phase {
+    case .idle: idle.removeAll { $0 === connection }
+    case .active: active -= 1
+    default: connecting.removeAll { $0 === connection }
+    }
+    limit.giveBack()
+    if !line.isEmpty { connectForLine() }
+    tidy()
+  }
+
+  /// No entry leads here any more: idle connections end now, others after their exchange.
+  func retire() {
+    isRetired = true
+    for connection in Array(idle) { connection.close() }
+  }
+
+  private func tidy() {
+    if idle.isEmpty, connecting.isEmpty, active == 0, line.isEmpty { worker.emptied(self) }
+  }
+}
+
+/// First in, first out; leaving from the middle is rare.
+private struct WaitingLine {
+  private var attempts: [(attempt: Attempt, since: Int64)] = []
+  private var head = 0
+
+  var count: Int { attempts.count - head }
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ attempt: Attempt, at time: Int64) { attempts.append((attempt, time)) }
+
+  mutating func removeFirst() -> Attempt? {
+    guard !isEmpty else { return nil }
+    defer {
+      head += 1
+      if head > 64, head * 2 > attempts.count {
+        attempts.removeFirst(head)
+        head = 0
+      } else if isEmpty {
+        attempts.removeAll(keepingCapacity: attempts.count < 64)
+        head = 0
+      }
+    }
+    return attempts[head].attempt
+  }
+
+  mutating func removeAll(upTo time: Int64) -> [Attempt] {
+    let waiting = attempts[head...]
+    let leaving = waiting.filter { $0.since <= time }.map(\.attempt)
+    attempts = waiting.filter { $0.since > time }
+    head = 0
+    return leaving
+  }
+
+  mutating func remove(_ attempt: Attempt) {
+    if let index = attempts[head...].firstIndex(where: { $0.attempt === attempt }) { attempts.remove(at: index) }
+  }
+}

@@ -1,0 +1,10 @@
+import TLS
+import Trust
+
+extension TLSContext {
+  /// A context whose connections the origin's policy judges.
+  static func client(for origin: Origin) throws(TLSError) -> TLSContext {
+    guard let trust = origin.trust else { throw TLSError(.configuration, "an http origin has no TLS") }
+    return try .client(trust.evaluation.clientOptions(anchors: trust.anchors, identity: origin.clientIdentity))
+  }
+}

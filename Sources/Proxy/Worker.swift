@@ -1,0 +1,170 @@
+import EventIO
+import HTTPWire
+import Settings
+import TLS
+
+/// What all loops share, beside the snapshot.
+public final class Shared: Sendable {
+  public let group: LoopGroup
+  let limits = OriginLimits()
+  public init(group: LoopGroup) { self.group = group }
+}
+
+/// One loop's engine: everything that is not immutable, confined to the loop.
+public final class Worker {
+  let loop: EventLoop
+  let shared: Shared
+  public let observer: LoopObserver
+  private(set) var snapshot: Snapshot
+  private(set) var credentials: [LoopCredential] = []
+  private(set) var acceptors: [Acceptor] = []
+  private(set) var isDraining = false
+
+  /// Scratch for heads that come in one piece; what trickles gets its own.
+  var requestHead = RequestHead()
+  var responseHead = ResponseHead()
+
+  private var pools: [OriginIdentity: OriginPool] = [:]
+  private var poolOfEntry: ContiguousArray<OriginPool?> = []
+  private var clients = ContiguousArray<ClientConnection>()
+  private var contexts: [ContextKey: TLSContext] = [:]
+  private var dateSecond: Int64 = -1
+  private var dateLine: [UInt8] = []
+
+  var group: LoopGroup { shared.group }
+
+  private struct ContextKey: Hashable { var trust, certificate: [UInt8] }
+
+  /// Creates the loop's worker and leaves it with the loop.
+  @discardableResult
+  public static func install(on loop: EventLoop, shared: Shared, snapshot: Snapshot, observer: LoopObserver) -> Worker {
+    let worker = Worker(loop, shared, snapshot, observer)
+    loop.context = worker
+    return worker
+  }
+
+  private init(_ loop: EventLoop, _ shared: Shared, _ snapshot: Snapshot, _ observer: LoopObserver) {
+    self.loop = loop
+    self.shared = shared
+    self.snapshot = snapshot
+    self.observer = observer
+    adopt(snapshot)
+  }
+
+  public static func of(_ loop: EventLoop) -> Worker {
+    guard let worker = loop.context as? Worker else { preconditionFailure("the loop has no worker yet") }
+    return worker
+  }
+
+  // MARK: Configuration
+
+  /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
+  public func adopt(_ next: Snapshot) {
+    snapshot = next
+    credentials = next.credentials.map { LoopCredential($0) }
+    poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
+    let named = Set(next.entries.compactMap { $0.origin?.identity })
+    for (identity, pool) in pools where !named.contains(identity) {
+      pool.retire()
+      pools[identity] = nil
+    }
+    let digests = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
+    contexts = contexts.filter { digests.contains($0.key.trust) }
+  }
+
+  /// Listens on exactly these from now on; sockets that stay are not touched.
+  public func listen(on listeners: [BoundListener]) {
+    for acceptor in acceptors where !listeners.contains(where: { $0 === acceptor.listener }) { acceptor.drain() }
+    acceptors = listeners.map { listener in
+      acceptors.first { $0.listener === listener } ?? Acceptor(listener, self)
+    }
+  }
+
+  /// No more accepting; connections that are idle end now, others with their present exchange.
+  public func drain() {
+    isDraining = true
+    for acceptor in acceptors { acceptor.drain() }
+    acceptors = []
+    for client in Array(clients) { client.drain() }
+  }
+
+  // MARK: Clients
+
+  func adopt(_ descriptor: Int32, _ peer: Address, _ listener: BoundListener) {
+    let client = ClientConnection(descriptor, peer: peer, listener: listener, worker: self)
+    client.place = clients.count
+    clients.append(client)
+    client.begin()
+    if isDraining { client.drain() }
+  }
+
+  func ended(_ client: ClientConnection) {
+    let last = clients.removeLast()
+    if last !== client {
+      clients[client.place] = last
+      last.place = client.place
+    }
+    if group.closed(on: loop.executor.index) {
+      group.all { loop in for acceptor in Worker.of(loop).acceptors { acceptor.resume() } }
+    }
+  }
+
+  // MARK: Origins
+
+  func pool(of entry: Entry, in snapshot: Snapshot, host: String, port: UInt16, isHTTPS: Bool) -> OriginPool {
+    if let origin = entry.origin {
+      if snapshot === self.snapshot {
+        if let pool = poolOfEntry[entry.index] { return pool }
+        let pool = self.pool(of: origin, snapshot)
+        poolOfEntry[entry.index] = pool
+        return pool
+      }
+      return pool(of: origin, snapshot)
+    }
+    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
+    let https = entry.isUnlisted ? isHTTPS : true
+    let origin = Snapshot.origin(
+      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
+      entry.trust ?? snapshot.defaultTrust, entry.identity, checksAddresses: true)
+    return pool(of: origin, snapshot)
+  }
+
+  private func pool(of origin: Origin, _ snapshot: Snapshot) -> OriginPool {
+    if let pool = pools[origin.identity] { return pool }
+    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), worker: self)
+    pools[origin.identity] = pool
+    return pool
+  }
+
+  func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
+
+  /// A pool of an origin that no entry names has nothing left: its record goes.
+  func emptied(_ pool: OriginPool) {
+    let identity = pool.origin.identity
+    if pools[identity] === pool, !poolOfEntry.contains(where: { $0 === pool }) { pools[identity] = nil }
+  }
+
+  /// One SSL_CTX per policy and client certificate.
+  func context(for origin: Origin) throws(TLSError) -> TLSContext {
+    let key = ContextKey(trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest)
+    if let context = contexts[key] { return context }
+    let context = try TLSContext.client(for: origin)
+    contexts[key] = context
+    return context
+  }
+
+  /// `Date: ...\r\n`, formatted once a second.
+  func currentDateLine() -> [UInt8] {
+    let second = loop.now / 1_000_000_000
+    if second != dateSecond {
+      dateSecond = second
+      let block = Block(capacity: 64)
+      var writer = ByteWriter(block.base, capacity: block.capacity)
+      writer.append("Date: ")
+      writer.append(httpDate: wallClockSeconds())
+      writer.appendCRLF()
+      dateLine = Array(writer.written)
+    }
+    return dateLine
+  }
+}

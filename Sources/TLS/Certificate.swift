@@ -1,0 +1,99 @@
+import COpenSSL
+import COpenSSLShims
+
+/// An X.509 certificate. Equal where the DER is equal.
+// SAFETY: the X509 is not changed after init; OpenSSL counts its references and guards its lazy caches with locks.
+public final class Certificate: @unchecked Sendable, Hashable, CustomStringConvertible {
+  let pointer: OpaquePointer
+
+  /// Takes over the caller's reference.
+  init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+  /// Adds a reference of its own.
+  convenience init(sharing pointer: OpaquePointer) {
+    X509_up_ref(pointer)
+    self.init(owning: pointer)
+  }
+
+  deinit { X509_free(pointer) }
+
+  public convenience init(der: [UInt8]) throws(TLSError) {
+    ERR_clear_error()
+    guard let pointer = decodedDER(der, { d2i_X509(nil, $0, $1) }, { X509_free($0) }) else {
+      throw .drained(.encoding, "no certificate")
+    }
+    self.init(owning: pointer)
+  }
+
+  /// Every certificate of a PEM file, in its order; at least one. What stands between the blocks is comment.
+  public static func parse(pem: [UInt8]) throws(TLSError) -> [Certificate] {
+    guard let input = MemoryBIO(pem) else { throw .drained(.encoding, "out of memory") }
+    ERR_clear_error()
+    var result: [Certificate] = []
+    while let pointer = PEM_read_bio_X509(input.pointer, nil, nil, nil) { result.append(Certificate(owning: pointer)) }
+    let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
+    guard noMore else { throw .drained(.encoding, "certificate \(result.count + 1)") }
+    ERR_clear_error()
+    guard !result.isEmpty else { throw TLSError(.encoding, "no certificate in it") }
+    return result
+  }
+
+  public static func == (left: Certificate, right: Certificate) -> Bool {
+    left === right || X509_cmp(left.pointer, right.pointer) == 0
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(SHA256.digest(der)) }
+
+  public var description: String { subject }
+
+  public var der: [UInt8] { encodedDER { i2d_X509(pointer, $0) } }
+
+  public var pem: [UInt8] {
+    guard let output = MemoryBIO(), PEM_write_bio_X509(output.pointer, pointer) == 1 else { return [] }
+    return output.takeBytes()
+  }
+
+  /// RFC 2253 form, everything beyond printable ASCII escaped.
+  public var subject: String { Self.text(X509_get_subject_name(pointer)) }
+  public var issuer: String { Self.text(X509_get_issuer_name(pointer)) }
+
+  /// Seconds since 1970; 0 where the field is malformed.
+  public var notBefore: Int64 { unixTime(X509_get0_notBefore(pointer)) ?? 0 }
+  public var notAfter: Int64 { unixTime(X509_get0_notAfter(pointer)) ?? 0 }
+
+  /// The DER content of the serial number, big-endian, without its sign.
+  public var serialNumber: [UInt8] { bytes(of: X509_get0_serialNumber(pointer)) }
+
+  /// SubjectPublicKeyInfo in DER.
+  public var publicKeyInfo: [UInt8] {
+    guard let key = X509_get_X509_PUBKEY(pointer) else { return [] }
+    return encodedDER { i2d_X509_PUBKEY(key, $0) }
+  }
+
+  /// What a pin compares (RFC 7469 section 2.4), 32 bytes.
+  public var publicKeyDigest: [UInt8] { SHA256.digest(publicKeyInfo) }
+
+  /// Of the whole certificate, 32 bytes.
+  public var fingerprint: [UInt8] { SHA256.digest(der) }
+
+  /// By basic constraints; certificates of version 1 that sign themselves count too.
+  public var isCA: Bool { X509_check_ca(pointer) != 0 }
+
+  public var isSelfIssued: Bool { X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0 }
+
+  /// Whether `issuer`'s name, identifiers and signature are on this certificate.
+  public func isIssued(by issuer: Certificate) -> Bool {
+    defer { ERR_clear_error() }
+    return X509_check_issued(issuer.pointer, pointer) == X509_V_OK
+      && X509_verify(pointer, X509_get0_pubkey(issuer.pointer)) == 1
+  }
+
+  private static func text(_ name: OpaquePointer?) -> String {
+    guard let output = MemoryBIO(), cossl_print_name(output.pointer, name) >= 0 else { return "" }
+    return String(decoding: output.takeBytes(), as: UTF8.self)
+  }
+
+  static func chain(_ stack: OpaquePointer?) -> [Certificate] {
+    stack?.stackElements().map { Certificate(sharing: OpaquePointer($0)) } ?? []
+  }
+}

@@ -1,0 +1,123 @@
+import COpenSSL
+
+/// Makes certificates at run time: the demo's authority and servers, and the PKI of tests. Also makes what a client must refuse.
+public struct CertificateBuilder: Sendable {
+  public enum Purpose: String, Sendable, Hashable {
+    case serverAuth, clientAuth, codeSigning
+    case ocspSigning = "OCSPSigning"
+  }
+  public enum Digest: Sendable, Hashable { case sha256, sha1 }
+
+  public var commonName: String
+  public var dnsNames: [String] = []
+  /// Textual addresses.
+  public var addresses: [String] = []
+  public var isCA = false
+  /// How many authorities may stand below this one.
+  public var pathLength: Int?
+  /// Seconds since 1970.
+  public var notBefore: Int64
+  public var notAfter: Int64
+  public var purposes: [Purpose] = []
+  public var ocspURLs: [String] = []
+  public var revocationListURLs: [String] = []
+  /// DNS subtrees (RFC 5280 section 4.2.1.10).
+  public var permittedNames: [String] = []
+  public var excludedNames: [String] = []
+  /// id-pkix-ocsp-nocheck (RFC 6960 section 4.2.2.2.1).
+  public var isExemptFromRevocation = false
+  public var digest = Digest.sha256
+  /// Big-endian; nil = random.
+  public var serialNumber: [UInt8]?
+
+  /// Valid from an hour ago for `days`.
+  public init(commonName: String, days: Int = 30) {
+    self.commonName = commonName
+    notBefore = wallClock() - 3600
+    notAfter = wallClock() + Int64(days) * 86_400
+  }
+
+  public static func authority(_ commonName: String, pathLength: Int? = nil) -> CertificateBuilder {
+    var builder = CertificateBuilder(commonName: commonName)
+    builder.isCA = true
+    builder.pathLength = pathLength
+    return builder
+  }
+
+  /// For a TLS server; names that are IP literals become IP names.
+  public static func server(_ names: [String]) -> CertificateBuilder {
+    var builder = CertificateBuilder(commonName: names.first ?? "server")
+    builder.purposes = [.serverAuth]
+    for name in names {
+      if PeerName(name).address == nil { builder.dnsNames.append(name) } else { builder.addresses.append(name) }
+    }
+    return builder
+  }
+
+  public func selfSigned(with key: PrivateKey) throws(TLSError) -> Certificate {
+    try make(for: key, issuer: nil, signer: key)
+  }
+
+  /// For the public half of `key`. Nothing is checked of the issuer: tests need such that may not issue.
+  public func issued(to key: PrivateKey, by issuer: Certificate, _ issuerKey: PrivateKey) throws(TLSError) -> Certificate {
+    try make(for: key, issuer: issuer, signer: issuerKey)
+  }
+
+  private func make(for key: PrivateKey, issuer: Certificate?, signer: PrivateKey) throws(TLSError) -> Certificate {
+    ERR_clear_error()
+    guard let pointer = X509_new() else { throw .drained(.encoding, "certificate") }
+    let result = Certificate(owning: pointer)
+    var serial = serialNumber ?? []
+    if serial.isEmpty {
+      serial = try SecureRandom.bytes(16)
+      // Positive and of full length (RFC 5280 section 4.1.2.2).
+      serial[0] = serial[0] & 0x7F | 1
+    }
+    guard X509_set_version(pointer, 2) == 1, set(serial, on: pointer),
+      ASN1_TIME_set(X509_getm_notBefore(pointer), Int(notBefore)) != nil,
+      ASN1_TIME_set(X509_getm_notAfter(pointer), Int(notAfter)) != nil,
+      let name = X509_get_subject_name(pointer),
+      X509_NAME_add_entry_by_txt(
+        name, "CN", MBSTRING_UTF8, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
+      X509_set_issuer_name(pointer, issuer.map { X509_get_subject_name($0.pointer) } ?? name) == 1,
+      X509_set_pubkey(pointer, key.pointer) == 1
+    else { throw .drained(.encoding, "certificate") }
+    try addExtensions(to: pointer, issuer: issuer?.pointer ?? pointer)
+    guard X509_sign(pointer, signer.pointer, digest == .sha1 ? EVP_sha1() : EVP_sha256()) > 0 else {
+      throw .drained(.crypto, "signing a certificate")
+    }
+    // Once more from its bytes: OpenSSL caches what it has seen of a certificate under construction.
+    return try Certificate(der: result.der)
+  }
+
+  private func set(_ serial: [UInt8], on certificate: OpaquePointer) -> Bool {
+    guard let number = BN_bin2bn(serial, Int32(serial.count), nil) else { return false }
+    defer { BN_free(number) }
+    return BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
+  }
+
+  private func addExtensions(to certificate: OpaquePointer, issuer: OpaquePointer) throws(TLSError) {
+    var values: [(Int32, String)] = [
+      (NID_basic_constraints, isCA ? "critical,CA:TRUE" + (pathLength.map { ",pathlen:\($0)" } ?? "") : "critical,CA:FALSE"),
+      (NID_key_usage, isCA ? "critical,keyCertSign,cRLSign,digitalSignature" : "critical,digitalSignature,keyEncipherment"),
+      (NID_subject_key_identifier, "hash"),
+      (NID_authority_key_identifier, "keyid"),
+    ]
+    let names = dnsNames.map { "DNS:" + $0 } + addresses.map { "IP:" + $0 }
+    let constraints = permittedNames.map { "permitted;DNS:" + $0 } + excludedNames.map { "excluded;DNS:" + $0 }
+    let lists: [(Int32, [String])] = [
+      (NID_subject_alt_name, names), (NID_ext_key_usage, purposes.map(\.rawValue)), (NID_name_constraints, constraints),
+      (NID_info_access, ocspURLs.map { "OCSP;URI:" + $0 }),
+      (NID_crl_distribution_points, revocationListURLs.map { "URI:" + $0 }),
+      (NID_id_pkix_OCSP_noCheck, isExemptFromRevocation ? ["ignored"] : []),
+    ]
+    for (identifier, list) in lists where !list.isEmpty { values.append((identifier, list.joined(separator: ","))) }
+    for (identifier, value) in values {
+      var context = X509V3_CTX()
+      X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
+      guard let made = X509V3_EXT_nconf_nid(nil, &context, identifier, value) else { throw .drained(.encoding, "extension") }
+      defer { X509_EXTENSION_free(made) }
+      guard X509_add_ext(certificate, made, -1) == 1 else { throw .drained(.encoding, "extension") }
+    }
+  }
+}

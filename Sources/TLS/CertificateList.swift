@@ -1,0 +1,99 @@
+import COpenSSL
+
+/// A certificate revocation list (RFC 5280 section 5).
+// SAFETY: the X509_CRL is not changed after init but for its sorting, which OpenSSL guards with the list's own lock.
+public final class CertificateList: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init(owning pointer: OpaquePointer) { self.pointer = pointer }
+  deinit { X509_CRL_free(pointer) }
+
+  public convenience init(der: [UInt8]) throws(TLSError) {
+    ERR_clear_error()
+    guard let pointer = decodedDER(der, { d2i_X509_CRL(nil, $0, $1) }, { X509_CRL_free($0) }) else {
+      throw .drained(.encoding, "no revocation list")
+    }
+    self.init(owning: pointer)
+  }
+
+  /// DER, or every list of a PEM file; at least one.
+  public static func parse(_ bytes: [UInt8]) throws(TLSError) -> [CertificateList] {
+    if bytes.first == 0x30, let one = try? CertificateList(der: bytes) { return [one] }
+    guard let input = MemoryBIO(bytes) else { throw .drained(.encoding, "out of memory") }
+    ERR_clear_error()
+    var result: [CertificateList] = []
+    while let pointer = PEM_read_bio_X509_CRL(input.pointer, nil, nil, nil) { result.append(CertificateList(owning: pointer)) }
+    let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
+    guard noMore else { throw .drained(.encoding, "revocation list \(result.count + 1)") }
+    ERR_clear_error()
+    guard !result.isEmpty else { throw TLSError(.encoding, "no revocation list in it") }
+    return result
+  }
+
+  public var der: [UInt8] { encodedDER { i2d_X509_CRL(pointer, $0) } }
+  public var pem: [UInt8] {
+    guard let output = MemoryBIO(), PEM_write_bio_X509_CRL(output.pointer, pointer) == 1 else { return [] }
+    return output.takeBytes()
+  }
+  public var thisUpdate: Int64 { unixTime(X509_CRL_get0_lastUpdate(pointer)) ?? 0 }
+  /// Seconds since 1970; nil where the list names none.
+  public var nextUpdate: Int64? { unixTime(X509_CRL_get0_nextUpdate(pointer)) }
+
+  /// Whether `issuer`'s name is on it: cheap, and no proof.
+  public func names(issuer: Certificate) -> Bool {
+    X509_NAME_cmp(X509_CRL_get_issuer(pointer), X509_get_subject_name(issuer.pointer)) == 0
+  }
+
+  /// Nil where `issuer` signed it and may; takes as long as hashing the whole list.
+  public func flawOfSignature(by issuer: Certificate) -> RevocationStatus.Flaw? {
+    defer { ERR_clear_error() }
+    guard names(issuer: issuer) else { return .notCovering }
+    let usage = X509_get_key_usage(issuer.pointer)
+    guard usage & UInt32(KU_CRL_SIGN) != 0 else { return .wrongSigner }
+    let key = X509_get0_pubkey(issuer.pointer)
+    guard X509_CRL_verify(pointer, key) == 1 else { return .badSignature }
+    return isStrongSignature(X509_CRL_get_signature_nid(pointer)) && isStrongKey(key) ? nil : .weakSignature
+  }
+
+  /// What the list says of `certificate`, which `issuer` must be known to have issued. `now` in seconds since 1970. Pass
+  /// `signatureIsVerified` only after `flawOfSignature(by:)` gave nil for this very issuer.
+  public func status(
+    of certificate: Certificate, issuer: Certificate, now: Int64, signatureIsVerified: Bool = false
+  ) -> RevocationStatus {
+    ERR_clear_error()
+    defer { ERR_clear_error() }
+    if !signatureIsVerified, let flaw = flawOfSignature(by: issuer) { return .unusable(flaw) }
+    guard names(issuer: issuer), covers(certificate) else { return .unusable(.notCovering) }
+    var entry: OpaquePointer?
+    if X509_CRL_get0_by_cert(pointer, &entry, certificate.pointer) == 1 {
+      return .revoked(at: entry.flatMap { unixTime(X509_REVOKED_get0_revocationDate($0)) } ?? 0)
+    }
+    return .good(
+      thisUpdate: unixTime(X509_CRL_get0_lastUpdate(pointer)), nextUpdate: nextUpdate,
+      hasNextUpdate: X509_CRL_get0_nextUpdate(pointer) != nil, now: now)
+  }
+
+  /// Whether silence about the certificate means something: the list is complete, and for certificates of its kind and place
+  /// (RFC 5280 sections 5.2.4, 5.2.5).
+  private func covers(_ certificate: Certificate) -> Bool {
+    for index in 0..<max(0, X509_CRL_get_ext_count(pointer)) {
+      guard let found = X509_CRL_get_ext(pointer, index), X509_EXTENSION_get_critical(found) != 0 else { continue }
+      let known = [NID_issuing_distribution_point, NID_authority_key_identifier, NID_crl_number]
+      guard known.contains(OBJ_obj2nid(X509_EXTENSION_get_object(found))) else { return false }
+    }
+    guard X509_CRL_get_ext_by_NID(pointer, NID_delta_crl, -1) < 0 else { return false }
+    guard X509_CRL_get_ext_by_NID(pointer, NID_issuing_distribution_point, -1) >= 0 else { return true }
+    guard let decoded = X509_CRL_get_ext_d2i(pointer, NID_issuing_distribution_point, nil, nil) else { return false }
+    let point = decoded.assumingMemoryBound(to: ISSUING_DIST_POINT.self)
+    defer { ISSUING_DIST_POINT_free(point) }
+    let scope = point.pointee
+    guard scope.onlysomereasons == nil, scope.indirectCRL <= 0, scope.onlyattr <= 0 else { return false }
+    if scope.onlyuser > 0, certificate.isCA { return false }
+    if scope.onlyCA > 0, !certificate.isCA { return false }
+    guard let name = scope.distpoint?.pointee else { return true }
+    // One of several lists of an issuer: it must be the one that the certificate points to.
+    guard name.type == 0 else { return false }
+    let places = Set(certificate.revocationListURLs)
+    return Certificate.uris(name.name.fullname).contains { places.contains($0) }
+  }
+}

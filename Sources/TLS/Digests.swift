@@ -1,0 +1,44 @@
+import COpenSSL
+
+public enum SHA256 {
+  /// 32 bytes.
+  public static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.withUnsafeBytes { digest($0) }
+  }
+
+  public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+      // The one-shot function takes no memory of its own, so it cannot fail.
+      _ = COpenSSL.SHA256(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, buffer.baseAddress)
+      count = 32
+    }
+  }
+}
+
+public enum HMACSHA256 {
+  /// 32 bytes (RFC 2104).
+  public static func authenticationCode(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+    var length: UInt32 = 32
+    return [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+      _ = HMAC(EVP_sha256(), key, Int32(clamping: key.count), message, message.count, buffer.baseAddress, &length)
+      count = Int(length)
+    }
+  }
+}
+
+/// Compares in a time that depends on the lengths alone.
+public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+}
+
+public enum SecureRandom {
+  public static func bytes(_ count: Int) throws(TLSError) -> [UInt8] {
+    var good = false
+    let result = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      good = count == 0 || RAND_bytes(buffer.baseAddress, Int32(clamping: count)) == 1
+      filled = good ? count : 0
+    }
+    guard good else { throw .drained(.crypto, "no random bytes") }
+    return result
+  }
+}

@@ -1,0 +1,66 @@
+import COpenSSL
+import COpenSSLShims
+
+/// The judge of handshakes that another library runs on an SSL_CTX of its own making (libcurl hands it out before each
+/// handshake). Chain, host and pins are judged inside those handshakes as in our own; what is found stays readable until the
+/// SSL_CTX goes, and longer for who keeps what `install` returned. Confined to the thread of that library's transfers.
+public final class ForeignHandshake {
+  public let host: PeerName
+  public var peerChain: [Certificate] { findings.served }
+  public var verifiedChain: [Certificate] { findings.verified }
+  public var refusal: PeerRefusal? { findings.refusal }
+  private let verifier: any PeerVerifier
+  private var findings = PeerFindings()
+
+  private init(_ host: PeerName, _ verifier: any PeerVerifier) {
+    self.host = host
+    self.verifier = verifier
+  }
+
+  /// One slot in every SSL_CTX; its release is the one that answers `passRetained` in `install`.
+  private static let slot = cossl_new_ex_index(CRYPTO_EX_INDEX_SSL_CTX) { _, object, _, _, _, _ in
+    if let object { Unmanaged<ForeignHandshake>.fromOpaque(object).release() }
+  }
+
+  /// `context` is an SSL_CTX whose connections all go to `host`. It gets the anchors, the verifier, the lowest version and
+  /// security level 2; its own verification is replaced.
+  @discardableResult public static func install(
+    on context: UnsafeMutableRawPointer, host: String, anchors: AnchorStore, verifier: any PeerVerifier,
+    minimumVersion: ProtocolVersion = .tls12, requestsStaple: Bool = false
+  ) throws(TLSError) -> ForeignHandshake {
+    let pointer = OpaquePointer(context)
+    ERR_clear_error()
+    guard slot >= 0 else { throw .drained(.configuration, "TLS context") }
+    let handshake = ForeignHandshake(PeerName(host), verifier)
+    let object = Unmanaged.passRetained(handshake)
+    guard SSL_CTX_set_ex_data(pointer, slot, object.toOpaque()) == 1 else {
+      object.release()
+      throw .drained(.configuration, "TLS context")
+    }
+    cossl_context_restrict(pointer, minimumVersion.rawValue)
+    X509_STORE_up_ref(anchors.pointer)
+    SSL_CTX_set_cert_store(pointer, anchors.pointer)
+    SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    SSL_CTX_set_cert_verify_callback(
+      pointer,
+      { store, argument in
+        guard let store, let argument else { return 0 }
+        // The SSL_CTX holds the reference, and is held by the SSL that is calling.
+        let handshake = Unmanaged<ForeignHandshake>.fromOpaque(argument).takeUnretainedValue()
+        let (findings, verdict) = PeerFindings.examine(store, handshake.host, handshake.verifier)
+        handshake.findings = findings
+        return verdict
+      }, object.toOpaque())
+    if requestsStaple { cossl_context_request_staple(pointer) }
+    return handshake
+  }
+
+  /// The handshake that `ssl` came from; nil where its SSL_CTX is not one of ours.
+  public static func of(ssl: UnsafeMutableRawPointer) -> ForeignHandshake? {
+    guard let context = SSL_get_SSL_CTX(OpaquePointer(ssl)), let object = SSL_CTX_get_ex_data(context, slot) else { return nil }
+    return Unmanaged<ForeignHandshake>.fromOpaque(object).takeUnretainedValue()
+  }
+
+  /// The stapled OCSP answer on `ssl`, in DER, unverified.
+  public static func stapledOCSP(ssl: UnsafeMutableRawPointer) -> [UInt8]? { stapledAnswer(OpaquePointer(ssl)) }
+}

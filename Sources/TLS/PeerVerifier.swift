@@ -1,0 +1,91 @@
+import COpenSSL
+
+/// What a verifier is shown of a peer, inside the handshake.
+public struct PeerEvidence: Sendable {
+  public enum Chain: Sendable {
+    /// Leaf first, the anchor last.
+    case verified([Certificate])
+    case failed(ChainFailure)
+    /// The verifier did not ask for it.
+    case notBuilt
+  }
+  public var host: PeerName
+  /// As the peer sent it, leaf first; what follows the leaf proves nothing.
+  public var served: [Certificate]
+  public var chain: Chain
+  /// Whether the leaf speaks for the host.
+  public var hostMatches: Bool
+  /// Seconds since 1970.
+  public var now: Int64
+
+  public init(host: PeerName, served: [Certificate], chain: Chain, hostMatches: Bool, now: Int64) {
+    self.host = host
+    self.served = served
+    self.chain = chain
+    self.hostMatches = hostMatches
+    self.now = now
+  }
+}
+
+/// Judges a peer inside the handshake: called on the thread of the handshake, from a C callback, so it neither waits nor
+/// touches the connection. Not called where a session is resumed.
+public protocol PeerVerifier: AnyObject, Sendable {
+  /// Whether the chain is to be built and validated (RFC 5280 section 6) before `judge`.
+  var buildsChain: Bool { get }
+  /// Nil = nothing against it.
+  func judge(_ evidence: PeerEvidence) -> PeerRefusal?
+}
+
+/// Chain and host, and nothing else: the verifier to start from.
+public final class ChainAndHostVerifier: PeerVerifier {
+  public init() {}
+  public var buildsChain: Bool { true }
+  public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
+    if case .failed(let failure) = evidence.chain {
+      return PeerRefusal(evaluator: "default", reason: failure.reason, detail: failure.detail)
+    }
+    guard evidence.hostMatches else {
+      return PeerRefusal(
+        evaluator: "default", reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
+    }
+    return nil
+  }
+}
+
+/// What an examination left behind.
+struct PeerFindings {
+  var served: [Certificate] = []
+  var verified: [Certificate] = []
+  var refusal: PeerRefusal?
+
+  /// The body of OpenSSL's certificate verify callback. 1 = go on, 0 = the handshake ends with an alert.
+  static func examine(_ store: OpaquePointer, _ host: PeerName, _ verifier: any PeerVerifier) -> (PeerFindings, Int32) {
+    var findings = PeerFindings()
+    // The untrusted list begins with the leaf itself: SSL hands over all that the peer sent.
+    findings.served = Certificate.chain(X509_STORE_CTX_get0_untrusted(store))
+    var chain = PeerEvidence.Chain.notBuilt
+    var alert = X509_V_ERR_APPLICATION_VERIFICATION
+    if verifier.buildsChain {
+      if X509_verify_cert(store) == 1 {
+        findings.verified = Certificate.chain(X509_STORE_CTX_get0_chain(store))
+        chain = .verified(findings.verified)
+      } else {
+        alert = X509_STORE_CTX_get_error(store)
+        let culprit = X509_STORE_CTX_get_current_cert(store).map { Certificate(sharing: $0) } ?? findings.served.first
+        chain = .failed(ChainFailure(code: alert, depth: X509_STORE_CTX_get_error_depth(store), certificate: culprit))
+      }
+      ERR_clear_error()
+    }
+    let matches = findings.served.first?.isValid(for: host) ?? false
+    findings.refusal = verifier.judge(
+      PeerEvidence(host: host, served: findings.served, chain: chain, hostMatches: matches, now: wallClock()))
+    guard findings.refusal == nil else {
+      // The alert follows from this code; a refusal for another reason than the chain is certificate_unknown or the like.
+      if alert == X509_V_OK { alert = X509_V_ERR_APPLICATION_VERIFICATION }
+      X509_STORE_CTX_set_error(store, alert)
+      return (findings, 0)
+    }
+    X509_STORE_CTX_set_error(store, X509_V_OK)
+    return (findings, 1)
+  }
+}

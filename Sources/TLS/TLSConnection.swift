@@ -1,0 +1,137 @@
+import COpenSSL
+import COpenSSLShims
+
+/// One SSL over a non-blocking socket, which it reads and writes but does not own: closing the descriptor is the caller's, after
+/// this object is done with. Belongs to one loop.
+public final class TLSConnection {
+  let pointer: OpaquePointer
+  let context: TLSContext
+  /// What the certificate must speak for; empty on a server's side.
+  public let peerName: PeerName
+  var findings = PeerFindings()
+  /// Why the last call failed.
+  public private(set) var lastError: TLSError?
+  private var isBroken = false
+  /// Sessions that the server gave and nobody took yet, oldest first; in TLS 1.3 they arrive during reads.
+  public private(set) var pendingSessions: [TLSSession] = []
+  /// More than a server sends for one handshake by default, few enough to hoard.
+  private static let pendingSessionLimit = 4
+
+  private init(_ context: TLSContext, _ descriptor: Int32, peerName: PeerName) throws(TLSError) {
+    ERR_clear_error()
+    guard let pointer = SSL_new(context.pointer) else { throw .drained(.configuration, "TLS connection") }
+    self.pointer = pointer
+    self.context = context
+    self.peerName = peerName
+    guard SSL_set_fd(pointer, descriptor) == 1 else { throw .drained(.configuration, "TLS connection") }
+    // Unretained: the SSL is freed in deinit, so it never outlives this.
+    SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// A client's side. `serverName` goes out as SNI unless it is an IP literal. `session` is offered; whether it was taken,
+  /// `isResumed` says after the handshake.
+  public convenience init(
+    context: TLSContext, descriptor: Int32, serverName: String, session: TLSSession? = nil
+  ) throws(TLSError) {
+    let name = PeerName(serverName)
+    try self.init(context, descriptor, peerName: name)
+    if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
+      throw .drained(.configuration, "server name")
+    }
+    if let session { SSL_set_session(pointer, session.pointer) }
+    SSL_set_connect_state(pointer)
+  }
+
+  /// A server's side.
+  public convenience init(context: TLSContext, accepting descriptor: Int32) throws(TLSError) {
+    try self.init(context, descriptor, peerName: PeerName(""))
+    SSL_set_accept_state(pointer)
+  }
+
+  deinit {
+    // An SSL freed without close_notify spoils its session for others. Cut data is detected by who reads, not by that.
+    if !isBroken, SSL_is_init_finished(pointer) == 1 {
+      SSL_set_shutdown(pointer, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
+    }
+    SSL_free(pointer)
+  }
+
+  static func of(_ ssl: OpaquePointer) -> TLSConnection? {
+    SSL_get_ex_data(ssl, 0).map { Unmanaged<TLSConnection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// To be called again after the readiness that it asks for.
+  public func handshake() -> HandshakeResult {
+    var systemError: Int32 = 0
+    switch cossl_handshake(pointer, &systemError) {
+    case 1: return .done
+    case TLSIO.wantRead: return .wantRead
+    case TLSIO.wantWrite: return .wantWrite
+    case TLSIO.truncated:
+      ERR_clear_error()
+      return .failed(broken(TLSError(.transport, "the peer closed the connection during the TLS handshake")))
+    default:
+      if let refusal = findings.refusal {
+        ERR_clear_error()
+        return .failed(broken(TLSError(.refused, refusal.description)))
+      }
+      return .failed(broken(.ofConnection(.handshake, "TLS handshake", systemError: systemError)))
+    }
+  }
+
+  /// Up to `buffer.count` bytes, one record at most; or a value of `TLSIO`.
+  @inline(__always)
+  public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let start = buffer.baseAddress, buffer.count > 0 else { return TLSIO.wantRead }
+    var systemError: Int32 = 0
+    let result = cossl_read(pointer, start, buffer.count, &systemError)
+    if result <= TLSIO.failed { fail(result, "reading", systemError) }
+    return result
+  }
+
+  /// How many bytes were taken, often fewer than given; or a value of `TLSIO`. After `wantWrite` the same bytes must be offered
+  /// again, at least as many, from wherever they are then. After a failed write reading may still have the peer's last words.
+  @inline(__always)
+  public func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
+    var systemError: Int32 = 0
+    let result = cossl_write(pointer, start, bytes.count, &systemError)
+    guard result <= TLSIO.failed else { return result }
+    fail(result, "writing", systemError)
+    return TLSIO.failed
+  }
+
+  private func fail(_ result: Int, _ what: String, _ systemError: Int32) {
+    if result == TLSIO.truncated {
+      ERR_clear_error()
+      _ = broken(TLSError(.transport, "the connection ended without a TLS close_notify"))
+    } else {
+      _ = broken(.ofConnection(.alert, what, systemError: systemError))
+    }
+  }
+
+  private func broken(_ error: TLSError) -> TLSError {
+    isBroken = true
+    lastError = error
+    return error
+  }
+
+  /// Whether bytes wait inside OpenSSL, so that no readiness of the socket will announce them.
+  public var hasPending: Bool { SSL_has_pending(pointer) == 1 }
+
+  /// Best effort, does not wait for the peer's.
+  public func sendCloseNotify() {
+    guard !isBroken, SSL_is_init_finished(pointer) == 1 else { return }
+    ERR_clear_error()
+    _ = SSL_shutdown(pointer)
+    ERR_clear_error()
+  }
+
+  func received(_ session: TLSSession) {
+    if pendingSessions.count == Self.pendingSessionLimit { pendingSessions.removeFirst() }
+    pendingSessions.append(session)
+  }
+
+  /// The newest that the server gave, once each.
+  public func takeSession() -> TLSSession? { pendingSessions.popLast() }
+}

@@ -1,0 +1,59 @@
+import COpenSSL
+import Glibc
+
+/// What went wrong, as a value: OpenSSL's error queue has been drained into it. Never carries a secret.
+public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A context, store or identity cannot be made of what was given.
+    case configuration
+    /// A key could not be read (also: wrong passphrase), or does not fit its certificate.
+    case key
+    /// A certificate, list or answer could not be read.
+    case encoding
+    /// The handshake failed for a reason other than the peer's certificate.
+    case handshake
+    /// The verifier refused the peer; `TLSConnection.refusal` has the reason.
+    case refused
+    /// The peer ended the connection with an alert.
+    case alert
+    /// The transport failed or ended.
+    case transport
+    /// A cryptographic operation failed; for `AESGCM.open`: what was given is not authentic.
+    case crypto
+  }
+
+  public var kind: Kind
+  public var message: String
+  /// errno of a transport failure, else 0.
+  public var systemError: Int32
+
+  public init(_ kind: Kind, _ message: String, systemError: Int32 = 0) {
+    self.kind = kind
+    self.message = message
+    self.systemError = systemError
+  }
+
+  public var description: String { message }
+}
+
+extension TLSError {
+  /// Drains this thread's error queue. The oldest entry is the cause; the later ones are the way up from it.
+  static func drained(_ kind: Kind, _ what: String) -> TLSError {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    guard code != 0 else { return TLSError(kind, what) }
+    let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
+    return TLSError(kind, what.isEmpty ? reason : "\(what): \(reason)")
+  }
+
+  /// Of an SSL call that failed just now on this thread.
+  static func ofConnection(_ kind: Kind, _ what: String, systemError: Int32) -> TLSError {
+    if systemError != 0 {
+      ERR_clear_error()
+      return TLSError(.transport, "\(what): \(String(cString: strerror(systemError)))", systemError: systemError)
+    }
+    // Reasons of received alerts start at 1000 (SSL_AD_REASON_OFFSET).
+    let reason = Int32(truncatingIfNeeded: ERR_peek_error() & 0x7F_FFFF)
+    return drained(reason >= SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256 ? .alert : kind, what)
+  }
+}

@@ -1,0 +1,64 @@
+import TLS
+
+/// An exchange that somebody else has to make. Anything but a 200 within the limits is a failure.
+public struct FetchRequest: Sendable {
+  public enum Subject: Sendable {
+    case ocsp(Certificate, issuer: Certificate)
+    case list(issuer: Certificate)
+  }
+  /// 32 bytes: what the cache and the single flight go by.
+  public let key: [UInt8]
+  /// http: only, unless the operator wrote it.
+  public let url: String
+  /// Not nil: a POST of `application/ocsp-request`; else a GET. POST for OCSP, as every responder takes it while GET is
+  /// optional, limited to 255 bytes and often wrongly unescaped (RFC 6960 appendix A.1).
+  public let body: [UInt8]?
+  public let limitBytes: Int
+  /// Milliseconds.
+  public let timeout: Int
+  /// The operator named the address: `forbidden_addresses` does not apply.
+  public let isConfigured: Bool
+  public let subject: Subject
+
+  /// Far more than a responder with its certificates needs.
+  static let ocspLimit = 64 * 1024
+  static let listLimit = 10 * 1024 * 1024
+
+  static func ocsp(
+    _ url: String, _ certificate: Certificate, _ issuer: Certificate, timeout: Int, isConfigured: Bool
+  ) -> FetchRequest? {
+    guard let body = try? OCSP.request(for: certificate, issuer: issuer) else { return nil }
+    return FetchRequest(
+      key: SHA256.digest(Array("ocsp\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint), url: url, body: body,
+      limitBytes: ocspLimit, timeout: timeout, isConfigured: isConfigured, subject: .ocsp(certificate, issuer: issuer))
+  }
+
+  static func list(_ url: String, _ issuer: Certificate, timeout: Int) -> FetchRequest {
+    FetchRequest(
+      key: SHA256.digest(Array("list\n\(url)\n".utf8) + issuer.fingerprint), url: url, body: nil, limitBytes: listLimit,
+      timeout: timeout, isConfigured: false, subject: .list(issuer: issuer))
+  }
+}
+
+/// What became of a fetch, read and verified. Pure, and for a large list as slow as hashing it: made in a lane.
+public enum FetchOutcome: Sendable {
+  case status(RevocationStatus)
+  /// Its signature has been verified. `bytes` is the size of its encoding.
+  case list(CertificateList, bytes: Int)
+  /// Nothing came, or nothing usable.
+  case failed
+
+  public static func read(_ body: [UInt8], for request: FetchRequest, now: Int64) -> FetchOutcome {
+    guard body.count <= request.limitBytes else { return .failed }
+    switch request.subject {
+    case .ocsp(let certificate, let issuer):
+      return .status(OCSP.status(body, of: certificate, issuer: issuer, now: now))
+    case .list(let issuer):
+      // Authorities serve DER (RFC 5280 section 4.2.1.13), internal ones often PEM.
+      guard let list = try? CertificateList.parse(body).first(where: { $0.names(issuer: issuer) }),
+        list.flawOfSignature(by: issuer) == nil
+      else { return .failed }
+      return .list(list, bytes: body.count)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import TLS
+
+/// A policy made ready to judge: certificates parsed, digests computed, local lists read. Immutable, shared by all loops and by
+/// every snapshot that has the same policy.
+public final class TrustEvaluation: PeerVerifier {
+  public let policy: TrustPolicy
+  /// Of the policy's content; see `PolicyDigest`.
+  public let digest: [UInt8]
+  public let buildsChain: Bool
+  private let evaluators: [(name: String, check: Check)]
+  let revocationRules: [RevocationRule]
+  /// Called inside handshakes, on any loop: it must neither wait nor touch the connection.
+  private let warn: @Sendable (TrustWarning) -> Void
+
+  private enum Check: Sendable {
+    case validation(TrustPolicy.Validation)
+    case pins(Set<[UInt8]>, TrustPolicy.PinnedPublicKeys)
+    case certificates(Set<[UInt8]>, TrustPolicy.Validation)
+    case nothing
+  }
+
+  /// Throws where a certificate or list of the policy cannot be read.
+  public init(_ policy: TrustPolicy, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) throws(TLSError) {
+    self.policy = policy
+    self.warn = warn
+    digest = PolicyDigest.of(policy)
+    buildsChain = policy.validatesChain
+    var evaluators: [(name: String, check: Check)] = []
+    var rules: [RevocationRule] = []
+    for (name, evaluator) in policy.flattened {
+      switch evaluator {
+      case .chain(let validation): evaluators.append((name, .validation(validation)))
+      case .pinnedPublicKeys(let pins): evaluators.append((name, .pins(pins.pins, pins)))
+      case .pinnedCertificates(let pins):
+        var fingerprints: Set<[UInt8]> = []
+        for der in pins.certificates { fingerprints.insert(try Certificate(der: der).fingerprint) }
+        evaluators.append((name, .certificates(fingerprints, pins.validation)))
+      case .revocation(let revocation):
+        evaluators.append((name, .validation(revocation.validation)))
+        rules.append(try RevocationRule(name: name, revocation))
+      case .composite, .disabled: evaluators.append((name, .nothing))
+      }
+    }
+    self.evaluators = evaluators
+    revocationRules = rules
+  }
+
+  /// Chain, host and pins, as a conjunction: the first reason wins.
+  public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
+    for (name, check) in evaluators {
+      if let refusal = judge(evidence, name, check) { return refusal }
+    }
+    return nil
+  }
+
+  private func judge(_ evidence: PeerEvidence, _ name: String, _ check: Check) -> PeerRefusal? {
+    switch check {
+    case .nothing: return nil
+    case .validation(let validation): return refusal(evidence, name, validation)
+    case .certificates(let pinned, let validation):
+      if let refusal = refusal(evidence, name, validation) { return refusal }
+      guard !candidates(evidence, validation).contains(where: { pinned.contains($0.fingerprint) }) else { return nil }
+      return PeerRefusal(evaluator: name, reason: .pinMismatch, detail: "no pinned certificate in \(place(validation))")
+    case .pins(let pinned, let settings):
+      if let refusal = refusal(evidence, name, settings.validation) { return refusal }
+      if let expires = settings.expires, evidence.now >= expires {
+        report(.pinsExpired, name, evidence, "the pins expired and are not enforced any more")
+        return nil
+      }
+      let found = candidates(evidence, settings.validation).contains { pinned.contains($0.publicKeyDigest) }
+      if found { return nil }
+      let detail = "no pinned public key in \(place(settings.validation))"
+      guard settings.enforce else {
+        report(.pinMismatch, name, evidence, detail)
+        return nil
+      }
+      return PeerRefusal(evaluator: name, reason: .pinMismatch, detail: detail)
+    }
+  }
+
+  private func refusal(_ evidence: PeerEvidence, _ name: String, _ validation: TrustPolicy.Validation) -> PeerRefusal? {
+    if validation.chain {
+      switch evidence.chain {
+      case .verified: break
+      case .failed(let failure): return PeerRefusal(evaluator: name, reason: failure.reason, detail: failure.detail)
+      case .notBuilt: return PeerRefusal(evaluator: name, reason: .invalidChain, detail: "the chain was not validated")
+      }
+    }
+    guard !validation.host || evidence.hostMatches else {
+      return PeerRefusal(
+        evaluator: name, reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
+    }
+    return nil
+  }
+
+  /// What pins are compared with: never a certificate that was merely served along.
+  private func candidates(_ evidence: PeerEvidence, _ validation: TrustPolicy.Validation) -> [Certificate] {
+    guard validation.chain else { return Array(evidence.served.prefix(1)) }
+    if case .verified(let chain) = evidence.chain { return chain }
+    return []
+  }
+
+  private func place(_ validation: TrustPolicy.Validation) -> String {
+    validation.chain ? "the verified chain" : "the leaf (the chain is not validated)"
+  }
+
+  private func report(_ kind: TrustWarning.Kind, _ name: String, _ evidence: PeerEvidence, _ detail: String) {
+    warn(TrustWarning(kind: kind, policy: policy.name, evaluator: name, host: evidence.host.text, detail: detail))
+  }
+}
+
+extension TrustEvaluation {
+  /// Options of a context whose connections this policy judges. `anchors` is what `AnchorStores` gave for the policy.
+  public func clientOptions(anchors: AnchorStore, identity: TLSIdentity? = nil) -> ClientOptions {
+    var options = ClientOptions(anchors: anchors, verifier: self)
+    options.minimumVersion = policy.minimumVersion.protocolVersion
+    options.identity = identity
+    options.requestsStaple = !revocationRules.isEmpty
+    return options
+  }
+
+  /// The gate between a handshake, or a verdict that expired, and the next byte. `chain` is the verified one of the connection
+  /// or, where that resumed a session, of the session's record, which has no staple.
+  public func gate(host: PeerName, chain: [Certificate], staple: [UInt8]?) -> RevocationCheck {
+    let validator = evaluators.first { entry in
+      switch entry.check {
+      case .validation(let validation), .certificates(_, let validation): validation.chain
+      case .pins(_, let settings): settings.validation.chain
+      case .nothing: false
+      }
+    }
+    return RevocationCheck(
+      policy: policy.name, host: host, rules: revocationRules, chain: chain, validator: validator?.name, staple: staple)
+  }
+}

@@ -1,0 +1,29 @@
+import TLS
+
+/// Why a connection was refused: evaluator, a reason of a closed list, and a detail for people.
+public typealias TrustRefusal = PeerRefusal
+
+/// What passed, and should be known of all the same.
+public struct TrustWarning: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// The pins' date is over: they were not compared.
+    case pinsExpired = "pins_expired"
+    /// Report only: the comparison failed.
+    case pinMismatch = "pin_mismatch"
+    /// No answer about revocation was to be had, and none is required.
+    case revocationUnknown = "revocation_unknown"
+  }
+  public var kind: Kind
+  public var policy: String
+  public var evaluator: String
+  public var host: String
+  public var detail: String
+}
+
+/// What holds for a connection. No application byte moves while it is pending.
+public enum Verdict: Sendable, Hashable {
+  case pending
+  /// Seconds since 1970; then it is to be judged again.
+  case trusted(until: Int64)
+  case refused(TrustRefusal)
+}

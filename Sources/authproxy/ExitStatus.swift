@@ -1,0 +1,9 @@
+import ArgumentParser
+
+/// What the process says at its end (sysexits.h).
+enum ExitStatus {
+  static let usage = ExitCode(64)
+  static let cannotBind = ExitCode(69)
+  static let internalError = ExitCode(70)
+  static let badConfiguration = ExitCode(78)
+}

@@ -1,0 +1,70 @@
+import CSystem
+import Synchronization
+
+/// The process's environment as it was at start.
+enum Environment {
+  static var current: [String: String] {
+    var result: [String: String] = [:]
+    var item = csys_environment()
+    while let entry = item?.pointee {
+      let text = String(cString: entry)
+      if let equals = text.firstIndex(of: "=") { result[String(text[..<equals])] = String(text[text.index(after: equals)...]) }
+      item = item?.successor()
+    }
+    return result
+  }
+}
+
+enum Terminal {
+  /// One line on standard error.
+  static func error(_ line: String) { write(2, line + "\n") }
+  static func print(_ line: String) { write(1, line + "\n") }
+
+  private static func write(_ descriptor: Int32, _ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      var start = 0
+      while start < bytes.count {
+        let count = csys_write(descriptor, bytes.baseAddress! + start, bytes.count - start)
+        guard count > 0 else { return }
+        start += count
+      }
+    }
+  }
+}
+
+/// `threads: auto` = min(CPU affinity, cgroup quota rounded up, 4).
+enum Threads {
+  static func count(_ configured: Int?) -> Int {
+    if let configured { return configured }
+    return max(1, min(Int(csys_cpu_affinity_count()), quota() ?? .max, 4))
+  }
+
+  /// cgroup v2's cpu.max: `<quota> <period>` in microseconds, or `max`.
+  private static func quota() -> Int? {
+    guard let text = read("/sys/fs/cgroup/cpu.max") else { return nil }
+    let parts = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+    guard parts.count == 2, let quota = Int(parts[0]), let period = Int(parts[1]), quota > 0, period > 0 else { return nil }
+    return (quota + period - 1) / period
+  }
+
+  private static func read(_ path: String) -> String? {
+    let descriptor = csys_open(path, O_RDONLY, 0)
+    guard descriptor >= 0 else { return nil }
+    defer { _ = csys_close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = csys_read(descriptor, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+  }
+}
+
+/// Counts requests to end: the second one means now.
+final class Endings: Sendable {
+  private let count = Atomic<Int>(0)
+  func isSecond() -> Bool { count.add(1, ordering: .relaxed).newValue > 1 }
+}
+
+enum Process {
+  /// Ends the process in good order; ParsableCommand has an `exit` of its own.
+  static func exit() -> Never { csys_exit(0) }
+}

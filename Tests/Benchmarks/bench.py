@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""The proxy beside nginx and HAProxy: the same origin, the same verified TLS, the same added header, one worker or loop each.
+
+    bench.py --program PATH [--rounds N] [--only WORD]... [--quick] [--out FOLDER] [--plot FILE]
+
+Rounds are interleaved: each round measures every program once, so that a mood of the machine meets all of them. Reported are the
+median and the spread (least and most). CPU is user and system time of the measured process with its threads and children.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import plot
+import servers
+
+URL = "http://api.example.com"
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="authproxy-bench-"))
+        servers.make_certificates(self.folder)
+        self.loadgen = servers.build_load_generator(self.folder)
+        self.sink = servers.Sink(self.loadgen)
+        self.origin = servers.origin(self.folder, self.sink)
+        self.names = servers.available(arguments.program)
+        self.rounds = 1 if arguments.quick else arguments.rounds
+        self.scale = 0.1 if arguments.quick else 1
+        self.results = []
+
+    def start(self, name, tls, **options):
+        if name == "authproxy":
+            return servers.authproxy(self.arguments.program, self.folder, self.origin, tls, **options)
+        return getattr(servers, name)(self.folder, self.origin, tls, **options)
+
+    def load(self, server, path, *options, timeout=120):
+        words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + path, "--timeout", str(timeout)]
+        done = subprocess.run([*words, *map(str, options)], check=True, capture_output=True, text=True)
+        result = json.loads(done.stdout)
+        if result["good"] != result["requests"]:
+            raise SystemExit(f"{server.name}: not every request was answered with success: {result}")
+        return result
+
+    def measured(self, server, path, *options):
+        before = server.cpu_seconds()
+        result = self.load(server, path, *options)
+        result["cpu"] = server.cpu_seconds() - before
+        return result
+
+    def wanted(self, row):
+        return not self.arguments.only or any(word in row for word in self.arguments.only)
+
+    def compare(self, row, tls, measure, **options):
+        """Starts all programs and lets `measure(server, warm_up)` give {(figure, unit): value} of each in turn, `rounds` times."""
+        if not self.wanted(row):
+            return
+        running = {name: self.start(name, tls, **options) for name in self.names}
+        figures = {name: [] for name in running}
+        try:
+            for server in running.values():
+                measure(server, True)
+            for turn in range(self.rounds):
+                order = list(running.items())
+                first = turn % len(order)
+                for name, server in order[first:] + order[:first]:
+                    figures[name].append(measure(server, False))
+        finally:
+            for server in running.values():
+                server.stop()
+        for figure, unit in next(iter(figures.values()))[0]:
+            self.record(f"{row}: {figure}", unit, {n: [v[figure, unit] for v in vs] for n, vs in figures.items()})
+
+    def record(self, row, unit, figures):
+        entry = {"row": row, "unit": unit, "programs": {}}
+        for name, values in figures.items():
+            entry["programs"][name] = {
+                "median": statistics.median(values), "least": min(values), "most": max(values), "all": values,
+            }
+        self.results.append(entry)
+        self.print_row(entry)
+
+    def print_row(self, entry):
+        cells = []
+        base = entry["programs"].get("nginx", {}).get("median")
+        for name, it in entry["programs"].items():
+            ratio = f" {it['median'] / base:5.2f}x" if base and name != "nginx" else ""
+            cells.append(f"{name} {it['median']:9.1f} ({it['least']:.1f}-{it['most']:.1f}){ratio}")
+        print(f"{entry['row']:<44} {entry['unit']:<10} " + "  ".join(cells), flush=True)
+
+    # ---- the rows
+
+    def small_answers(self):
+        for tls in (True, False):
+            for clients in (64, 1, 512):
+                count = int({1: 15000, 64: 60000, 512: 60000}[clients] * self.scale)
+
+                def measure(server, warm_up):
+                    options = ("--clients", clients, "--requests", count // 10 if warm_up else count)
+                    result = self.measured(server, "/small", *options)
+                    return {CPU: result["cpu"] / count * 1e6, ("throughput", "requests/s"): count / result["seconds"]}
+
+                self.compare(f"small, {scheme(tls)}, {clients} clients", tls, measure)
+
+    def access_log(self):
+        count = int(60000 * self.scale)
+
+        def measure(server, warm_up):
+            result = self.measured(server, "/small", "--clients", 64, "--requests", count // 10 if warm_up else count)
+            return {CPU: result["cpu"] / count * 1e6}
+
+        self.compare("small, https, 64 clients, access log", True, measure, access_log=True)
+
+    def larger_answers(self):
+        for tls in (True, False):
+            count = int(20000 * self.scale)
+
+            def measure(server, warm_up):
+                result = self.measured(server, "/64k", "--clients", 64, "--requests", count // 10 if warm_up else count)
+                return {CPU: result["cpu"] / count * 1e6, SPEED: result["bytes"] / result["seconds"] / 2**20}
+
+            self.compare(f"64 KiB, {scheme(tls)}, 64 clients", tls, measure)
+
+    def bulk(self):
+        for tls in (True, False):
+            def download(server, warm_up):
+                if warm_up:
+                    return self.load(server, "/small", "--requests", 10)
+                result = self.measured(server, "/1g", "--requests", 1)
+                return {("CPU", "s"): result["cpu"], SPEED: result["bytes"] / result["seconds"] / 2**20}
+
+            self.compare(f"1 GiB download, {scheme(tls)}", tls, download)
+
+            def upload(server, warm_up):
+                if warm_up:
+                    return self.load(server, "/small", "--requests", 10)
+                size = 1 << 30
+                result = self.measured(server, "/upload", "--requests", 1, "--upload", size)
+                return {("CPU", "s"): result["cpu"], SPEED: size / result["seconds"] / 2**20}
+
+            self.compare(f"1 GiB upload, {scheme(tls)}", tls, upload)
+
+    def new_connections(self):
+        count = int(20000 * self.scale)
+
+        def measure(server, warm_up):
+            options = ("--clients", 64, "--new-connections", "rst")
+            result = self.measured(server, "/small", *options, "--requests", count // 10 if warm_up else count)
+            return {CPU: result["cpu"] / count * 1e6}
+
+        self.compare("new client connections, https origin", True, measure)
+
+    def latency(self):
+        rate = 5000
+        count = int(rate * 5 * self.scale)
+
+        def measure(server, warm_up):
+            options = ("--clients", 64, "--rate", rate, "--requests", rate // 5 if warm_up else count)
+            result = self.measured(server, "/small", *options)
+            percentiles = {(name, "us"): result[key] for name, key in (("p50", "p50_us"), ("p99", "p99_us"), ("p99.9", "p999_us"))}
+            return {**percentiles, CPU: result["cpu"] / count * 1e6}
+
+        self.compare(f"latency at {rate}/s, https, 64 clients", True, measure)
+
+    def memory_and_start(self):
+        if not self.wanted("start memory idle"):
+            return
+        memory, start, idle = {}, {}, {}
+        connections = int(10000 * max(self.scale, 0.2))
+        for turn in range(self.rounds):
+            for name in self.names:
+                server = self.start(name, True)
+                start.setdefault(name, []).append(server.start_seconds * 1000)
+                memory.setdefault(name, []).append(server.resident_kib() / 1024)
+                try:
+                    self.load(server, "/small", "--clients", 64, "--requests", 2000)
+                    before = server.resident_kib()
+                    holder = subprocess.Popen(
+                        [self.loadgen, "hold", "--to", f"127.0.0.1:{server.port}", "--connections", str(connections),
+                         "--answered", "--send", f"GET {URL}/small HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n"],
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                    held = int(holder.stdout.readline().split()[1])
+                    if held != connections:
+                        raise SystemExit(f"{name}: {held} of {connections} idle connections")
+                    idle.setdefault(name, []).append((server.resident_kib() - before) * 1024 / held)
+                    holder.stdin.close()
+                    holder.wait()
+                finally:
+                    server.stop()
+        self.record("start until it listens", "ms", start)
+        self.record("memory at start, https", "MiB", memory)
+        self.record(f"memory of an idle client of {connections}", "bytes", idle)
+
+    def threads(self):
+        if "authproxy" not in self.names:
+            return
+        count = int(60000 * self.scale)
+        row = "small, https, 64 clients, threads"
+        if not self.wanted(row):
+            return
+        figures = {}
+        for turn in range(self.rounds):
+            for threads in (1, 2):
+                server = self.start("authproxy", True, threads=threads)
+                try:
+                    self.load(server, "/small", "--clients", 64, "--requests", count // 10)
+                    result = self.load(server, "/small", "--clients", 64, "--requests", count)
+                    figures.setdefault(f"{threads} thread{'s'[:threads - 1]}", []).append(count / result["seconds"])
+                finally:
+                    server.stop()
+        self.record(row, "requests/s", figures)
+
+    def thousand_entries(self):
+        if "authproxy" not in self.names:
+            return
+        row = "small, https, 64 clients, upstream entries"
+        if not self.wanted(row):
+            return
+        count = int(60000 * self.scale)
+        running = {
+            f"{entries}": self.start("authproxy", True, entries=entries, name=f"authproxy-{entries}") for entries in (1, 1000)
+        }
+        figures = {key: [] for key in running}
+        try:
+            for turn in range(self.rounds + 1):
+                for key, server in running.items():
+                    result = self.measured(server, "/small", "--clients", 64, "--requests", count)
+                    if turn:
+                        figures[key].append(result["cpu"] / count * 1e6)
+        finally:
+            for server in running.values():
+                server.stop()
+        self.record(row, "us/request", figures)
+
+    def run(self):
+        try:
+            self.small_answers()
+            self.memory_and_start()
+            self.access_log()
+            self.larger_answers()
+            self.bulk()
+            self.new_connections()
+            self.latency()
+            self.threads()
+            self.thousand_entries()
+        finally:
+            self.origin.stop()
+            self.sink.process.stdin.close()
+            self.sink.process.wait()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+CPU = ("CPU", "us/request")
+SPEED = ("throughput", "MiB/s")
+
+
+def scheme(tls):
+    return "https origin" if tls else "http origin"
+
+
+def version(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+        return (done.stdout + done.stderr).splitlines()[0].strip()
+    except (OSError, IndexError):
+        return "absent"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", action="append", default=[], help="rows whose name contains this word")
+    parser.add_argument("--quick", action="store_true", help="one round of a tenth of the requests")
+    parser.add_argument("--out", default=".build-bench")
+    parser.add_argument("--plot", default="docs/benchmark.svg")
+    arguments = parser.parse_args()
+
+    machine = {
+        "processor": next((l.split(": ")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "unknown"),
+        "processors": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "nginx": version(["nginx", "-v"]),
+        "haproxy": version(["haproxy", "-v"]),
+        "authproxy": version([arguments.program or "false", "--version"]),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    print("; ".join(f"{k}: {v}" for k, v in machine.items()))
+    bench = Bench(arguments)
+    started = time.monotonic()
+    bench.run()
+    out = pathlib.Path(arguments.out)
+    out.mkdir(exist_ok=True)
+    (out / "results.json").write_text(json.dumps({"machine": machine, "rows": bench.results}, indent=1))
+    print(f"{time.monotonic() - started:.0f} s; figures in {out}/results.json")
+    # Part of the rows is no picture of the whole.
+    if not arguments.only and not arguments.quick:
+        pathlib.Path(arguments.plot).write_text(plot.picture(machine, bench.results))
+        print(f"picture in {arguments.plot}")
+
+
+main()

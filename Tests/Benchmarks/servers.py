@@ -1,0 +1,238 @@
+"""The programs that are measured, and the origins behind them: each is written a configuration and started on a free port."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOKEN = "benchmark-token-0123456789abcdef"
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as it:
+        it.bind(("127.0.0.1", 0))
+        return it.getsockname()[1]
+
+
+def wait_for_port(port, process, seconds=10):
+    """Seconds until the port answered."""
+    start = time.monotonic()
+    while time.monotonic() - start < seconds:
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.5).close()
+            return time.monotonic() - start
+        except OSError:
+            if process.poll() is not None:
+                raise SystemExit(f"{process.args[0]} ended with {process.returncode}: {process.stderr.read().decode()}")
+            time.sleep(0.001)
+    raise SystemExit(f"{process.args[0]} does not listen on {port}")
+
+
+class Server:
+    """A process with its children: nginx and HAProxy are measured with master and worker together."""
+
+    def __init__(self, name, command, port, **options):
+        self.name, self.port = name, port
+        started = time.monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
+        wait_for_port(port, self.process)
+        self.start_seconds = time.monotonic() - started
+
+    def pids(self):
+        """The process and its children, which for all of these are one level deep."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [self.process.pid, *map(int, children.read_text().split())]
+
+    def cpu_seconds(self):
+        """User and system time of all threads, children included."""
+        total = 0.0
+        for pid in self.pids():
+            values = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            total += (int(values[11]) + int(values[12])) / TICK
+        return total
+
+    def resident_kib(self):
+        """Proportional set size of all processes: what a second worker shares with its master is counted once."""
+        total = 0
+        for pid in self.pids():
+            for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+        return total
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def make_certificates(folder):
+    """A CA and a leaf for localhost, P-256, as `openssl` makes them."""
+    run = lambda *words: subprocess.run(words, check=True, cwd=folder, capture_output=True)
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    run("openssl", "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Benchmark CA", "-days", "30")
+    run("openssl", "req", *key, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=localhost")
+    (folder / "leaf.ext").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
+    run("openssl", "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+        "-extfile", "leaf.ext", "-out", "leaf.pem")
+
+
+def nginx_main(folder, name, body):
+    root = folder / name
+    root.mkdir(exist_ok=True)
+    temporary = "".join(f"  {kind}_temp_path {root}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    path = root / "nginx.conf"
+    path.write_text(f"""\
+daemon off;
+user root;
+pid {root}/pid;
+error_log {root}/error.log warn;
+worker_processes 1;
+worker_rlimit_nofile 65536;
+events {{ worker_connections 16384; }}
+http {{
+  access_log off;
+{temporary}{body}}}
+""")
+    return ["nginx", "-c", str(path), "-p", str(root)]
+
+
+class Sink:
+    """Reads whatever is uploaded, which nginx by itself does not: it would answer first."""
+
+    def __init__(self, loadgen):
+        self.process = subprocess.Popen([loadgen, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+
+def origin(folder, sink):
+    """nginx with static answers: /small, /64k, /1g, and /upload, which takes what comes; clear and TLS. It refuses who lacks the token."""
+    files = folder / "files"
+    files.mkdir()
+    (files / "small").write_bytes(b"x" * 128)
+    (files / "64k").write_bytes(os.urandom(65536))
+    with open(files / "1g", "wb") as it:
+        it.truncate(1 << 30)
+    clear, tls = free_port(), free_port()
+    body = f"""\
+  keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nodelay on; client_max_body_size 0;
+  ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key; ssl_protocols TLSv1.2 TLSv1.3;
+  ssl_session_cache shared:s:1m;
+  open_file_cache max=10;
+  server {{
+    listen 127.0.0.1:{clear} backlog=4096; listen 127.0.0.1:{tls} ssl backlog=4096;
+    if ($http_authorization != "Bearer {TOKEN}") {{ return 401; }}
+    root {files};
+    location /upload {{ proxy_pass http://127.0.0.1:{sink.port}; proxy_http_version 1.1; proxy_request_buffering off; }}
+  }}
+"""
+    server = Server("origin", nginx_main(folder, "origin", body), clear)
+    server.tls_port = tls
+    return server
+
+
+def nginx(folder, origin, tls, access_log=False):
+    port = free_port()
+    scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
+    verify = f"""\
+      proxy_ssl_verify on; proxy_ssl_trusted_certificate {folder}/ca.pem; proxy_ssl_name localhost; proxy_ssl_server_name on;
+      proxy_ssl_protocols TLSv1.2 TLSv1.3; proxy_ssl_session_reuse on;
+""" if tls else ""
+    name = f"nginx-{scheme}"
+    log = f"access_log {folder}/{name}.log combined buffer=64k flush=1s;" if access_log else ""
+    body = f"""\
+  keepalive_requests 100000000; keepalive_timeout 300s; tcp_nodelay on; client_max_body_size 0;
+  {log}
+  upstream origin {{ server localhost:{target}; keepalive 1024; keepalive_requests 100000000; keepalive_timeout 300s; }}
+  server {{
+    listen 127.0.0.1:{port} backlog=4096;
+    location / {{
+      proxy_pass {scheme}://origin; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_set_header Host localhost:{target}; proxy_set_header Authorization "Bearer {TOKEN}"; proxy_request_buffering off;
+{verify}    }}
+  }}
+"""
+    return Server("nginx", nginx_main(folder, name, body), port)
+
+
+def haproxy(folder, origin, tls, access_log=False):
+    port = free_port()
+    target = origin.tls_port if tls else origin.port
+    ssl = f" ssl verify required ca-file {folder}/ca.pem verifyhost localhost sni str(localhost)" if tls else ""
+    path = folder / f"haproxy-{'https' if tls else 'http'}.cfg"
+    path.write_text(f"""\
+global
+  nbthread 1
+  maxconn 12000
+  no strict-limits
+  ssl-default-server-options ssl-min-ver TLSv1.2
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 300s
+  timeout server 300s
+  timeout http-keep-alive 300s
+  http-reuse always
+frontend f
+  bind 127.0.0.1:{port} backlog 4096
+  # An absolute-form target becomes what an origin expects.
+  http-request set-uri %[path]
+  http-request set-header Host localhost:{target}
+  http-request set-header Authorization "Bearer {TOKEN}"
+  default_backend b
+backend b
+  server s 127.0.0.1:{target}{ssl} pool-max-conn 1024
+""")
+    return Server("haproxy", ["haproxy", "-q", "-db", "-f", str(path)], port)
+
+
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy"):
+    port = free_port()
+    scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
+    others = "".join(
+        f"  - match: service-{i}.example.com\n    origin: {scheme}://localhost:{target}\n    credential: api\n"
+        for i in range(entries - 1)
+    )
+    path = folder / f"{name}-{scheme}.conf"
+    path.write_text(f"""\
+listen: 127.0.0.1:{port}
+threads: {threads}
+limits: {{connections: 12000, upstream_connections: 1024}}
+timeouts: {{idle: 300s, upstream_idle: 300s}}
+log: {{access: {"true" if access_log else "false"}, file: {folder}/{name}.log}}
+upstreams:
+  - match: api.example.com
+    origin: {scheme}://localhost:{target}
+    credential: api
+{others}credentials:
+  api:
+    bearer: {{token: {TOKEN}}}
+    allow_plaintext: true
+trust:
+  default:
+    - default: {{ca_file: {folder}/ca.pem, system_roots: false}}
+""")
+    path.chmod(0o600)
+    return Server(name, [program, "run", "--config", str(path)], port)
+
+
+def build_load_generator(folder):
+    path = folder / "loadgen"
+    source = HERE.parent / "Support" / "loadgen.c"
+    subprocess.run(["cc", "-O2", "-o", str(path), str(source)], check=True)
+    return str(path)
+
+
+def available(program):
+    """Which of the programs can be measured here: ours may not be built yet, the others not installed."""
+    names = [name for name in ("nginx", "haproxy") if shutil.which(name)]
+    return (["authproxy"] if program and os.access(program, os.X_OK) else []) + names

@@ -1,0 +1,301 @@
+import Foundation
+import Testing
+
+@testable import Credentials
+
+@Suite("The file store survives kills, damage and company")
+final class FileTokenStoreTests {
+  private let folder: String
+  private var path: String { folder + "/tokens.json" }
+  private let key = Secret([UInt8](repeating: 0x42, count: 32))
+
+  init() throws {
+    folder = NSTemporaryDirectory() + "token-store-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  private func makeRecord(_ token: String, generation: UInt64 = 1) -> TokenRecord {
+    TokenRecord(
+      binding: [UInt8](repeating: 7, count: 32), generation: generation, refreshToken: Secret(token),
+      accessToken: Secret("access-" + token), expiresAt: 1_800_000_000, lifetime: 3600, inFlight: true)
+  }
+
+  private func save(_ record: TokenRecord, for name: String, in store: FileTokenStore) {
+    guard case .locked = store.perform(.lock, for: name) else {
+      Issue.record("not locked")
+      return
+    }
+    #expect(store.perform(.write(record), for: name) == .written)
+    _ = store.perform(.release, for: name)
+  }
+
+  private func load(_ name: String, from store: FileTokenStore) -> TokenStoreAnswer {
+    let answer = store.perform(.lock, for: name)
+    _ = store.perform(.release, for: name)
+    return answer
+  }
+
+  private var content: String {
+    get throws { try String(contentsOfFile: path, encoding: .utf8) }
+  }
+
+  private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+
+  private func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test("a record comes back whole, also in another process", arguments: [false, true])
+  func roundTrip(sealed: Bool) throws {
+    let store = try FileTokenStore(path: path, key: sealed ? key : nil)
+    #expect(load("api", from: store) == .locked(nil))
+    save(makeRecord("r1"), for: "api", in: store)
+    save(makeRecord("s1"), for: "other \"name\"/..\n", in: store)
+    let again = try FileTokenStore(path: path, key: sealed ? key : nil)
+    #expect(load("api", from: again) == .locked(makeRecord("r1")))
+    #expect(load("other \"name\"/..\n", from: again) == .locked(makeRecord("s1")))
+    #expect(load("third", from: again) == .locked(nil))
+    #expect(try mode(path) == 0o600)
+    for file in files where file.hasSuffix(".lock") { #expect(try mode(folder + "/" + file) == 0o600) }
+    #expect(try content.contains(Data("access-r1".utf8).base64EncodedString()) == !sealed)
+    #expect(try JSONSerialization.jsonObject(with: Data(content.utf8)) is [String: Any])
+  }
+
+  @Test("a file that others could read is closed to them by the next write")
+  func permissions() throws {
+    let store = try FileTokenStore(path: path)
+    save(makeRecord("r1"), for: "api", in: store)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    save(makeRecord("r2"), for: "api", in: store)
+    #expect(try mode(path) == 0o600)
+  }
+
+  @Test("a kill while the temporary file was being written leaves the old record, and the next write cleans up")
+  func partialTemporaryFile() throws {
+    let store = try FileTokenStore(path: path)
+    save(makeRecord("r1"), for: "api", in: store)
+    let whole = try content
+    for length in [0, 1, whole.utf8.count / 2, whole.utf8.count] {
+      try Data(whole.utf8.prefix(length)).write(to: URL(fileURLWithPath: path + ".tmp"))
+      try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path + ".tmp")
+      let next = try FileTokenStore(path: path)
+      #expect(load("api", from: next) == .locked(makeRecord("r1")))
+      save(makeRecord("r1"), for: "api", in: next)
+      #expect(!files.contains("tokens.json.tmp"))
+      #expect(try mode(path) == 0o600)
+    }
+  }
+
+  @Test("a temporary name that was made a link elsewhere is not followed")
+  func linkedTemporaryFile() throws {
+    let victim = folder + "/victim"
+    try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
+    try FileManager.default.createSymbolicLink(atPath: path + ".tmp", withDestinationPath: victim)
+    save(makeRecord("r1"), for: "api", in: try FileTokenStore(path: path))
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
+  }
+
+  @Test("a file cut at any byte never crashes, and every record whose line is whole is found")
+  func cutAnywhere() throws {
+    let store = try FileTokenStore(path: path)
+    for name in ["a", "b", "c"] { save(makeRecord(name), for: name, in: store) }
+    let whole = Array(try content.utf8)
+    let firstLine = try #require(whole.firstIndex(of: 0x0a))
+    let secondLine = try #require(whole[(firstLine + 1)...].firstIndex(of: 0x0a))
+    for length in stride(from: 0, to: whole.count, by: 7) {
+      try Data(whole.prefix(length)).write(to: URL(fileURLWithPath: path))
+      let answer = load("a", from: try FileTokenStore(path: path))
+      if length > secondLine {
+        #expect(answer == .locked(makeRecord("a")))
+      } else {
+        guard case .locked(let record, _) = answer else {
+          Issue.record("\(answer) at \(length)")
+          continue
+        }
+        #expect(record == nil || record == makeRecord("a"))
+      }
+    }
+  }
+
+  @Test(
+    "one bad record costs no other, and is kept",
+    arguments: [
+      "{\"binding\":\"AAAA\",\"generation\":1,\"refresh_token\":\"cjE=\"}", "{}", "null", "7", "\"x\"",
+      "{\"sealed\":\"AAAA\",\"key\":\"no\"}x", "{\"a\":1,\"a\":2}", "\u{1}", "[[",
+    ])
+  func badRecord(bad: String) throws {
+    let store = try FileTokenStore(path: path)
+    save(makeRecord("b1"), for: "bad", in: store)
+    save(makeRecord("g1"), for: "good", in: store)
+    var lines = try content.split(separator: "\n").map(String.init)
+    let index = try #require(lines.firstIndex { $0.hasPrefix("\"bad\":") })
+    lines[index] = "\"bad\":\(bad),"
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+
+    #expect(load("good", from: store) == .locked(makeRecord("g1")))
+    #expect(load("bad", from: store) == .locked(nil, setAside: true))
+    save(makeRecord("b2"), for: "bad", in: store)
+    #expect(load("bad", from: store) == .locked(makeRecord("b2")))
+    #expect(load("good", from: store) == .locked(makeRecord("g1")))
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(content.utf8)) as? [String: Any])
+    #expect((json["set_aside"] as? [Any])?.count == 1)
+  }
+
+  @Test("a file that is something else is kept under another name", arguments: ["hello", "{\"version\":2}", "[]", "\0\0\0"])
+  func foreignFile(text: String) throws {
+    let store = try FileTokenStore(path: path)
+    for number in 1...2 {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      #expect(load("api", from: store) == .locked(nil, setAside: true))
+      #expect(try String(contentsOfFile: path + ".corrupt-\(number)", encoding: .utf8) == text)
+    }
+    save(makeRecord("r1"), for: "api", in: store)
+    #expect(load("api", from: store) == .locked(makeRecord("r1")))
+  }
+
+  @Test("an empty file is an empty store")
+  func emptyFile() throws {
+    try Data().write(to: URL(fileURLWithPath: path))
+    #expect(load("api", from: try FileTokenStore(path: path)) == .locked(nil))
+  }
+
+  @Test("two processes: a credential's lock is exclusive, another credential's is free, and a dead holder's is given back")
+  func locks() throws {
+    let first = try FileTokenStore(path: path)
+    var second: FileTokenStore? = try FileTokenStore(path: path)
+    #expect(first.perform(.lock, for: "api") == .locked(nil))
+    #expect(second?.perform(.lock, for: "api") == .busy)
+    #expect(first.perform(.lock, for: "api") == .busy)
+    #expect(second?.perform(.lock, for: "other") == .locked(nil))
+    #expect(first.perform(.write(makeRecord("r1")), for: "api") == .written)
+    #expect(second?.perform(.write(makeRecord("s1")), for: "other") == .written)
+    _ = first.perform(.release, for: "api")
+    #expect(second?.perform(.lock, for: "api") == .locked(makeRecord("r1")))
+    #expect(first.perform(.lock, for: "other") == .busy)
+    second = nil
+    #expect(first.perform(.lock, for: "other") == .locked(makeRecord("s1")))
+    #expect(first.perform(.lock, for: "api") == .locked(makeRecord("r1")))
+  }
+
+  @Test("nothing is written without the lock")
+  func unlockedWrite() throws {
+    let store = try FileTokenStore(path: path)
+    guard case .failed = store.perform(.write(makeRecord("r1")), for: "api") else {
+      Issue.record("written")
+      return
+    }
+    #expect(!files.contains("tokens.json"))
+  }
+
+  @Test("processes that write different credentials at once lose nothing")
+  func concurrentWrites() async throws {
+    let path = path
+    let record = makeRecord("x")
+    await withTaskGroup(of: Void.self) { group in
+      for name in ["a", "b", "c", "d"] {
+        group.addTask {
+          guard let store = try? FileTokenStore(path: path) else { return }
+          for generation in 1...20 as ClosedRange<UInt64> {
+            var next = record
+            next.generation = generation
+            _ = store.perform(.lock, for: name)
+            _ = store.perform(.write(next), for: name)
+            _ = store.perform(.release, for: name)
+          }
+        }
+      }
+    }
+    var last = record
+    last.generation = 20
+    let store = try FileTokenStore(path: path)
+    for name in ["a", "b", "c", "d"] { #expect(load(name, from: store) == .locked(last)) }
+  }
+
+  @Test("sealed: another key, no key, a changed byte, a record moved to another name")
+  func sealed() throws {
+    let store = try FileTokenStore(path: path, key: key)
+    save(makeRecord("r1"), for: "api", in: store)
+    let other = try FileTokenStore(path: path, key: Secret([UInt8](repeating: 1, count: 32)))
+    #expect(load("api", from: other) == .wrongKey)
+    #expect(load("api", from: try FileTokenStore(path: path)) == .wrongKey)
+    #expect(load("api", from: store) == .locked(makeRecord("r1")), "looking with a wrong key harms nothing")
+    let whole = try content
+    try Data(whole.replacingOccurrences(of: "\"api\"", with: "\"apj\"").utf8).write(to: URL(fileURLWithPath: path))
+    #expect(load("apj", from: store) == .locked(nil, setAside: true))
+    let range = try #require(whole.range(of: "\"sealed\":\""))
+    var changed = Array(whole)
+    let index = whole.distance(from: whole.startIndex, to: range.upperBound) + 40
+    changed[index] = changed[index] == "A" ? "B" : "A"
+    try Data(String(changed).utf8).write(to: URL(fileURLWithPath: path))
+    #expect(load("api", from: store) == .locked(nil, setAside: true))
+  }
+
+  @Test("a plain record is read with a key too, and sealed by the next write")
+  func sealedLater() throws {
+    save(makeRecord("r1"), for: "api", in: try FileTokenStore(path: path))
+    let store = try FileTokenStore(path: path, key: key)
+    #expect(load("api", from: store) == .locked(makeRecord("r1")))
+    save(makeRecord("r2"), for: "api", in: store)
+    #expect(try !content.contains("refresh_token"))
+    #expect(throws: FileTokenStore.Problem.badKey) { try FileTokenStore(path: path, key: Secret("short")) }
+  }
+
+  @Test("a folder that is not there is a failure that names the call, not the content")
+  func noFolder() throws {
+    let store = try FileTokenStore(path: folder + "/missing/tokens.json")
+    #expect(store.perform(.lock, for: "api") == .failed("\(folder)/missing/tokens.json: open: No such file or directory"))
+  }
+
+  @Test("killed right after any of its steps on disk and started again, a machine is never locked out")
+  func killAnywhere() throws {
+    let policy = makePolicy(grant: .refreshToken(Secret("r0")))
+    // The server: one valid refresh token, replaced with each use.
+    var granted = 0
+    var steps: [TokenStoreRequest] = []
+    for round in 0..<60 {
+      // Its locks end with it.
+      let store = try FileTokenStore(path: path)
+      var driver = Driver(policy, seed: UInt64(round))
+      driver.wall += Int64(round) * 4_000
+      var queue = driver.need().actions
+      steps = []
+      while !queue.isEmpty, steps.count <= round % 5 {
+        switch queue.removeFirst() {
+        case .store(let id, let request):
+          steps.append(request)
+          let answer = store.perform(request, for: "api")
+          queue += driver.note(driver.machine.storeAnswered(id: id, answer, now: driver.now, wall: driver.wall))
+        case .fetch(let id, let token):
+          #expect(token.map { text($0.bytes) } == "r\(granted)", "round \(round)")
+          // A kill between the server's commit and the save is the one that nobody can prevent.
+          guard steps.count < round % 5 + 1 else { break }
+          granted += 1
+          let answer = grant("a\(granted)", refreshToken: "r\(granted)")
+          queue += driver.note(driver.machine.tokenAnswer(id: id, answer, now: driver.now, wall: driver.wall))
+        default: break
+        }
+      }
+      #expect(steps.count == min(round % 5 + 1, 4))
+    }
+    #expect(granted == 36, "three of five rounds come as far as the request")
+    #expect(steps.count == 4)
+  }
+
+  @Test("the binding tells configurations apart by what a token belongs to, and by nothing else")
+  func bindings() {
+    let base = makePolicy(grant: .refreshToken(Secret("r")))
+    var digests = Set([TokenBinding.digest(of: base)])
+    for other in [
+      makePolicy(grant: .refreshToken(Secret("s"))), makePolicy(grant: .refreshToken(Secret("r")), clientID: "other"),
+      makePolicy(grant: .refreshToken(Secret("r")), endpoint: .token(url: "https://b/t")),
+      makePolicy(grant: .refreshToken(Secret("r")), endpoint: .issuer(url: "https://login.example.com/token")),
+      makePolicy(grant: .password(username: "r", password: Secret("p"))), makePolicy(grant: .clientCredentials),
+    ] { #expect(digests.insert(TokenBinding.digest(of: other)).inserted) }
+    for same in [
+      makePolicy(grant: .refreshToken(Secret("r")), authentication: .post(secret: Secret("new"))),
+      makePolicy(grant: .refreshToken(Secret("r")), scope: "x"),
+    ] { #expect(TokenBinding.digest(of: same) == TokenBinding.digest(of: base)) }
+  }
+}

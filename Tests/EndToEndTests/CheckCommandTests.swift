@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// `authproxy check`: all that is wrong, at once, each with its place.
+@Suite struct CheckCommandTests {
+  private func check(_ text: String, command: String = "check") throws -> ChildProcess.Finished {
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write(text, to: folder + "/proxy.conf")
+    return try ChildProcess.run(Surroundings.program, [command, "--config", "proxy.conf"], folder: folder)
+  }
+
+  static let eightMistakes = """
+    listen: 127.0.0.1:0
+    timeouts: {idle: 75}
+    limits:
+      request_head: 32Kib
+    upstreams:
+      - match: api.test
+        credential: missing
+        origin: ftp://api.test
+        trsut: strict
+      - match: api.test
+    credentials:
+      billing:
+        basic: {username: svc, pasword: x}
+    unlisted_hosts: maybe
+    """
+
+  @Test func `a file with eight mistakes gets eight errors, each with its place`() throws {
+    let done = try check(Self.eightMistakes)
+    #expect(done.status == .exited(78))
+    let places = done.errors.split(separator: "\n").filter { $0.contains(": error: ") }
+    let expected: [(line: Int, word: String)] = [
+      (2, "idle"), (4, "request_head"), (7, "missing"), (8, "ftp"), (9, "trsut"), (10, "api.test"), (13, "pasword"),
+      (14, "maybe"),
+    ]
+    for (line, word) in expected {
+      let there = places.contains { $0.hasPrefix("proxy.conf:\(line):") && $0.contains(word) }
+      #expect(there, "line \(line), \(word): \(done.errors)")
+    }
+    // basic without its password is said with the unknown key, or is that error itself.
+    let others = places.filter { place in !expected.contains { place.hasPrefix("proxy.conf:\($0.line):") } }
+    #expect(others.isEmpty, "\(others)")
+    #expect(places.contains { $0.contains("did you mean 'password'?") })
+    #expect(places.contains { $0.contains("did you mean 'trust'?") })
+  }
+
+  @Test func `run says the same of a bad file, and exits with 78`() throws {
+    let done = try check(Self.eightMistakes, command: "run")
+    #expect(done.status == .exited(78))
+    #expect(done.errors.contains("proxy.conf:2:"))
+  }
+
+  @Test func `a good file passes`() throws {
+    let done = try check(try ProxyProcess.complete(try Configuration.https()))
+    #expect(done.status == .exited(0), "\(done.errors)")
+    #expect(!(done.output + done.errors).contains(Configuration.secretMark))
+  }
+
+  @Test func `a file that is not there is an error, too`() throws {
+    let done = try ChildProcess.run(Surroundings.program, ["check", "--config", "/nowhere/proxy.conf"])
+    #expect(done.status == .exited(78))
+    #expect(done.errors.contains("/nowhere/proxy.conf"))
+  }
+
+  @Test func `a secret in a file that others may read is warned of, and not shown`() throws {
+    let folder = try Surroundings.newFolder()
+    let path = folder + "/proxy.conf"
+    try ProxyProcess.write(try ProxyProcess.complete(try Configuration.https()), to: path)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    let done = try ChildProcess.run(Surroundings.program, ["check", "--config", path])
+    #expect(done.status == .exited(0), "\(done.errors)")
+    #expect((done.output + done.errors).contains("warning"))
+    #expect(!(done.output + done.errors).contains(Configuration.secretMark))
+  }
+
+  @Test func `a credential for an origin in clear HTTP is refused at load`() throws {
+    let text = try Configuration.http().replacingOccurrences(of: "    allow_plaintext: true\n", with: "")
+    let done = try check(try ProxyProcess.complete(text))
+    #expect(done.status == .exited(78))
+    #expect(done.errors.contains("allow_plaintext"))
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// Holds an answer against the rules for those that the proxy makes itself.
+func expectOwnAnswer(
+  _ answer: Answer, _ status: Int, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  #expect(answer.status == status, "\(answer.head)", sourceLocation: sourceLocation)
+  #expect(answer.proxyError == error, "\(answer.head)", sourceLocation: sourceLocation)
+  let own = answer.all("Proxy-Status").filter { $0.hasPrefix("authproxy; error=\(error)") && $0.contains("details=\"") }
+  #expect(own.count == 1, "Proxy-Status with details: \(answer.head)", sourceLocation: sourceLocation)
+  #expect(answer["Content-Type"]?.hasPrefix("text/plain") == true, "\(answer.head)", sourceLocation: sourceLocation)
+  #expect(answer["Cache-Control"] == "no-store", "\(answer.head)", sourceLocation: sourceLocation)
+  #expect(answer.body.isEmpty || answer.text.contains("."), "a sentence: \(answer.text)", sourceLocation: sourceLocation)
+}
+
+/// What /proc tells of a process.
+struct Measures {
+  /// KiB, now and at most so far.
+  let resident: Int
+  let residentPeak: Int
+  let descriptors: Int
+  /// Clock ticks, user and system.
+  let processorTicks: Int
+
+  init(_ pid: pid_t) throws {
+    let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    func kibibytes(_ name: String) throws -> Int {
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+      guard let value = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) }) else {
+        throw HarnessError("no \(name) of \(pid)")
+      }
+      return value
+    }
+    resident = try kibibytes("VmRSS:")
+    residentPeak = try kibibytes("VmHWM:")
+    descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+    let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    let values = stat.components(separatedBy: ") ").last?.split(separator: " ") ?? []
+    guard values.count > 12, let user = Int(values[11]), let system = Int(values[12]) else { throw HarnessError("no stat") }
+    processorTicks = user + system
+  }
+}
+
+/// Waits until `fits` holds; looks again every 20 ms. For what the kernel announces to nobody, as another process's descriptors.
+func eventually(seconds: Double = 10, _ fits: () throws -> Bool) throws -> Bool {
+  let deadline = Date(timeIntervalSinceNow: seconds)
+  while Date() < deadline {
+    if try fits() { return true }
+    usleep(20_000)
+  }
+  return try fits()
+}
+
+/// Tries all cases, also when one of them throws: then that case fails by its own name.
+func each<Case>(_ cases: [Case], sourceLocation: SourceLocation = #_sourceLocation, _ body: (Case) throws -> Void) {
+  for one in cases {
+    do {
+      try body(one)
+    } catch {
+      Issue.record("\(one): \(error)", sourceLocation: sourceLocation)
+    }
+  }
+}

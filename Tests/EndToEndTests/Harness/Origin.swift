@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+/// The Python origin and the wires to it.
+final class Origin: Sendable {
+  struct Ports: Decodable {
+    let http, control, http6, https, wrong_host, expired, self_signed: Int
+  }
+
+  private let process: ChildProcess
+  let ports: Ports
+
+  init() throws {
+    process = try ChildProcess(Surroundings.python, [Surroundings.support + "/origin.py", try Surroundings.pki()])
+    guard let line = process.awaitLine(where: { _ in true }) else {
+      throw HarnessError("the origin did not start: \(process.errors)")
+    }
+    ports = try JSONDecoder().decode(Ports.self, from: Data(line.utf8))
+  }
+
+  private static let started = Result { try Origin() }
+  /// One for all tests that neither count its connections nor close them.
+  static func shared() throws -> Origin { try started.get() }
+
+  /// A name for an exchange that no other test uses.
+  static func newName() -> String { "x" + UUID().uuidString.prefix(8).lowercased() }
+
+  private func ask<Reply: Decodable>(_ path: String, _ body: String = "", as type: Reply.Type) throws -> Reply {
+    let connection = try RawConnection(port: ports.control)
+    connection.timeout = 40
+    try connection.send(
+      "POST \(path) HTTP/1.1\r\nHost: control\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    let answer = try connection.readAnswer()
+    guard answer.status == 200 else { throw HarnessError("control \(path): \(answer.head)") }
+    return try JSONDecoder().decode(type, from: Data(answer.body))
+  }
+
+  private struct Nothing: Decodable {}
+
+  /// One step of an answer that the origin plays for an exchange of a given name.
+  enum Step: Encodable {
+    case send(String)
+    /// So many bytes of the pattern.
+    case pattern(Int)
+    /// The whole request body.
+    case readBody
+    /// At least so much of it.
+    case readBytes(Int)
+    /// Waits until the test opens the gate.
+    case gate(String)
+    case pause(Double)
+    case echo
+    case awaitClose
+    /// With TLS's close_notify.
+    case close
+    /// FIN, but without close_notify.
+    case abort
+    /// RST
+    case reset
+
+    func encode(to encoder: Encoder) throws {
+      var box = encoder.singleValueContainer()
+      switch self {
+      case .send(let text): try box.encode(["send": text])
+      case .pattern(let count): try box.encode(["pattern": count])
+      case .readBody: try box.encode(["read": "body"])
+      case .readBytes(let count): try box.encode(["read": count])
+      case .gate(let name): try box.encode(["gate": name])
+      case .pause(let seconds): try box.encode(["pause": seconds])
+      case .echo: try box.encode(["echo": true])
+      case .awaitClose: try box.encode(["await_close": true])
+      case .close: try box.encode(["close": true])
+      case .abort: try box.encode(["abort": true])
+      case .reset: try box.encode(["reset": true])
+      }
+    }
+  }
+
+  /// What the origin does when an exchange of this name comes; several: one for each in turn, the last for all that follow.
+  func script(_ name: String, _ steps: [Step]...) throws {
+    let body = String(decoding: try JSONEncoder().encode(steps), as: UTF8.self)
+    _ = try ask("/script?name=\(name)", body, as: Nothing.self)
+  }
+
+  func open(_ gate: String, of name: String, count: Int = 1) throws {
+    _ = try ask("/gate?name=\(name)&gate=\(gate)&count=\(count)", as: Nothing.self)
+  }
+
+  private struct Found: Decodable {
+    let there: Bool
+    let exchanges: [Received]
+  }
+
+  /// The exchanges of this name that have come so far.
+  func exchanges(_ name: String) throws -> [Received] {
+    try ask("/exchanges?name=\(name)", as: Found.self).exchanges
+  }
+
+  /// Waits until there are `count` exchanges that have come as far as `state` (head, complete, closed), have `body` bytes, or stand
+  /// at `gate`.
+  @discardableResult
+  func await(
+    _ name: String, count: Int = 1, state: String = "head", body: Int = 0, gate: String? = nil, seconds: Int = 15
+  ) throws -> [Received] {
+    let at = gate.map { "&gate=\($0)" } ?? ""
+    let found = try ask(
+      "/exchanges?name=\(name)&count=\(count)&state=\(state)&body=\(body)&timeout=\(seconds)\(at)", as: Found.self)
+    guard found.there else {
+      let states = found.exchanges.map { "\($0.method) \($0.target) \($0.state) \($0.body_length)" }
+      throw HarnessError("not \(count) exchanges \(state)\(at) within \(seconds) s: \(states)")
+    }
+    return found.exchanges
+  }
+
+  struct Connections: Decodable {
+    let fits: Bool
+    let open: Int
+    let accepted: Int
+  }
+
+  /// Connections to one listener (`http`, `https`, ...); with `count` or `most` waits until there are so many.
+  func connections(_ listener: String, count: Int? = nil, most: Int? = nil, seconds: Int = 15) throws -> Connections {
+    let wanted = (count.map { "&count=\($0)" } ?? "") + (most.map { "&most=\($0)" } ?? "")
+    return try ask("/connections?listener=\(listener)\(wanted)&timeout=\(seconds)", as: Connections.self)
+  }
+
+  /// Closes all connections of a listener from the origin's side.
+  func dropConnections(_ listener: String) throws {
+    _ = try ask("/drop?listener=\(listener)", as: Nothing.self)
+  }
+
+  private struct Violations: Decodable { let violations: [String] }
+
+  /// What the origin received that no proxy should send. Of all tests so far, so ask for your own words in it.
+  func violations() throws -> [String] { try ask("/violations", as: Violations.self).violations }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+/// The program under test, serving.
+final class ProxyProcess: Sendable {
+  let process: ChildProcess
+  let folder: String
+  /// As logged, in the order of `listen`.
+  let addresses: [String]
+
+  var pid: pid_t { process.pid }
+  var port: Int { Int(addresses[0].split(separator: ":").last ?? "") ?? 0 }
+  var configurationPath: String { folder + "/proxy.conf" }
+
+  private struct Serving: Decodable {
+    let message: String
+    let addresses: [String]
+  }
+
+  /// `listen`, on a free port, and a `trust` policy named `default` that knows the test's CA are added where the text has none.
+  static func complete(_ configuration: String) throws -> String {
+    let keys = Set(
+      configuration.split(separator: "\n").filter { !$0.hasPrefix(" ") }.compactMap { $0.split(separator: ":").first })
+    var text = configuration
+    if !keys.contains("listen") { text = "listen: 127.0.0.1:0\n" + text }
+    if !keys.contains("trust") {
+      text += "\ntrust:\n  default:\n    - default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: false}\n"
+    }
+    return text
+  }
+
+  init(
+    _ configuration: String, environment: [String: String] = [:], folder: String? = nil, descriptors: [Int32: Int32] = [:],
+    wrapper: [String] = []
+  ) throws {
+    self.folder = try folder ?? Surroundings.newFolder()
+    let path = self.folder + "/proxy.conf"
+    try Self.write(try Self.complete(configuration), to: path)
+    let command = wrapper + [Surroundings.program, "run", "--config", path]
+    process = try ChildProcess(command[0], Array(command.dropFirst()), environment: environment, descriptors: descriptors)
+    guard let line = process.awaitLine(where: { $0.contains(#""message":"serving""#) }) else {
+      process.signal(SIGKILL)
+      let ending = process.awaitEnd(seconds: 5).map { "\($0)" } ?? "still running"
+      throw HarnessError("the proxy does not serve (\(ending)):\n\(process.output)\(process.errors)")
+    }
+    addresses = try JSONDecoder().decode(Serving.self, from: Data(line.utf8)).addresses
+    guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
+  }
+
+  static func write(_ text: String, to path: String) throws {
+    let made = FileManager.default.createFile(
+      atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+    if !made { throw HarnessError("cannot write \(path)") }
+  }
+
+  /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
+  func reload(_ configuration: String, expecting mark: String = "configuration reloaded") throws {
+    let before = process.lines.count
+    try Self.write(try Self.complete(configuration), to: configurationPath)
+    process.signal(SIGHUP)
+    guard process.awaitLine(from: before, where: { $0.contains(mark) }) != nil else {
+      throw HarnessError("no line with '\(mark)' after SIGHUP:\n\(process.lines.dropFirst(before).joined(separator: "\n"))")
+    }
+  }
+
+  func connect(receiveBuffer: Int32? = nil) throws -> RawConnection {
+    try RawConnection(port: port, receiveBuffer: receiveBuffer)
+  }
+
+  /// One request on a connection of its own, its answer whole. `fields` are lines without their CRLF. Host is the target's, unless
+  /// `fields` has one.
+  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
+    let connection = try connect()
+    try connection.send(Self.request(method, target, fields, body: body))
+    return try connection.readAnswer(to: method)
+  }
+
+  func ask(_ target: String, _ fields: [String] = []) throws -> Answer { try ask("GET", target, fields) }
+
+  static func request(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) -> String {
+    var lines = ["\(method) \(target) HTTP/1.1"]
+    if !fields.contains(where: { $0.lowercased().hasPrefix("host:") }) {
+      let authority = target.components(separatedBy: "://").last ?? target
+      lines.append("Host: \(authority.prefix { $0 != "/" && $0 != "?" })")
+    }
+    lines += fields
+    if let body { lines.append("Content-Length: \(body.utf8.count)") }
+    return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+  }
+
+  /// Ends the process as an operator does. Anything but exit status 0 is recorded as a failure of the test.
+  func stop(sourceLocation: SourceLocation = #_sourceLocation) {
+    if process.ending == nil {
+      process.signal(SIGTERM)
+      if process.awaitEnd(seconds: 1) == nil {
+        // Clients of the test are still there: a second signal means now.
+        process.signal(SIGTERM)
+      }
+    }
+    guard let ending = process.awaitEnd(seconds: 10) else {
+      process.signal(SIGKILL)
+      Issue.record("the proxy did not end after two SIGTERM", sourceLocation: sourceLocation)
+      return
+    }
+    if ending != .exited(0) {
+      Issue.record("the proxy ended with \(ending):\n\(tail)", sourceLocation: sourceLocation)
+    }
+    for line in (process.output + process.errors).split(separator: "\n") where line.contains(Configuration.secretMark) {
+      Issue.record("a secret in the output: \(line)", sourceLocation: sourceLocation)
+    }
+  }
+
+  /// The last of what it said.
+  var tail: String {
+    process.lines.suffix(20).joined(separator: "\n") + "\n" + process.errors.suffix(4000)
+  }
+}
+
+/// Runs a test against a proxy with this configuration, and sees to its end.
+func withProxy(
+  _ configuration: String, environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: (ProxyProcess) throws -> Void
+) throws {
+  let proxy = try ProxyProcess(configuration, environment: environment)
+  defer { proxy.stop(sourceLocation: sourceLocation) }
+  try body(proxy)
+}

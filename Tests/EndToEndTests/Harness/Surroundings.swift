@@ -1,0 +1,49 @@
+import Foundation
+
+/// Where things are, and what is made once for a whole run.
+enum Surroundings {
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().path
+  static let support = root + "/Tests/Support"
+
+  static let program =
+    ProcessInfo.processInfo.environment["AUTHPROXY_BINARY"] ?? root + "/.build/release/authproxy"
+
+  static let python: String = {
+    let own = root + "/.build-venv/bin/python"
+    return FileManager.default.isExecutableFile(atPath: own) ? own : "python3"
+  }()
+
+  /// A folder of this run alone, gone when it ends.
+  static let folder: String = {
+    var template = Array((NSTemporaryDirectory() + "/authproxy-tests-XXXXXX").utf8CString)
+    let path = mkdtemp(&template).map { String(cString: $0) } ?? NSTemporaryDirectory()
+    atexit { try? FileManager.default.removeItem(atPath: Surroundings.folder) }
+    return path
+  }()
+
+  /// A new folder inside it.
+  static func newFolder() throws -> String {
+    let path = folder + "/" + UUID().uuidString.prefix(8)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  private static let madePKI = Result {
+    let path = folder + "/pki"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let made = try ChildProcess.run(python, [support + "/pki.py", path])
+    guard made.status == .exited(0) else { throw HarnessError("pki.py: \(made.errors)") }
+    return path
+  }
+  /// The folder of certificates: see pki.py for their names.
+  static func pki() throws -> String { try madePKI.get() }
+
+  private static let builtGenerator = Result {
+    let path = folder + "/loadgen"
+    let made = try ChildProcess.run("cc", ["-O2", "-o", path, support + "/loadgen.c"])
+    guard made.status == .exited(0) else { throw HarnessError("cc: \(made.errors)") }
+    return path
+  }
+  static func loadGenerator() throws -> String { try builtGenerator.get() }
+}

@@ -1,0 +1,72 @@
+import TLS
+import Testing
+
+@testable import Trust
+
+@Suite struct RevocationCacheTests {
+  let root: Authority
+  let leaf: Certificate
+  init() throws {
+    root = try Authority()
+    leaf = try root.leaf().certificate
+  }
+
+  private func request(_ number: Int) -> FetchRequest {
+    .list("http://crl.example.com/\(number)", root.certificate, timeout: 1)
+  }
+
+  private func lookup(_ cache: RevocationCache, _ number: Int, _ time: Int64) -> RevocationCache.Lookup {
+    cache.lookup(request(number), of: leaf, issuer: root.certificate, now: time)
+  }
+
+  @Test func `one fetch serves everybody who came meanwhile`() {
+    let cache = RevocationCache()
+    #expect(cache.begin(request(1)) == .lead)
+    #expect(cache.begin(request(1)) == .join)
+    #expect(cache.begin(request(2)) == .lead)
+    cache.finish(request(1), .failed, now: 100)
+    #expect(cache.begin(request(1)) == .lead)
+  }
+
+  @Test func `what is in use is due again after three quarters of its life`() {
+    let cache = RevocationCache()
+    cache.finish(request(1), .status(.good(until: 1000)), now: 0)
+    cache.finish(request(2), .status(.good(until: 1000)), now: 0)
+    #expect(lookup(cache, 1, 10) == .answer(.good(until: 1000)))
+    #expect(cache.due(now: 749).isEmpty)
+    #expect(cache.due(now: 751).map(\.url) == [request(1).url])
+    #expect(cache.begin(request(1)) == .lead)
+    #expect(cache.due(now: 751).isEmpty)
+    cache.finish(request(1), .failed, now: 751)
+    #expect(cache.due(now: 760).isEmpty)
+    #expect(cache.due(now: 811).count == 1)
+    cache.finish(request(1), .status(.good(until: 2000)), now: 820)
+    #expect(cache.due(now: 900).isEmpty)
+    #expect(lookup(cache, 1, 1500) == .answer(.good(until: 2000)))
+    #expect(lookup(cache, 2, 1500) == .absent)
+  }
+
+  @Test func `it is bounded; the longest unused go first`() {
+    let cache = RevocationCache(entryLimit: 3)
+    for number in 1...3 { cache.finish(request(number), .status(.good(until: 1000)), now: Int64(number)) }
+    #expect(lookup(cache, 1, 10) == .answer(.good(until: 1000)))
+    cache.finish(request(4), .status(.good(until: 1000)), now: 11)
+    #expect(cache.count == 3)
+    #expect(lookup(cache, 2, 12) == .absent)
+    #expect(lookup(cache, 1, 12) == .answer(.good(until: 1000)))
+  }
+
+  @Test func `large lists count by their size`() throws {
+    let cache = RevocationCache(byteLimit: 1_000_000)
+    let list = try CertificateListBuilder().signed(by: root.certificate, root.key)
+    for number in 1...5 { cache.finish(request(number), .list(list, bytes: 100_000), now: now + Int64(number)) }
+    #expect(cache.count == 2)
+  }
+
+  @Test func `an answer that only the clock allowance keeps is held for a minute`() {
+    let cache = RevocationCache()
+    cache.finish(request(1), .status(.good(until: 900)), now: 1000)
+    #expect(lookup(cache, 1, 1059) == .answer(.good(until: 1060)))
+    #expect(lookup(cache, 1, 1060) == .absent)
+  }
+}
