@@ -1,5 +1,6 @@
 import Credentials
 import Settings
+import TLS
 
 extension Reading {
   private enum GrantName: String, CaseIterable {
@@ -17,7 +18,7 @@ extension Reading {
   private struct Parts {
     var clientID: Located<String>?
     var clientSecret: Located<Secret>?
-    var key: PrivateKey?
+    var key: KeyDraft?
     var keyID: Located<String>?
     var clientAssertion: Located<Secret>?
     var username: Located<String>?
@@ -40,7 +41,7 @@ extension Reading {
     parts.clientSecret = section.secret("client_secret")
     let authenticationName = section.text("client_auth")
     let hasKey = section.has("private_key")
-    parts.key = privateKey(section, key: "private_key")
+    parts.key = privateKey(section, key: "private_key").flatMap { isFitForJWT($0, section) ? $0 : nil }
     parts.keyID = section.text("key_id")
     parts.clientAssertion = section.secret("client_assertion")
     parts.username = section.text("username")
@@ -205,12 +206,23 @@ extension Reading {
     }
   }
 
-  private func signingKey(_ key: PrivateKey, _ keyID: Located<String>?) -> OAuth2Policy.SigningKey {
+  /// RS256 or ES256 (RFC 7518 section 3.1); RSA keys from 2048 bits on (section 3.3).
+  private func isFitForJWT(_ draft: KeyDraft, _ section: Section) -> Bool {
+    switch draft.key.algorithm {
+    case .p256: return true
+    case .rsa(let bits) where bits >= 2048: return true
+    case .rsa, .other:
+      error(draft.place, "\(section.path.key("private_key").shown) must be RSA of 2048 bits or more, or EC over P-256")
+      return false
+    }
+  }
+
+  private func signingKey(_ key: KeyDraft, _ keyID: Located<String>?) -> OAuth2Policy.SigningKey {
     OAuth2Policy.SigningKey(pem: key.pem, passphrase: key.passphrase, keyID: keyID?.value)
   }
 
   /// `{issuer, subject, audience, lifetime}` to be signed, or a secret that is a ready assertion.
-  private func assertion(_ section: Section, key: PrivateKey?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
+  private func assertion(_ section: Section, key: KeyDraft?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
     guard let node = section.node("assertion") else { return nil }
     let path = section.path.key("assertion")
     guard case .mapping(let entries) = node.content, !entries.contains(where: { ["file", "env", "command"].contains($0.key) })

@@ -1,4 +1,5 @@
 import Settings
+import TLS
 import Trust
 
 extension Reading {
@@ -167,7 +168,9 @@ extension Reading {
       }
     }
     if let found = certificates(section, "certificates") {
-      for key in found.compactMap(DER.subjectPublicKeyInfo) { pins.insert(ContentDigest.sha256(Array(key))) }
+      for der in found {
+        if let certificate = try? Certificate(der: der) { pins.insert(certificate.publicKeyDigest) }
+      }
     } else {
       ok = false
     }
@@ -208,7 +211,7 @@ extension Reading {
 
   private func expiry(_ text: Located<String>, _ section: Section) -> Int64? {
     let path = section.path.key("expires").shown
-    guard let expiry = ExpiryDate.parse(text.value) else {
+    guard let expiry = UTCDate.parse(text.value) else {
       error(
         text.place, "\(path) must be a day such as 2027-06-01, or a time such as 2027-06-01T12:00:00Z, not \(shown(text.value))"
       )

@@ -1,4 +1,5 @@
 import Settings
+import TLS
 
 extension Reading {
   struct UpstreamDraft {
@@ -18,18 +19,22 @@ extension Reading {
 
   func upstreams(_ root: Section, _ context: UpstreamContext) -> [UpstreamDraft] {
     var drafts: [UpstreamDraft] = []
+    // By hash, as there may be thousands of entries.
+    var names: [String: Place] = [:]
+    var matches: [UpstreamSettings.Match: [UpstreamDraft]] = [:]
     for item in root.list("upstreams") ?? [] {
       guard let entry = section(item.node, item.path), let draft = upstream(entry, context) else { continue }
-      if let other = drafts.first(where: { $0.name.value == draft.name.value }) {
+      if let place = names[draft.name.value] {
         error(
           draft.name.place,
-          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(other.name.place) "
-            + "already; give one a 'name' of its own"
-        )
+          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(place) already; "
+            + "give one a 'name' of its own")
       }
-      if let other = drafts.first(where: { collide($0.settings, draft.settings) }) {
+      if let other = matches[draft.settings.match]?.first(where: { collide($0.settings, draft.settings) }) {
         error(draft.matchPlace, "\(item.path.shown): the same match stands at \(other.matchPlace), for the same clients")
       }
+      names[draft.name.value] = draft.name.place
+      matches[draft.settings.match, default: []].append(draft)
       drafts.append(draft)
     }
     return drafts
@@ -37,7 +42,6 @@ extension Reading {
 
   /// Equal matches that some client could mean both of.
   private func collide(_ one: UpstreamSettings, _ other: UpstreamSettings) -> Bool {
-    guard one.match == other.match else { return false }
     switch (one.clients, other.clients) {
     case (nil, nil): return true
     case (let left?, let right?): return !left.isDisjoint(with: right)
@@ -229,7 +233,10 @@ extension Reading {
     let key = privateKey(section, key: "key")
     section.finish()
     guard let file, let found = certificates(file, section.path.key("certificate")), let key else { return nil }
-    report(inspector.keyPair(found, key.pem, key.passphrase), file, section.path.key("certificate"))
+    if let leaf = try? Certificate(der: found[0]), leaf.publicKeyInfo != key.key.publicKeyInfo {
+      error(key.place, "\(section.path.key("key").shown) does not belong to the first certificate of \(file.value)")
+      return nil
+    }
     return UpstreamSettings.ClientCertificate(
       certificates: found.flatMap { PEM.encode($0, label: "CERTIFICATE") }, key: key.pem, passphrase: key.passphrase)
   }

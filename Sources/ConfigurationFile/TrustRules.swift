@@ -22,7 +22,7 @@ struct TrustRules {
   func gap(_ name: String?) -> (name: String, what: String)? {
     let name = name ?? "default"
     guard let policy = policies[name] ?? nil else { return nil }
-    if policy.isDisabled { return (name, "is disabled") }
+    if policy.evaluators == [.disabled] { return (name, "is disabled") }
     switch (policy.validatesChain, policy.validatesHost) {
     case (true, true): return nil
     case (false, true): return (name, "does not validate the chain")

@@ -1,6 +1,7 @@
 import Credentials
 import Settings
 import Synchronization
+import TLS
 import Testing
 
 @testable import ConfigurationFile
@@ -29,25 +30,15 @@ struct CertificateFileTests {
     #expect(try PEM.blocks(Array(text.utf8)).map(\.isEncrypted) == [true])
   }
 
-  @Test("the key in a certificate is found, and its pin is OpenSSL's")
+  @Test("the key of a pinned certificate counts with the pin that OpenSSL's tools print")
   func pin() throws {
-    let der = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
-    let key = try #require(DER.subjectPublicKeyInfo(der))
-    #expect("sha256/" + Base64.encode(ContentDigest.sha256(Array(key))) == PEMSamples.pin)
-  }
-
-  @Test("no cut or changed certificate brings the outline's reader down")
-  func damaged() throws {
-    let der = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
-    for length in 0..<der.count { #expect(DER.subjectPublicKeyInfo(Array(der[..<length])) == nil) }
-    for index in der.indices {
-      for bit in 0..<8 {
-        var changed = der
-        changed[index] ^= 1 << bit
-        if let key = DER.subjectPublicKeyInfo(changed) { #expect(key.count <= der.count) }
-        _ = DER.isRevocationList(changed)
-      }
+    let text = "trust: {default: [{pinned_public_keys: {certificates: [cert.pem], pins: [\(PEMSamples.pin)]}}]}\n"
+    let loaded = World.read("listen: 127.0.0.1:3128\nupstreams: [{match: h}]\n" + text)
+    guard case .pinnedPublicKeys(let pinned) = loaded.settings?.trust["default"]?.evaluators.first else {
+      Issue.record("no pins")
+      return
     }
+    #expect(pinned.pins.map { "sha256/" + String(decoding: Base64.encode($0), as: UTF8.self) } == [PEMSamples.pin])
   }
 
   @Test("DER files are read as well as PEM")
@@ -62,34 +53,68 @@ struct CertificateFileTests {
     #expect(loaded.settings?.trust["default"]?.anchors == .only([der]))
   }
 
-  @Test("what an inspector finds is reported where the file is named")
-  func inspector() {
-    let inspector = CertificateInspector(
-      certificate: { _ in [.init(.warning, "expires in 3 days")] },
-      revocationList: { _ in [.init(.error, "is out of date")] },
-      privateKey: { _, passphrase in passphrase == nil ? [] : [.init(.error, "does not open with this passphrase")] },
-      keyPair: { _, _, _ in [.init(.error, "does not belong to the key")] })
+  private func lines(_ text: String, at now: Int64) -> [String] {
+    let reading = Reading(
+      report: Report(file: "proxy.conf"), folder: World.folder, environment: World.environment, system: World.system,
+      readableByOthers: false, now: now)
+    return ConfigurationFile.read(Array(text.utf8), reading).loaded.lines
+  }
+
+  @Test("certificates that have ended, end soon or have not begun are warned of, and lists that are out of date")
+  func dates() throws {
+    let certificate = try #require(Certificate.parse(pem: Array(PEMSamples.certificate.utf8)).first)
+    let text = """
+      listen: 127.0.0.1:3128
+      upstreams: [{match: h}]
+      trust:
+        default: [{default: {ca_file: cert.pem}}]
+      """
+    let start = "4:33: warning: trust.default[0].default.ca_file: /etc/authproxy/cert.pem, 'CN=origin.test', "
+    let (begin, end) = (UTCDate.text(certificate.notBefore), UTCDate.text(certificate.notAfter))
+    #expect(lines(text, at: certificate.notBefore - 1) == [start + "is not valid before \(begin)"])
+    #expect(lines(text, at: certificate.notBefore) == [])
+    #expect(lines(text, at: certificate.notAfter - 30 * 86_400) == [])
+    #expect(lines(text, at: certificate.notAfter - 7 * 86_400) == [start + "expires in 7 days, on \(end)"])
+    #expect(lines(text, at: certificate.notAfter + 1) == [start + "expired on \(end)"])
+
+    let list = try #require(CertificateList.parse(Array(PEMSamples.list.utf8)).first)
+    let update = try #require(list.nextUpdate)
+    let revoking = text.replacing("default: {ca_file: cert.pem}", with: "revocation: {crl_files: [crl.pem]}")
+    #expect(lines(revoking, at: update - 1) == [])
+    #expect(
+      lines(revoking, at: update + 1) == [
+        "4:39: warning: trust.default[0].revocation.crl_files[0]: /etc/authproxy/crl.pem is out of date since "
+          + "\(UTCDate.text(update)) and counts as no answer"
+      ])
+  }
+
+  @Test("keys that do not open, do not fit or are too weak are errors that show nothing of them")
+  func keys() throws {
+    let weak = try String(decoding: PrivateKey.generateRSA(bits: 1024).pem(), as: UTF8.self)
+    let system = SystemAccess(
+      readFile: { (path: String, limit: Int) throws(FileError) in
+        guard path.hasSuffix("weak.pem") else { return try World.system.readFile(path, limit) }
+        let identity = FileIdentity(device: 0, inode: 0, size: 0, modified: 0)
+        return FileContent(bytes: Array(weak.utf8), identity: identity, permissions: 0)
+      }, run: World.system.run)
     let text = """
       listen: 127.0.0.1:3128
       upstreams:
         - match: h
-          trust: a
-          client_certificate: {certificate: cert.pem, key: {file: key.pem}}
+          client_certificate: {certificate: cert.pem, key: {file: encrypted.pem}, passphrase: {file: words}}
         - match: i
-          client_certificate: {certificate: cert.pem, key: {file: encrypted.pem}, passphrase: {env: TOKEN}}
-      trust:
-        a: [{revocation: {crl_files: [crl.pem]}}]
+          client_certificate: {certificate: next.pem, key: {file: key.pem}}
+        - match: j
+          client_certificate: {certificate: next.pem, key: {file: mangled.pem}}
+      credentials:
+        a: {oauth2: {grant: client_credentials, token_url: https://l/t, client_id: c, private_key: {file: weak.pem}}}
       """
-    let loaded = ConfigurationFile.read(
-      text: Array(text.utf8), name: "proxy.conf", folder: World.folder, environment: World.environment, inspector: inspector,
-      system: World.system)
     #expect(
-      loaded.lines == [
-        "5:39: error: upstreams[0].client_certificate.certificate: /etc/authproxy/cert.pem does not belong to the key",
-        "5:39: warning: upstreams[0].client_certificate.certificate: /etc/authproxy/cert.pem expires in 3 days",
-        "7:39: warning: upstreams[1].client_certificate.certificate: /etc/authproxy/cert.pem expires in 3 days",
-        "7:54: error: upstreams[1].client_certificate.key does not open with this passphrase",
-        "9:34: error: trust.a[0].revocation.crl_files[0]: /etc/authproxy/crl.pem is out of date",
+      World.read(text, system: system).errorLines == [
+        "4:54: error: upstreams[0].client_certificate.key does not open with this 'passphrase'",
+        "6:54: error: upstreams[1].client_certificate.key does not belong to the first certificate of /etc/authproxy/next.pem",
+        "8:54: error: upstreams[2].client_certificate.key is a key that cannot be read",
+        "10:94: error: credentials.a.oauth2.private_key must be RSA of 2048 bits or more, or EC over P-256",
       ])
   }
 

@@ -12,7 +12,6 @@ enum PEMSamples {
     zj0EAwIDSQAwRgIhAIe/o6Q7l7Wm7wUs2U7t5RNd8D2VCJlMMQnwFHjaQu8uAiEA
     2ZYI+dvq1zgr8a7pN+dvqotSBWJ/WiyIOE44wLCaRU8=
     -----END CERTIFICATE-----
-
     """
   static let next = """
     -----BEGIN CERTIFICATE-----
@@ -26,7 +25,6 @@ enum PEMSamples {
     FZ4bWTo6U0FwAaMNRzzGsDECIQDjuxKHUnpae1bEP+TkvOyzJd3CJQaMKxXL5A10
     XICj/g==
     -----END CERTIFICATE-----
-
     """
   static let list = """
     -----BEGIN X509 CRL-----
@@ -35,7 +33,6 @@ enum PEMSamples {
     KoZIzj0EAwIDRwAwRAIgY6fU9Q8pyes51NiNOLokZh2Z3zaTEx6SM/sDG9FpsHMC
     ID/dsbzrwFqPSv3rcZjpyB5AHabQzwfidn2joeIVl/jc
     -----END X509 CRL-----
-
     """
   static let key = """
     -----BEGIN PRIVATE KEY-----
@@ -43,17 +40,15 @@ enum PEMSamples {
     aRf3xw8J68M8XE5AoggCWbSjBtihRANCAARrvt70LqOfP09hbQ4299DvvyLYhifK
     rTIoAiQVtt5irefD5+qrzTltPK0s+gPewuvYTaPHsOEDsMPGOlM0VW6S
     -----END PRIVATE KEY-----
-
     """
   static let encryptedKey = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
-    MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAibvMXDFC2aLwICCAAw
-    DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEDuReNJhWfGttw8J4cRGYZUEgZBE
-    siaaA4+bS0XKMNQP6xd61WDGH9mZXgwi652leLMBllyGURWhtpxEb3mGKpzitUYr
-    WBrGrpx6M18ti8PzSFmmpoYxY2x5OfxfKkhBskL56KKyQ2ZhGsMrxpBQU2NVvQFU
-    LljRyJs7Y42Xpe+41TvGt7e+npRYVjdtCq2muiWPspjBefyr1kNYYzvT4KxvJiI=
+    MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAjTJyzZGGDOFQICCAAw
+    DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEDmJbqtkUdUHljfulhUn9jIEgZAI
+    s87nNzL0K8CYoz/mL9v0Q71zTZ+5ywiwISmaQf98YH2kmVzFzfLGdh4qp5F1MZ0d
+    p7d8U73xRsvZMXdCzu4giF5pHIfDjHEodxl2Id+rQZZoZk8PajTyozuNzt2PmrXo
+    tem6TSyuTXEk09/GQgmgBT7aqV2B7BsejBH/yLdW9SGu7hDmoWMNjUGHlbVoSM8=
     -----END ENCRYPTED PRIVATE KEY-----
-
     """
   /// What `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` says of
   /// `certificate`.

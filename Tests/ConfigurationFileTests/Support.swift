@@ -13,6 +13,7 @@ enum World {
     "key.pem": PEMSamples.key, "encrypted.pem": PEMSamples.encryptedKey, "crl.pem": PEMSamples.list,
     "broken.pem": "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n",
     "fake.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
+    "mangled.pem": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
     "half.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n",
   ]
 

@@ -30,7 +30,7 @@ struct UnbuiltFeatureTests {
     #expect(
       try uses(text, table) == [
         "3:5 upstreams[0].retry: repeats", "6:7 credentials.x.oauth2: refreshing", "9:23 trust.t[1].revocation: revocation",
-        "9:53 trust.t[2].composite[0].revocation: nested revocation",
+        "9:54 trust.t[2].composite[0].revocation: nested revocation",
       ])
   }
 

@@ -49,32 +49,13 @@ struct UnitTests {
       ("1969-12-31", nil), ("2027-06-01 12:00:00", nil), ("2027-06-01T24:00:00Z", nil), ("2027-06-01T12:00:00+", nil),
       ("never", nil),
     ] as [(String, Int64?)])
-  func dates(_ text: String, _ seconds: Int64?) { #expect(ExpiryDate.parse(text) == seconds) }
+  func dates(_ text: String, _ seconds: Int64?) { #expect(UTCDate.parse(text) == seconds) }
 
   @Test(
-    "SHA-256 agrees with FIPS 180-4's examples",
+    "a day is printed as it is written",
     arguments: [
-      ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-      ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-      (
-        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
-      ),
-      (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
-    ])
-  func digest(_ text: String, _ hex: String) {
-    let digest = ContentDigest.sha256(Array(text.utf8))
-    #expect(
-      digest.map { byte in String(byte, radix: 16).count == 1 ? "0" + String(byte, radix: 16) : String(byte, radix: 16) }
-        .joined() == hex)
-  }
-
-  @Test("base64 has one text for one value", arguments: ["A", "AA", "AA=", "AB==", "AAB=", "AA==A", "A===", "A A=", "AA-_"])
-  func base64(_ text: String) { #expect(Base64.decode(text.utf8) == nil) }
-
-  @Test("base64 comes back as it went", arguments: 0..<20)
-  func base64RoundTrip(_ count: Int) {
-    let bytes = (0..<count).map { UInt8($0 * 37 & 0xff) }
-    #expect(Base64.decode(Base64.encode(bytes).utf8) == bytes)
-  }
+      (0, "1970-01-01"), (86_399, "1970-01-01"), (1_709_251_199, "2024-02-29"), (1_709_251_200, "2024-03-01"),
+      (1_811_894_400, "2027-06-02"), (253_402_300_799, "9999-12-31"), (.max, "9999-12-31"), (-1, "1970-01-01"),
+    ] as [(Int64, String)])
+  func days(_ seconds: Int64, _ text: String) { #expect(UTCDate.text(seconds) == text) }
 }

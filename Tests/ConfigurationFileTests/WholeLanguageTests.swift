@@ -1,5 +1,6 @@
 import Credentials
 import Settings
+import TLS
 import Testing
 import Trust
 
@@ -137,7 +138,7 @@ struct WholeLanguageTests {
       strict.evaluators == [
         .chain(TrustPolicy.Validation()),
         .pinnedPublicKeys(
-          TrustPolicy.PinnedPublicKeys(pins: [[UInt8](repeating: 0, count: 32), pin], expires: 3_800_217_600)),
+          TrustPolicy.PinnedPublicKeys(pins: [[UInt8](repeating: 0, count: 32), pin], expires: 3_800_044_800)),
         .pinnedCertificates(TrustPolicy.PinnedCertificates(certificates: [certificate, next])),
         .revocation(
           TrustPolicy.Revocation(
@@ -166,6 +167,9 @@ struct WholeLanguageTests {
     #expect(sources["token_store.key"] == "file /etc/authproxy/key32")
     #expect(loaded.refreshedPrograms.map(\.keyPath) == ["credentials.plain.bearer.token"])
     #expect(loaded.refreshedPrograms.first?.program.refresh == 1_800_000)
+    #expect(loaded.source(ofStaticCredential: "api-key") == .file("/etc/authproxy/token"))
+    #expect(loaded.source(ofStaticCredential: "example-api") == nil)
+    #expect(loaded.source(ofOAuth2Credential: "workload", "client_assertion") == .file("/etc/authproxy/token"))
     #expect(!String(reflecting: loaded.secretSources).contains("s3cr3t"))
     #expect(!"\(loaded)".contains("s3cr3t"))
   }
