@@ -222,7 +222,7 @@ final class Attempt {
       }
       guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
       let block = connection.roomForHead()
-      let count = connection.transport.read(into: block.space)
+      let count = connection.transport.read(into: block.bodySpace)
       if count > 0 {
         receivedAnything = true
         block.end += count

@@ -60,6 +60,7 @@ final class Download {
   func pump() {
     var budget = 16
     while let connection = attempt.connection {
+      if client.outbound != nil, piece.isEmpty, !source.isDone, !gather(connection) { return }
       if !flush(connection) { return }
       if source.isDone, isTerminated { return finish(connection) }
       if source.isDone {
@@ -77,6 +78,15 @@ final class Download {
       if budget == 0 { return loop.again(connection) }
       guard read(connection) else { return }
     }
+  }
+
+  /// Before a head leaves: what is here already of the body goes along, so that a small answer is one write. Many origins send
+  /// head and body as two TLS records, which lie in the TLS layer together.
+  /// - Returns: false where the exchange has ended.
+  private func gather(_ connection: UpstreamConnection) -> Bool {
+    if connection.inbound?.isEmpty ?? true, connection.transport.hasPending, !read(connection) { return false }
+    if let block = connection.inbound, !block.isEmpty { return take(block) }
+    return true
   }
 
   /// Sends what is ready. False: the app's side is full, or gone.

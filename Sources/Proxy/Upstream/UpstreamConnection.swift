@@ -228,7 +228,7 @@ final class UpstreamConnection: EventHandler {
       return block
     }
     if block.isEmpty { block.clear() } else { block.compact() }
-    if block.room == 0 || block.capacity < BlockPool.small {
+    if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
       let larger = block.capacity < BlockPool.small ? loop.blocks.borrow() : Block(capacity: block.capacity * 2)
       larger.append(block.bytes)
       loop.blocks.giveBack(block)
