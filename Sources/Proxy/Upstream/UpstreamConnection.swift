@@ -13,8 +13,10 @@ final class UpstreamConnection: EventHandler {
     case closed
   }
 
-  private unowned let pool: OriginPool
-  private unowned let worker: Worker
+  /// Holds this connection in turn, until that is closed.
+  private let pool: OriginPool
+  /// Lives as long as its loop, which never ends.
+  private unowned(unsafe) let worker: Worker
   private(set) var phase = Phase.resolving
   private(set) var transport = Transport(descriptor: -1)
   private var attempt: Attempt?
