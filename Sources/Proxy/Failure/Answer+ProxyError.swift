@@ -4,8 +4,9 @@ import HTTPWire
 
 extension ProxyError {
   /// The one table from what went wrong to what the app is told.
-  func answer(of request: Request) -> Answer {
-    let upstream = request.entry.map { "upstream \($0.name)" } ?? "the upstream"
+  /// - Parameter entry: the request's, as far as it has one.
+  func answer(for entry: Entry?) -> Answer {
+    let upstream = entry.map { "upstream \($0.name)" } ?? "the upstream"
     switch self {
     case .malformed(let error):
       let reasons: [Int: StaticString] = [

@@ -287,7 +287,7 @@ final class Request {
     guard !isOver else { return }
     let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
     abandonAttempt()
-    let answer = error.answer(of: self)
+    let answer = error.answer(for: entry)
     summary.error = summary.error ?? answer.error.map { "\($0)" }
     summary.details = summary.details ?? answer.details
     if hasAnswered {
