@@ -224,6 +224,7 @@ final class Request {
     if opening != nil { return fail(.connectTimeout) }
     guard let attempt else { return fail(.stalled) }
     if waitsForConnection {
+      if let entry, pool?.isJudging == true { return loop.arm(client, at: loop.now + entry.timeouts.connect) }
       pool?.abandon(attempt)
       return fail(pool?.isConnecting == true ? .connectTimeout : .connectionLimit)
     }
