@@ -2,11 +2,13 @@ import EventIO
 import HTTPWire
 import Settings
 import TLS
+import Trust
 
 /// What all loops share, beside the snapshot.
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
 
@@ -19,6 +21,9 @@ public final class Worker {
   private(set) var credentials: [LoopCredential] = []
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
+  /// Of this loop's TLS connections, each with its verdict.
+  let sessions = SessionCache()
+  private(set) lazy var revocations = RevocationFetches(self)
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
   var requestHead = RequestHead()
@@ -49,6 +54,7 @@ public final class Worker {
     self.snapshot = snapshot
     self.observer = observer
     adopt(snapshot)
+    _ = revocations
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -68,8 +74,10 @@ public final class Worker {
       pool.retire()
       pools[identity] = nil
     }
-    let digests = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
-    contexts = contexts.filter { digests.contains($0.key.trust) }
+    let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
+    let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
+    sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
   }
 
   /// Listens on exactly these from now on; sockets that stay are not touched.
@@ -115,19 +123,19 @@ public final class Worker {
     if let origin = entry.origin {
       if snapshot === self.snapshot {
         if let pool = poolOfEntry[entry.index] { return pool }
-        let pool = self.pool(of: origin, snapshot)
+        let pool = self.pool(of: origin, entry)
         poolOfEntry[entry.index] = pool
         return pool
       }
-      return pool(of: origin, snapshot)
+      return pool(of: origin, entry)
     }
     let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
-    return pool(of: origin, snapshot)
+    return pool(of: origin, entry)
   }
 
-  private func pool(of origin: Origin, _ snapshot: Snapshot) -> OriginPool {
+  private func pool(of origin: Origin, _ entry: Entry) -> OriginPool {
     if let pool = pools[origin.identity] { return pool }
-    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), worker: self)
+    let pool = OriginPool(origin, entryName: entry.name, limit: shared.limits.limit(for: origin.identity), worker: self)
     pools[origin.identity] = pool
     return pool
   }

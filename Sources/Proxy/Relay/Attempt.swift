@@ -5,7 +5,8 @@ import HTTPWire
 /// something to move. Each direction stops when its sink is full and goes on when that drains: nothing is buffered beyond one
 /// block.
 final class Attempt {
-  unowned let request: Request
+  /// Owns this attempt in turn, until that has ended.
+  let request: Request
   private(set) var connection: UpstreamConnection?
 
   // Upwards.
