@@ -66,7 +66,7 @@ struct Run: ParsableCommand {
     }
     do {
       try service.reload(settings)
-      service.logger.info("reloaded")
+      service.logger.info("configuration reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }
 }

@@ -4,8 +4,10 @@ import HTTPWire
 
 /// One request from its head to its last byte, across all attempts to have it answered.
 final class Request {
-  unowned let client: ClientConnection
-  unowned let worker: Worker
+  /// Owns this request in turn, until it has ended.
+  let client: ClientConnection
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let snapshot: Snapshot
   var summary = Summary()
 
