@@ -3,12 +3,14 @@ import Fetch
 import HTTPWire
 import Settings
 import TLS
+import Trust
 
 /// What all loops share, beside the snapshot.
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
   let registry = CredentialRegistry()
+  let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
 
@@ -23,6 +25,9 @@ public final class Worker {
   private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
+  /// Of this loop's TLS connections, each with its verdict.
+  let sessions = SessionCache()
+  private(set) lazy var revocations = RevocationFetches(self)
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
   var requestHead = RequestHead()
@@ -53,6 +58,7 @@ public final class Worker {
     self.snapshot = snapshot
     self.observer = observer
     adopt(snapshot)
+    _ = revocations
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -72,9 +78,11 @@ public final class Worker {
       pool.retire()
       pools[identity] = nil
     }
-    let digests = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
-    fetch.keepOnly(digests)
-    contexts = contexts.filter { digests.contains($0.key.trust) }
+    let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
+    let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    fetch.keepOnly(policies)
+    contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
+    sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
   }
 
   /// Listens on exactly these from now on; sockets that stay are not touched.
@@ -120,23 +128,19 @@ public final class Worker {
     if let origin = entry.origin {
       if snapshot === self.snapshot {
         if let pool = poolOfEntry[entry.index] { return pool }
-        let pool = self.pool(of: origin, snapshot)
+        let pool = self.pool(of: origin, entry)
         poolOfEntry[entry.index] = pool
         return pool
       }
-      return pool(of: origin, snapshot)
+      return pool(of: origin, entry)
     }
-    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
-    let https = entry.isUnlisted ? isHTTPS : true
-    let origin = Snapshot.origin(
-      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
-      entry.trust ?? snapshot.defaultTrust, entry.identity, checksAddresses: true)
-    return pool(of: origin, snapshot)
+    let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
+    return pool(of: origin, entry)
   }
 
-  private func pool(of origin: Origin, _ snapshot: Snapshot) -> OriginPool {
+  private func pool(of origin: Origin, _ entry: Entry) -> OriginPool {
     if let pool = pools[origin.identity] { return pool }
-    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), worker: self)
+    let pool = OriginPool(origin, entryName: entry.name, limit: shared.limits.limit(for: origin.identity), worker: self)
     pools[origin.identity] = pool
     return pool
   }

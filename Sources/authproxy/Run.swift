@@ -15,11 +15,13 @@ struct Run: ParsableCommand {
   var config: String
 
   func run() throws {
-    let loaded = ConfigurationFile.load(path: config, environment: Environment.current)
+    let loaded = loadConfiguration(config)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
     guard loaded.unbuilt.isEmpty else {
-      for use in loaded.unbuilt { Terminal.error("\(config):\(use.place): error: \(use.keyPath): not built yet: \(use.feature)") }
+      for use in loaded.unbuilt {
+        Terminal.error("\(config):\(use.place): error: \(use.keyPath): not built yet: \(use.feature)")
+      }
       throw ExitStatus.badConfiguration
     }
     _ = csys_raise_descriptor_limit()
@@ -52,13 +54,15 @@ struct Run: ParsableCommand {
       }
     }
     signals.on(SIGUSR1) { @Sendable in
-      do { try service.output.reopen() } catch { service.logger.error("the log was not reopened", metadata: ["error": "\(error)"]) }
+      do { try service.output.reopen() } catch {
+        service.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
+      }
     }
     withExtendedLifetime(signals) { dispatchMain() }
   }
 
   private static func reload(_ path: String, _ service: Service) {
-    let loaded = ConfigurationFile.load(path: path, environment: Environment.current)
+    let loaded = loadConfiguration(path)
     guard let settings = loaded.settings else {
       service.logger.error(
         "reload failed: the old configuration serves on", metadata: ["errors": .array(loaded.errors.map { .string("\($0)") })])
@@ -66,7 +70,7 @@ struct Run: ParsableCommand {
     }
     do {
       try service.reload(settings, sources: loaded.secretSources)
-      service.logger.info("reloaded")
+      service.logger.info("configuration reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }
 }

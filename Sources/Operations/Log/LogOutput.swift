@@ -1,6 +1,6 @@
 import CSystem
-import Dispatch
 import Glibc
+import Dispatch
 import Settings
 import Synchronization
 

@@ -1,4 +1,6 @@
 import EventIO
+import TLS
+import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
 final class OriginPool {
@@ -8,23 +10,33 @@ final class OriginPool {
   private static let idleLimit = 128
 
   let origin: Origin
-  unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   private var line = WaitingLine()
   private(set) var active = 0
   private(set) var isRetired = false
-  let sessions = SessionCache()
+  /// The entry that it was made for first, as logs and metrics call it.
+  let entryName: String
+  /// What its sessions hang on.
+  let trustKey: TrustKey
+  /// The chain that was verified last.
+  private var chain: [Certificate] = []
 
-  init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
+  init(_ origin: Origin, entryName: String, limit: OriginLimit, worker: Worker) {
     self.origin = origin
+    self.entryName = entryName
+    trustKey = origin.identity.trustKey
     self.limit = limit
     self.worker = worker
   }
 
   var idleCount: Int { idle.count }
   var isConnecting: Bool { !connecting.isEmpty }
+  /// An answer about revocation is waited for, which has time limits of its own.
+  var isJudging: Bool { connecting.contains { $0.phase == .judging } }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -33,8 +45,13 @@ final class OriginPool {
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
     if let connection = idle.popLast() {
-      active += 1
-      connection.begin(attempt)
+      if connection.isTrusted(at: worker.loop.now) {
+        active += 1
+        connection.begin(attempt)
+      } else {
+        line.append(attempt, at: worker.loop.now)
+        judgeAgain(connection)
+      }
       return
     }
     line.append(attempt, at: worker.loop.now)
@@ -72,6 +89,28 @@ final class OriginPool {
 
   // MARK: Connections
 
+  /// Its verdict has run out: it is lent when there is a new one.
+  private func judgeAgain(_ connection: UpstreamConnection) {
+    connecting.append(connection)
+    connection.judgeAgain()
+  }
+
+  /// One object for all connections whose chains are equal: a chain takes tens of kilobytes.
+  func shared(_ verified: [Certificate]) -> [Certificate] {
+    if chain != verified { chain = verified }
+    return chain
+  }
+
+  /// A certificate that passed the handshake's part of the policy.
+  func certificateSeen(notAfter: Int64) {
+    var isNamed = false
+    for entry in worker.snapshot.entries where entry.origin?.identity == origin.identity {
+      isNamed = true
+      worker.observer.certificateSeen(upstream: entry.name, notAfter: notAfter)
+    }
+    if !isNamed { worker.observer.certificateSeen(upstream: entryName, notAfter: notAfter) }
+  }
+
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
@@ -91,7 +130,9 @@ final class OriginPool {
   }
 
   private func offer(_ connection: UpstreamConnection) {
-    if isRetired || worker.isDraining && line.isEmpty { return connection.close() }
+    // Who is still in line began before the pool was retired, and has nowhere else to go.
+    if line.isEmpty && (isRetired || worker.isDraining) { return connection.close() }
+    if !line.isEmpty, !connection.isTrusted(at: worker.loop.now) { return judgeAgain(connection) }
     if let attempt = line.removeFirst() {
       active += 1
       connection.begin(attempt)
