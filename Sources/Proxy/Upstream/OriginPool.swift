@@ -114,6 +114,8 @@ final class OriginPool {
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
+    // One handshake less: the next in line gets its own.
+    if !line.isEmpty { connectForLine() }
   }
 
   func failed(_ connection: UpstreamConnection, _ error: ProxyError) {
