@@ -129,12 +129,17 @@ public final class Worker {
       }
       return pool(of: origin, entry)
     }
+<<<<<<< HEAD
     // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
     let https = entry.isUnlisted ? isHTTPS : true
     let origin = Snapshot.origin(
       .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
       entry.trust ?? snapshot.defaultTrust, entry.identity, checksAddresses: true)
     return pool(of: origin, entry)
+=======
+    let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
+    return pool(of: origin, snapshot)
+>>>>>>> main
   }
 
   private func pool(of origin: Origin, _ entry: Entry) -> OriginPool {

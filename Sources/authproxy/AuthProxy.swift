@@ -8,6 +8,8 @@ struct AuthProxy: ParsableCommand {
     version: version,
     subcommands: [
       Run.self,
+      Check.self,
+      Explain.self,
       Pins.self,
     ])
 

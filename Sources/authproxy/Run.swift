@@ -15,7 +15,7 @@ struct Run: ParsableCommand {
   var config: String
 
   func run() throws {
-    let loaded = ConfigurationFile.load(path: config, environment: Environment.current)
+    let loaded = loadConfiguration(config)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
     guard loaded.unbuilt.isEmpty else {
@@ -62,7 +62,7 @@ struct Run: ParsableCommand {
   }
 
   private static func reload(_ path: String, _ service: Service) {
-    let loaded = ConfigurationFile.load(path: path, environment: Environment.current)
+    let loaded = loadConfiguration(path)
     guard let settings = loaded.settings else {
       service.logger.error(
         "reload failed: the old configuration serves on", metadata: ["errors": .array(loaded.errors.map { .string("\($0)") })])
@@ -70,7 +70,7 @@ struct Run: ParsableCommand {
     }
     do {
       try service.reload(settings)
-      service.logger.info("reloaded")
+      service.logger.info("configuration reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }
 }

@@ -17,7 +17,8 @@ public final class BoundListener: Sendable {
 final class Acceptor: EventHandler {
   private static let batch = 64
   let listener: BoundListener
-  private unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  private unowned(unsafe) let worker: Worker
   private var token: Token?
 
   init(_ listener: BoundListener, _ worker: Worker) {

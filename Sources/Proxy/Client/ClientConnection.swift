@@ -20,7 +20,8 @@ final class ClientConnection: EventHandler {
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
 
-  unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let listener: BoundListener
   let peer: Address
   let transport: Transport
@@ -102,7 +103,7 @@ final class ClientConnection: EventHandler {
       guard phase == .head else { return }
       guard transport.readable else { return rest() }
       let block = roomForHead()
-      let count = transport.read(into: block.space)
+      let count = transport.read(into: block.bodySpace)
       if count > 0 {
         block.end += count
         continue
@@ -175,9 +176,10 @@ final class ClientConnection: EventHandler {
       return block
     }
     if block.isEmpty { block.clear() }
-    if block.room == 0 || block.capacity < BlockPool.small {
+    // A body may follow the head: room for its framing stays free.
+    if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
       block.compact()
-      if block.room == 0 || block.capacity < BlockPool.small {
+      if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
         // A head of the configured size must fit, whatever that is; the parser refuses more than the limit.
         let wanted = max(BlockPool.small, min(block.count * 2, worker.snapshot.settings.limits.requestHead + 4096))
         let larger = wanted == BlockPool.small ? loop.blocks.borrow() : Block(capacity: max(wanted, block.count + 4096))

@@ -4,8 +4,9 @@ import HTTPWire
 
 extension ProxyError {
   /// The one table from what went wrong to what the app is told.
-  func answer(of request: Request) -> Answer {
-    let upstream = request.entry.map { "upstream \($0.name)" } ?? "the upstream"
+  /// - Parameter entry: the request's, as far as it has one.
+  func answer(for entry: Entry?) -> Answer {
+    let upstream = entry.map { "upstream \($0.name)" } ?? "the upstream"
     switch self {
     case .malformed(let error):
       let reasons: [Int: StaticString] = [
@@ -91,11 +92,11 @@ extension ProxyError {
     case .connectFailed(let error): return Self.connectAnswer(error, upstream)
     case .connectTimeout:
       return Answer(
-        status: 504, reason: "Gateway Timeout", error: "connection_timeout",
+        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
         body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
     case .connectionLimit:
       return Answer(
-        status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
         body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n", retryAfter: 1)
     case .outOfDescriptors:
       return Answer(
@@ -124,11 +125,11 @@ extension ProxyError {
         body: "\(upstream) switched protocols without being asked to.\n")
     case .responseHeadTooLarge:
       return Answer(
-        status: 502, reason: "Bad Gateway", error: "http_response_header_section_size",
+        status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
         body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
     case .responseTimeout:
       return Answer(
-        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout",
+        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
         body: "\(upstream) did not answer in time (timeouts.response_head).\n")
     case .bodyBroken:
       return Answer(
@@ -144,7 +145,7 @@ extension ProxyError {
         body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
     case .internalError:
       return Answer(
-        status: 500, reason: "Internal Server Error", error: "proxy_internal_error",
+        status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",
         body: "The proxy failed to serve this request; its log says why.\n", closes: true)
     }
   }

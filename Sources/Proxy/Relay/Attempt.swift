@@ -5,7 +5,8 @@ import HTTPWire
 /// something to move. Each direction stops when its sink is full and goes on when that drains: nothing is buffered beyond one
 /// block.
 final class Attempt {
-  unowned let request: Request
+  /// Owns this attempt in turn, until that has ended.
+  let request: Request
   private(set) var connection: UpstreamConnection?
 
   // Upwards.
@@ -222,7 +223,7 @@ final class Attempt {
       }
       guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
       let block = connection.roomForHead()
-      let count = connection.transport.read(into: block.space)
+      let count = connection.transport.read(into: block.bodySpace)
       if count > 0 {
         receivedAnything = true
         block.end += count

@@ -8,8 +8,9 @@ final class Download {
   /// Below this much room another read is not worth it before what is there has been sent.
   private static let worthReading = 16 << 10
 
-  private unowned let attempt: Attempt
-  private unowned let request: Request
+  // Both outlive this: it is the attempt's, and runs only inside of its methods.
+  private unowned(unsafe) let attempt: Attempt
+  private unowned(unsafe) let request: Request
   private var source: BodySource
   private let isChunked: Bool
   let endsByClose: Bool

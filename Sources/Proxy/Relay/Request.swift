@@ -4,8 +4,10 @@ import HTTPWire
 
 /// One request from its head to its last byte, across all attempts to have it answered.
 final class Request {
-  unowned let client: ClientConnection
-  unowned let worker: Worker
+  /// Owns this request in turn, until it has ended.
+  let client: ClientConnection
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let snapshot: Snapshot
   var summary = Summary()
 
@@ -286,7 +288,7 @@ final class Request {
     guard !isOver else { return }
     let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
     abandonAttempt()
-    let answer = error.answer(of: self)
+    let answer = error.answer(for: entry)
     summary.error = summary.error ?? answer.error.map { "\($0)" }
     summary.details = summary.details ?? answer.details
     if hasAnswered {

@@ -134,7 +134,7 @@ extension Request {
     } else {
       writer.append(framing: framing)
       if let ownLength { writer.appendField("Content-Length", decimal: ownLength) }
-      if !keepsClient, clientIsHTTP11 { writer.appendField("Connection", "close") }
+      if !keepsClient { writer.appendField("Connection", "close") }
     }
     writer.appendCRLF()
     block.end = writer.count

@@ -34,18 +34,8 @@ extension Request {
     _ host: String, _ port: UInt16, _ route: RouteTable.Host?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
   ) throws(ProxyError) -> Destination {
     let access = try identify(bytes)
-    var found: Entry?
-    if let route {
-      if route.hasPrefixes {
-        do { try checkPath(target.path, in: bytes) } catch { throw .malformed(error) }
-      }
-      found = route.entry(forPath: target.path.bytes(in: bytes), client: access.name)
-    }
-    guard let entry = found ?? snapshot.unlisted else { throw .hostNotListed(host: host) }
-    guard access.mayReach(entry, host: host, port: port) else {
-      throw .notAllowed(client: access.name, upstream: entry.isUnlisted ? host : entry.name)
-    }
-    if method == .trace, entry.credential != nil { throw .traceWithCredential }
+    let entry = try snapshot.entry(
+      route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
     // RFC 9110 section 7.6.2: at 0 it is ours to answer.
     var forwards: Int?
     if method == .options || method == .trace, let maxForwards = worker.requestHead.maxForwards(in: bytes) {

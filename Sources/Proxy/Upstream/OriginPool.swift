@@ -10,7 +10,8 @@ final class OriginPool {
   private static let idleLimit = 128
 
   let origin: Origin
-  unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   private let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()

@@ -14,9 +14,17 @@ final class UpstreamConnection: EventHandler {
     case closed
   }
 
+<<<<<<< HEAD
   unowned let pool: OriginPool
   unowned let worker: Worker
   var phase = Phase.resolving
+=======
+  /// Holds this connection in turn, until that is closed.
+  private let pool: OriginPool
+  /// Lives as long as its loop, which never ends.
+  private unowned(unsafe) let worker: Worker
+  private(set) var phase = Phase.resolving
+>>>>>>> main
   private(set) var transport = Transport(descriptor: -1)
   private var attempt: Attempt?
   /// Bytes read and not yet used.
@@ -242,7 +250,7 @@ final class UpstreamConnection: EventHandler {
       return block
     }
     if block.isEmpty { block.clear() } else { block.compact() }
-    if block.room == 0 || block.capacity < BlockPool.small {
+    if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
       let larger = block.capacity < BlockPool.small ? loop.blocks.borrow() : Block(capacity: block.capacity * 2)
       larger.append(block.bytes)
       loop.blocks.giveBack(block)
