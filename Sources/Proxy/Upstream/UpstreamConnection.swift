@@ -14,17 +14,11 @@ final class UpstreamConnection: EventHandler {
     case closed
   }
 
-<<<<<<< HEAD
-  unowned let pool: OriginPool
-  unowned let worker: Worker
-  var phase = Phase.resolving
-=======
   /// Holds this connection in turn, until that is closed.
-  private let pool: OriginPool
+  let pool: OriginPool
   /// Lives as long as its loop, which never ends.
-  private unowned(unsafe) let worker: Worker
-  private(set) var phase = Phase.resolving
->>>>>>> main
+  unowned(unsafe) let worker: Worker
+  var phase = Phase.resolving
   private(set) var transport = Transport(descriptor: -1)
   private var attempt: Attempt?
   /// Bytes read and not yet used.
