@@ -11,6 +11,7 @@ struct AuthProxy: ParsableCommand {
       Check.self,
       Explain.self,
       Pins.self,
+      Demo.self,
     ])
 
   static let version = "0.1.0"
