@@ -60,8 +60,13 @@ public final class SnapshotBuilder: Sendable {
         policy, generation: generation, trust: endpoint.forFetches, store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
+    let responders = try material(
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
+    // Forgets what this configuration does not use; it lives on where it is still in use.
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
     return Snapshot(
-      settings, generation: generation, trust: trust, defaultTrust: fallback, identities: identities, credentials: credentials)
+      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders, identities: identities,
+      credentials: credentials)
   }
 
   private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
@@ -83,18 +88,21 @@ public final class Snapshot: Sendable {
   let routes: RouteTable
   let unlisted: Entry?
   let defaultTrust: TrustMaterial
+  /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
+  let responderTrust: TrustMaterial
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
   let name: [UInt8]
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
-    identities: [String: TLSIdentity], credentials: [CredentialSetup]
+    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup]
   ) {
     self.generation = generation
     self.settings = settings
     self.trust = trust
     self.defaultTrust = defaultTrust
+    self.responderTrust = responderTrust
     self.credentials = credentials
     var entries: [Entry] = []
     for upstream in settings.upstreams {

@@ -32,7 +32,7 @@ struct Run: ParsableCommand {
     }
     let service = Service(threads: Threads.count(settings.threads), output: output, log: settings.log)
     let addresses: [Address]
-    do { addresses = try service.start(settings, sources: loaded.secretSources) } catch {
+    do { addresses = try service.start(settings) } catch {
       Terminal.error("authproxy: \(error)")
       throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
     }
@@ -70,7 +70,7 @@ struct Run: ParsableCommand {
     }
     do {
       try service.reload(settings, sources: loaded.secretSources)
-      service.logger.info("configuration reloaded")
+      service.logger.info("reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }
 }
