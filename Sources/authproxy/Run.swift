@@ -32,7 +32,7 @@ struct Run: ParsableCommand {
     }
     let service = Service(threads: Threads.count(settings.threads), output: output, log: settings.log)
     let addresses: [Address]
-    do { addresses = try service.start(settings) } catch {
+    do { addresses = try service.start(settings, sources: loaded.secretSources) } catch {
       Terminal.error("authproxy: \(error)")
       throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
     }

@@ -24,7 +24,8 @@ import Testing
   @Test func `smaller ones go out without`() throws {
     let server = try TokenServer()
     try withProxy(try server.configuration()) { proxy in
-      #expect(try proxy.ask("POST", server.url(), body: String(repeating: "s", count: 60_000)).received()["Expect"] == nil)
+      let answer = try proxy.ask("POST", server.url(), body: String(repeating: "s", count: 60_000))
+      #expect(try answer.received()["Expect"] == nil)
     }
   }
 

@@ -54,7 +54,7 @@ import Testing
       try server.set(#"{"revoke": true, "queue": [{"gate": "on"}]}"#)
       let client = try proxy.connect()
       try client.send("PUT \(server.url()) HTTP/1.1\r\nHost: api.test\r\nContent-Length: 10\r\n\r\nhello")
-      try server.origin.await(server.name, count: 2, gate: "on")
+      try server.origin.await(server.name, gate: "on")
       try client.send("world")
       try server.openGate()
       let answer = try client.readAnswer()

@@ -92,7 +92,8 @@ import Testing
   @Test func `issuer leads to the token endpoint, and must be the document's`() throws {
     let server = try TokenServer()
     try withProxy(try server.configuration("issuer: \(server.issuer)")) { proxy in
-      #expect(try proxy.ask(server.url()).status == 200)
+      let answer = try proxy.ask(server.url())
+      #expect(answer.status == 200, "\(answer.text)")
     }
     try server.set(#"{"issuer": "https://evil.test"}"#)
     try withProxy(try server.configuration("issuer: \(server.issuer)")) { proxy in
