@@ -9,6 +9,7 @@ import Trust
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
   let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
@@ -19,7 +20,7 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
   /// Of this loop's TLS connections, each with its verdict.
@@ -72,7 +73,7 @@ public final class Worker {
   /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
   public func adopt(_ next: Snapshot) {
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let named = Set(next.entries.compactMap { $0.origin?.identity })
     for (identity, pool) in pools where !named.contains(identity) {
