@@ -37,6 +37,8 @@ public struct Summary {
   public var credentialVersion: UInt64 = 0
   public var attempts = 0
   public var isTunnel = false
+  /// Name of the trust policy that judged the origin; nil where it is reached in clear.
+  public var trust: String?
 
   public init() {}
 }

@@ -6,7 +6,10 @@ struct AuthProxy: ParsableCommand {
     commandName: "authproxy",
     abstract: "A forward proxy that opens verified TLS to APIs and adds the credentials that apps never see.",
     version: version,
-    subcommands: [Run.self])
+    subcommands: [
+      Run.self,
+      Health.self,
+    ])
 
   static let version = "0.1.0"
 }

@@ -11,7 +11,10 @@ extension Request {
     guard let port = target.port else { throw .malformed(.port) }
     summary.isTunnel = true
     if let route = snapshot.routes.find(host: host, port: port, isHTTPS: false) {
-      let authority = ConnectedAuthority(host: host, port: port, text: summary.authority, route: route, identity: identity)
+      let field = worker.requestHead.fields.first(.proxyAuthorization)
+      let authority = ConnectedAuthority(
+        host: host, port: port, text: summary.authority, route: route, identity: identity,
+        authorization: field.map { Array($0.value.bytes(in: bytes)) })
       let reachable = route.entries.contains { identity.mayReach($0, host: host, port: port) }
       guard reachable else { throw .notAllowed(client: identity.name, upstream: host) }
       return .entryThroughConnect(authority)

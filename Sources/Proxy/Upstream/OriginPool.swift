@@ -15,6 +15,10 @@ final class OriginPool {
   private var line = WaitingLine()
   private(set) var active = 0
   private(set) var isRetired = false
+  /// Name of the entry that leads here, for the metrics.
+  var upstream = ""
+  /// Seconds since 1970, of the certificate that was shown last.
+  var certificateExpiry: Int64?
   let sessions = SessionCache()
 
   init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
@@ -25,6 +29,8 @@ final class OriginPool {
 
   var idleCount: Int { idle.count }
   var isConnecting: Bool { !connecting.isEmpty }
+  var connectingCount: Int { connecting.count }
+  var isEmpty: Bool { idle.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -91,7 +97,7 @@ final class OriginPool {
   }
 
   private func offer(_ connection: UpstreamConnection) {
-    if isRetired || worker.isDraining && line.isEmpty { return connection.close() }
+    if isRetired || worker.isDraining, line.isEmpty { return connection.close() }
     if let attempt = line.removeFirst() {
       active += 1
       connection.begin(attempt)
@@ -121,7 +127,7 @@ final class OriginPool {
   }
 
   private func tidy() {
-    if idle.isEmpty, connecting.isEmpty, active == 0, line.isEmpty { worker.emptied(self) }
+    if isEmpty { worker.emptied(self) }
   }
 }
 

@@ -105,6 +105,7 @@ final class UpstreamConnection: EventHandler {
     switch tls.handshake() {
     case .done:
       secured = loop.clock()
+      if let leaf = tls.peerChain.first { pool.certificateExpiry = leaf.notAfter }
       pool.opened(self)
     case .wantRead, .wantWrite: break
     case .failed(let error):
