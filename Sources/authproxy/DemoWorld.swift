@@ -35,8 +35,10 @@ final class DemoWorld: Sendable {
     let log = LogSettings(level: .info, format: .text, access: true, destination: .file("/dev/fd/\(ends[1])"))
     var serving = settings
     serving.log = log
-    service = Service(threads: 1, output: try LogOutput(log.destination), log: log)
-    proxy = try service.start(serving)[0]
+    service = Service(
+      threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
+      supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
+    proxy = try service.start(loaded, serving)[0]
     loop.start()
     try open(socket, identity, token, logEnd: ends[0])
   }
