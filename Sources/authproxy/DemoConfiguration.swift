@@ -39,6 +39,6 @@ struct DemoConfiguration {
       },
       run: SystemAccess.none.run)
     return ConfigurationFile.read(
-      text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], inspector: .openSSL, system: system)
+      text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], system: system)
   }
 }
