@@ -37,13 +37,21 @@ final class ProxyProcess: Sendable {
     let path = self.folder + "/proxy.conf"
     try Self.write(try Self.complete(configuration), to: path)
     let command = wrapper + [Surroundings.program, "run", "--config", path]
-    process = try ChildProcess(command[0], Array(command.dropFirst()), environment: environment, descriptors: descriptors)
-    guard let line = process.awaitLine(where: { $0.contains(#""message":"serving""#) }) else {
+    process = try ChildProcess(
+      command[0], Array(command.dropFirst()), environment: Surroundings.backtraces.merging(environment) { $1 },
+      descriptors: descriptors)
+    // In JSON as a rule; the text format has the same words.
+    guard let line = process.awaitLine(where: { $0.contains("serving") && $0.contains("addresses") }) else {
       process.signal(SIGKILL)
       let ending = process.awaitEnd(seconds: 5).map { "\($0)" } ?? "still running"
       throw HarnessError("the proxy does not serve (\(ending)):\n\(process.output)\(process.errors)")
     }
-    addresses = try JSONDecoder().decode(Serving.self, from: Data(line.utf8)).addresses
+    if let serving = try? JSONDecoder().decode(Serving.self, from: Data(line.utf8)) {
+      addresses = serving.addresses
+    } else {
+      let list = line.components(separatedBy: "addresses=").last ?? ""
+      addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
+    }
     guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
   }
 
@@ -54,7 +62,7 @@ final class ProxyProcess: Sendable {
   }
 
   /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
-  func reload(_ configuration: String, expecting mark: String = "configuration reloaded") throws {
+  func reload(_ configuration: String, expecting mark: String = "\"message\":\"reloaded\"") throws {
     let before = process.lines.count
     try Self.write(try Self.complete(configuration), to: configurationPath)
     process.signal(SIGHUP)
