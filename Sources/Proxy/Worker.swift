@@ -1,4 +1,5 @@
 import EventIO
+import Fetch
 import HTTPWire
 import Settings
 import TLS
@@ -8,6 +9,7 @@ import Trust
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
   let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
@@ -18,7 +20,9 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
+  /// For the proxy's own requests.
+  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
   /// Of this loop's TLS connections, each with its verdict.
@@ -67,7 +71,7 @@ public final class Worker {
   /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
   public func adopt(_ next: Snapshot) {
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let named = Set(next.entries.compactMap { $0.origin?.identity })
     for (identity, pool) in pools where !named.contains(identity) {
@@ -76,6 +80,7 @@ public final class Worker {
     }
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    fetch.keepOnly(policies)
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
   }

@@ -24,5 +24,6 @@ final class LoopRecorder: LoopObserver {
   override func descriptorsExhausted() {
     logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
   }
+  override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }
