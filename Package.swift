@@ -66,7 +66,7 @@ let package = Package(
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
     .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
-    .testTarget(name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "Trust"]),
+    .testTarget(name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "TLS", "Trust"]),
     .testTarget(name: "EndToEndTests"),
   ],
   swiftLanguageModes: [.v6]
