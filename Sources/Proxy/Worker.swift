@@ -1,4 +1,5 @@
 import EventIO
+import Fetch
 import HTTPWire
 import Settings
 import TLS
@@ -8,6 +9,7 @@ import Trust
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
   let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
@@ -18,12 +20,15 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
+  /// For the proxy's own requests.
+  private(set) lazy var fetches = FetchClient(loop: loop)
+  private lazy var endpointGate = EndpointGate(self)
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
   var requestHead = RequestHead()
@@ -55,6 +60,7 @@ public final class Worker {
     self.observer = observer
     adopt(snapshot)
     _ = revocations
+    fetches.gate = endpointGate
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -67,7 +73,7 @@ public final class Worker {
   /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
   public func adopt(_ next: Snapshot) {
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let named = Set(next.entries.compactMap { $0.origin?.identity })
     for (identity, pool) in pools where !named.contains(identity) {
@@ -77,6 +83,9 @@ public final class Worker {
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
+    fetches.keepOnly(policies)
+    // A responder that failed may be one that the new configuration puts right.
+    if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
   }
 
@@ -123,19 +132,20 @@ public final class Worker {
     if let origin = entry.origin {
       if snapshot === self.snapshot {
         if let pool = poolOfEntry[entry.index] { return pool }
-        let pool = self.pool(of: origin, entry)
+        let pool = self.pool(of: origin, named: entry.name)
         poolOfEntry[entry.index] = pool
         return pool
       }
-      return pool(of: origin, entry)
+      return pool(of: origin, named: entry.name)
     }
     let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
-    return pool(of: origin, entry)
+    return pool(of: origin, named: entry.name)
   }
 
-  private func pool(of origin: Origin, _ entry: Entry) -> OriginPool {
+  private func pool(of origin: Origin, named upstream: String) -> OriginPool {
     if let pool = pools[origin.identity] { return pool }
-    let pool = OriginPool(origin, entryName: entry.name, limit: shared.limits.limit(for: origin.identity), worker: self)
+    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), worker: self)
+    pool.upstream = upstream
     pools[origin.identity] = pool
     return pool
   }

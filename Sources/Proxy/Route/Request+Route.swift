@@ -20,6 +20,8 @@ extension Request {
       note(path: target, bytes)
       return try routeTo(connected.host, connected.port, connected.route, target, bytes)
     case .absolute:
+      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      if client.connectedAuthority != nil { throw .malformed(.targetForm) }
       let authority = target.authority.bytes(in: bytes)
       if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
         client.memo.remember(target, bytes, in: snapshot)
@@ -81,6 +83,8 @@ extension Request {
     appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
+    // Each attempt decides for itself whether it asks.
+    worker.requestHead.fields.drop(.expect)
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
     let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
     if adds { worker.requestHead.fields.drop(.acceptEncoding) }
