@@ -49,6 +49,10 @@ public final class SnapshotBuilder: Sendable {
           certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
+    let responders = try material(
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
+    // Forgets what this configuration does not use; it lives on where it is still in use.
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
     let store: any TokenStore
     do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
       throw LoadError(message: "token_store: its key is not 32 bytes long")
@@ -60,13 +64,9 @@ public final class SnapshotBuilder: Sendable {
         policy, generation: generation, trust: endpoint.forFetches, store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
-    let responders = try material(
-      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
-    // Forgets what this configuration does not use; it lives on where it is still in use.
-    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
     return Snapshot(
-      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders, identities: identities,
-      credentials: credentials)
+      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
+      identities: identities, credentials: credentials)
   }
 
   private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
@@ -136,6 +136,27 @@ public final class Snapshot: Sendable {
     self.entries = entries
     name = Array(settings.name.utf8)
     viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
+  }
+
+  func entry(named name: String, isUnlisted: Bool = false) -> Entry? {
+    entries.first { $0.isUnlisted == isUnlisted && $0.name == name }
+  }
+
+  /// The first entry whose requests may go to this origin under this trust.
+  func entry(leadingTo identity: OriginIdentity) -> Entry? {
+    entries.first { entry in
+      if let origin = entry.origin { return origin.identity == identity }
+      guard identity.checksAddresses else { return false }
+      if identity.isTLS {
+        guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
+          PolicyDigest.of(entry.identity) == identity.certificateDigest
+        else { return false }
+      }
+      if entry.isUnlisted { return true }
+      return identity.isTLS && identity.port == 443
+        && HostPattern(host: entry.settings.match.host, isWildcard: entry.settings.match.isWildcard, port: nil)
+          .matches(host: identity.host, port: identity.port)
+    }
   }
 
   static func origin(

@@ -13,7 +13,7 @@ extension Worker {
 
   /// Whether connecting there would reach this very process.
   func isOwnListener(_ address: Address) -> Bool {
-    Self.isOwn(address, among: acceptors.map(\.listener.socket.address))
+    Self.isOwn(address, among: ownAddresses)
   }
 
   static func isOwn(_ address: Address, among addresses: [Address]) -> Bool {
