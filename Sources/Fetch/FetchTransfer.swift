@@ -258,7 +258,8 @@ public final class FetchTransfer {
     case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))
     case _ where (refusal ?? handshake?.refusal) != nil:
       if let refusal = refusal ?? handshake?.refusal { finish(.failure(.untrusted(refusal))) }
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_PARTIAL_FILE:
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
+      CURLE_PARTIAL_FILE:
       finish(.failure(.malformed(text(of: code))))
     default: finish(.failure(.unreachable(text(of: code))))
     }

@@ -7,6 +7,8 @@ open class LoopObserver {
   /// A request has ended, whoever answered it.
   open func ended(_ request: borrowing Summary) {}
   open func descriptorsExhausted() {}
+  /// A credential's life; told on its home loop only.
+  open func credential(_ name: String, _ event: CredentialEvent) {}
   /// Something an operator should know, already free of secrets.
   open func notice(_ message: String) {}
   /// - Parameters: where the answer came from (`staple`, `cache`, `ocsp`, `crl`), and what it was.

@@ -9,6 +9,7 @@ import Trust
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
   let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
@@ -19,14 +20,14 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
+  /// For the proxy's own requests.
+  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   private(set) var isDraining = false
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
-  /// For the proxy's own requests.
-  private(set) lazy var fetches = FetchClient(loop: loop)
   private lazy var endpointGate = EndpointGate(self)
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
@@ -57,9 +58,9 @@ public final class Worker {
     self.shared = shared
     self.snapshot = snapshot
     self.observer = observer
+    fetch.gate = endpointGate
     adopt(snapshot)
     _ = revocations
-    fetches.gate = endpointGate
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -72,7 +73,7 @@ public final class Worker {
   /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
   public func adopt(_ next: Snapshot) {
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let named = Set(next.entries.compactMap { $0.origin?.identity })
     for (identity, pool) in pools where !named.contains(identity) {
@@ -81,8 +82,8 @@ public final class Worker {
     }
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    fetch.keepOnly(policies)
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
-    fetches.keepOnly(policies)
     // A responder that failed may be one that the new configuration puts right.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }

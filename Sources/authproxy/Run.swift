@@ -32,7 +32,7 @@ struct Run: ParsableCommand {
     }
     let service = Service(threads: Threads.count(settings.threads), output: output, log: settings.log)
     let addresses: [Address]
-    do { addresses = try service.start(settings) } catch {
+    do { addresses = try service.start(settings, sources: loaded.secretSources) } catch {
       Terminal.error("authproxy: \(error)")
       throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
     }
@@ -69,7 +69,7 @@ struct Run: ParsableCommand {
       return
     }
     do {
-      try service.reload(settings)
+      try service.reload(settings, sources: loaded.secretSources)
       service.logger.info("configuration reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }

@@ -28,5 +28,6 @@ final class LoopRecorder: LoopObserver {
     logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
+  override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

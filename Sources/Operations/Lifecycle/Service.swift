@@ -46,19 +46,23 @@ public final class Service: Sendable {
   }
 
   /// Binds, builds and serves; answers the bound addresses.
-  public func start(_ settings: Settings) throws(StartError) -> [Address] {
+  /// - Parameter sources: where the secrets came from, by key path.
+  public func start(_ settings: Settings, sources: [String: SecretSource] = [:]) throws(StartError) -> [Address] {
     let snapshot: Snapshot
-    do { snapshot = try builder.build(settings, generation: 1) } catch { throw StartError(kind: .load, description: "\(error)") }
+    do { snapshot = try builder.build(settings, sources: sources, generation: 1) } catch {
+      throw StartError(kind: .load, description: "\(error)")
+    }
     var listeners: [BoundListener] = []
     for listener in settings.listeners { listeners.append(try Self.bind(listener)) }
     group.connectionLimit = settings.limits.connections
     group.start()
     let (shared, output, format, bound, trustLog) = (shared, output, format, listeners, trustLog)
     group.all { loop in
-      let worker = Worker.install(
+      Worker.install(
         on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: snapshot.settings.log))
-      worker.listen(on: bound)
     }
+    // Only once every loop has its worker: they speak with each other from the first request on.
+    group.all { Worker.of($0).listen(on: bound) }
     state.withLock { $0 = State(snapshot: snapshot, listeners: bound, generation: 1) }
     return listeners.map(\.socket.address)
   }
@@ -84,10 +88,10 @@ public final class Service: Sendable {
 
   /// Puts another configuration in force: what did not change keeps its sockets, pools and state. Where something cannot be
   /// had, nothing changes.
-  public func reload(_ settings: Settings) throws(StartError) {
+  public func reload(_ settings: Settings, sources: [String: SecretSource] = [:]) throws(StartError) {
     let (old, generation) = state.withLock { ($0.listeners, $0.generation + 1) }
     let snapshot: Snapshot
-    do { snapshot = try builder.build(settings, generation: generation) } catch {
+    do { snapshot = try builder.build(settings, sources: sources, generation: generation) } catch {
       throw StartError(kind: .load, description: "\(error)")
     }
     var listeners: [BoundListener] = []
@@ -122,7 +126,7 @@ public final class Service: Sendable {
 
   private func waitForEnd(until end: Int64, _ done: @escaping @Sendable () -> Void) {
     control.asyncAfter(deadline: .now() + .milliseconds(20)) { @Sendable in
-      if self.group.connections == 0 || csys_monotonic() >= end {
+      if self.group.connections == 0 && !self.shared.mustFinish || csys_monotonic() >= end {
         done()
       } else {
         self.waitForEnd(until: end, done)

@@ -96,7 +96,7 @@ public struct Explanation: Sendable {
         Forwarding(
           upstream: entry.settings, isUnlisted: entry.isUnlisted,
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
-          credential: entry.credential.map { snapshot.credentials[$0] }, trust: origin.trust?.policy,
+          credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
           checksAddresses: origin.identity.checksAddresses))
     }
   }

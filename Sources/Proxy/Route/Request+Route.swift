@@ -81,6 +81,8 @@ extension Request {
     appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
+    // Each attempt decides for itself whether it asks.
+    worker.requestHead.fields.drop(.expect)
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
     let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
     if adds { worker.requestHead.fields.drop(.acceptEncoding) }

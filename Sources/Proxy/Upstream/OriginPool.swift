@@ -12,7 +12,7 @@ final class OriginPool {
   let origin: Origin
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
-  private let limit: OriginLimit
+  let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   private var line = WaitingLine()
