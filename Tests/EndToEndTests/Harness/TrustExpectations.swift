@@ -40,4 +40,15 @@ extension ProxyProcess {
     #expect(
       answer["Proxy-Status"]?.contains("details=\"\(reason)\"") == true, "\(name): \(answer.head)", sourceLocation: sourceLocation)
   }
+
+  /// How many lines of the log warn of this kind.
+  func warnings(_ kind: String) -> Int {
+    process.lines.filter { $0.contains("trust policy warns") && $0.contains("\"kind\":\"\(kind)\"") }.count
+  }
+
+  /// Waits for the first such line.
+  func awaitWarning(_ kind: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    let line = process.awaitLine { $0.contains("trust policy warns") && $0.contains("\"kind\":\"\(kind)\"") }
+    #expect(line != nil, "no warning \(kind):\n\(tail)", sourceLocation: sourceLocation)
+  }
 }
