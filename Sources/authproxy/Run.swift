@@ -57,12 +57,10 @@ struct Run: ParsableCommand {
         service.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
       }
     }
-    let addresses: [Address]
-    do { addresses = try service.start(loaded, settings) } catch {
+    do { try service.start(loaded, settings) } catch {
       Terminal.error("authproxy: \(error)")
       throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
     }
-    service.logger.info("serving", metadata: ["addresses": .array(addresses.map { .string("\($0)") })])
     withExtendedLifetime(signals) { dispatchMain() }
   }
 }

@@ -65,8 +65,8 @@ public final class Service: Sendable {
   /// Who knows how the credentials are; without one, all count as ready.
   public func reportCredentials(by reports: @escaping CredentialReports) { self.reports.withLock { $0 = reports } }
 
-  /// Binds, builds and serves; answers the bound addresses.
-  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) -> [Address] {
+  /// Binds, builds, serves, and says so in the log, with the bound addresses.
+  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) {
     let snapshot: Snapshot
     do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
       throw StartError(kind: .load, description: "\(error)")
@@ -97,7 +97,9 @@ public final class Service: Sendable {
     supervisor.watch(group.executors)
     supervisor.ready("serving")
     warn(of: loaded, settings)
-    return listeners.map(\.socket.address)
+    var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
+    if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
+    logger.info("serving", metadata: metadata)
   }
 
   /// What is to be bound: the listeners, then the admin's.
