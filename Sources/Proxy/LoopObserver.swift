@@ -9,12 +9,18 @@ open class LoopObserver {
   open func descriptorsExhausted() {}
   /// Something an operator should know, already free of secrets.
   open func notice(_ message: String) {}
-  /// A connection was refused. `upstream` is an entry's name.
-  open func trustFailed(upstream: String, _ refusal: TrustRefusal) {}
-  /// One answer about revocation, or the lack of one.
-  open func revocationChecked(_ observation: RevocationCheck.Observation) {}
+  /// - Parameters: where the answer came from (`staple`, `cache`, `ocsp`, `crl`), and what it was.
+  open func revocationChecked(source: String, result: String) {}
   /// A connection was trusted with something that should be known.
   open func trustWarned(_ warning: TrustWarning) {}
-  /// When the leaf that `upstream` showed last expires, in seconds since 1970.
-  open func certificateSeen(upstream: String, notAfter: Int64) {}
+}
+
+extension LoopObserver {
+  /// What was found on the way to a verdict.
+  func report(_ check: RevocationCheck) {
+    for observation in check.observations {
+      revocationChecked(source: observation.source.rawValue, result: observation.result.rawValue)
+    }
+    for warning in check.warnings { trustWarned(warning) }
+  }
 }

@@ -42,7 +42,12 @@ public final class SnapshotBuilder: Sendable {
           certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
-    return Snapshot(settings, generation: generation, trust: trust, defaultTrust: fallback, identities: identities)
+    let responders = try material(
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
+    // Forgets what this configuration does not use; it lives on where it is still in use.
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
+    return Snapshot(
+      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders, identities: identities)
   }
 
   private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
@@ -64,18 +69,21 @@ public final class Snapshot: Sendable {
   let routes: RouteTable
   let unlisted: Entry?
   let defaultTrust: TrustMaterial
+  /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
+  let responderTrust: TrustMaterial
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
   let name: [UInt8]
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
-    identities: [String: TLSIdentity]
+    responderTrust: TrustMaterial, identities: [String: TLSIdentity]
   ) {
     self.generation = generation
     self.settings = settings
     self.trust = trust
     self.defaultTrust = defaultTrust
+    self.responderTrust = responderTrust
     let credentials = settings.credentials.values.sorted { $0.name < $1.name }
     self.credentials = credentials
     var entries: [Entry] = []

@@ -1,4 +1,5 @@
 import EventIO
+import Fetch
 import HTTPWire
 import Settings
 import TLS
@@ -24,6 +25,9 @@ public final class Worker {
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
+  /// For the proxy's own requests.
+  private(set) lazy var fetches = FetchClient(loop: loop)
+  private lazy var endpointGate = EndpointGate(self)
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
   var requestHead = RequestHead()
@@ -55,6 +59,7 @@ public final class Worker {
     self.observer = observer
     adopt(snapshot)
     _ = revocations
+    fetches.gate = endpointGate
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -77,6 +82,9 @@ public final class Worker {
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
+    fetches.keepOnly(policies)
+    // A responder that failed may be one that the new configuration puts right.
+    if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
   }
 
@@ -123,19 +131,20 @@ public final class Worker {
     if let origin = entry.origin {
       if snapshot === self.snapshot {
         if let pool = poolOfEntry[entry.index] { return pool }
-        let pool = self.pool(of: origin, entry)
+        let pool = self.pool(of: origin, named: entry.name)
         poolOfEntry[entry.index] = pool
         return pool
       }
-      return pool(of: origin, entry)
+      return pool(of: origin, named: entry.name)
     }
     let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
-    return pool(of: origin, entry)
+    return pool(of: origin, named: entry.name)
   }
 
-  private func pool(of origin: Origin, _ entry: Entry) -> OriginPool {
+  private func pool(of origin: Origin, named upstream: String) -> OriginPool {
     if let pool = pools[origin.identity] { return pool }
-    let pool = OriginPool(origin, entryName: entry.name, limit: shared.limits.limit(for: origin.identity), worker: self)
+    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), worker: self)
+    pool.upstream = upstream
     pools[origin.identity] = pool
     return pool
   }

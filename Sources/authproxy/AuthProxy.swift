@@ -10,6 +10,7 @@ struct AuthProxy: ParsableCommand {
       Run.self,
       Check.self,
       Explain.self,
+      Pins.self,
       Demo.self,
     ])
 

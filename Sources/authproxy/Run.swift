@@ -70,7 +70,7 @@ struct Run: ParsableCommand {
     }
     do {
       try service.reload(settings)
-      service.logger.info("configuration reloaded")
+      service.logger.info("reloaded")
     } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
   }
 }

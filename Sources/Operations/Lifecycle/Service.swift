@@ -14,6 +14,7 @@ public final class Service: Sendable {
   private let format: OperationalLogHandler.Format
   private let builder: SnapshotBuilder
   private let shared: Shared
+  private let trustLog: TrustLog
   private let control = DispatchQueue(label: "control")
   private let state: Mutex<State>
 
@@ -36,14 +37,9 @@ public final class Service: Sendable {
     format.follow(log)
     self.format = format
     logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
-    let logger = logger
-    builder = SnapshotBuilder { warning in
-      logger.warning(
-        "trust policy warns",
-        metadata: [
-          "policy": "\(warning.policy)", "evaluator": "\(warning.evaluator)", "host": "\(warning.host)", "detail": "\(warning.detail)",
-        ])
-    }
+    let trustLog = TrustLog(logger)
+    self.trustLog = trustLog
+    builder = SnapshotBuilder { trustLog.warn($0) }
     group = LoopGroup(count: threads)
     shared = Shared(group: group)
     state = Mutex(State())
@@ -57,10 +53,10 @@ public final class Service: Sendable {
     for listener in settings.listeners { listeners.append(try Self.bind(listener)) }
     group.connectionLimit = settings.limits.connections
     group.start()
-    let (shared, output, format, bound) = (shared, output, format, listeners)
+    let (shared, output, format, bound, trustLog) = (shared, output, format, listeners, trustLog)
     group.all { loop in
       let worker = Worker.install(
-        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, log: snapshot.settings.log))
+        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: snapshot.settings.log))
       worker.listen(on: bound)
     }
     state.withLock { $0 = State(snapshot: snapshot, listeners: bound, generation: 1) }

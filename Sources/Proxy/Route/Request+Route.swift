@@ -20,6 +20,8 @@ extension Request {
       note(path: target, bytes)
       return try routeTo(connected.host, connected.port, connected.route, target, bytes)
     case .absolute:
+      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      if client.connectedAuthority != nil { throw .malformed(.targetForm) }
       let authority = target.authority.bytes(in: bytes)
       if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
         client.memo.remember(target, bytes, in: snapshot)

@@ -18,16 +18,17 @@ final class OriginPool {
   private var line = WaitingLine()
   private(set) var active = 0
   private(set) var isRetired = false
-  /// The entry that it was made for first, as logs and metrics call it.
-  let entryName: String
+  /// Name of the entry that leads here, for the metrics.
+  var upstream = ""
+  /// Seconds since 1970, of the certificate that was shown last.
+  var certificateExpiry: Int64?
   /// What its sessions hang on.
   let trustKey: TrustKey
   /// The chain that was verified last.
   private var chain: [Certificate] = []
 
-  init(_ origin: Origin, entryName: String, limit: OriginLimit, worker: Worker) {
+  init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
     self.origin = origin
-    self.entryName = entryName
     trustKey = origin.identity.trustKey
     self.limit = limit
     self.worker = worker
@@ -101,19 +102,11 @@ final class OriginPool {
     return chain
   }
 
-  /// A certificate that passed the handshake's part of the policy.
-  func certificateSeen(notAfter: Int64) {
-    var isNamed = false
-    for entry in worker.snapshot.entries where entry.origin?.identity == origin.identity {
-      isNamed = true
-      worker.observer.certificateSeen(upstream: entry.name, notAfter: notAfter)
-    }
-    if !isNamed { worker.observer.certificateSeen(upstream: entryName, notAfter: notAfter) }
-  }
-
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
+    // One handshake less: the next in line gets its own.
+    if !line.isEmpty { connectForLine() }
   }
 
   func failed(_ connection: UpstreamConnection, _ error: ProxyError) {

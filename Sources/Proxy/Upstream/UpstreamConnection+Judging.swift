@@ -11,11 +11,12 @@ extension UpstreamConnection: RevocationWaiter {
     guard let tls = transport.tls else { return pool.opened(self) }
     if tls.isResumed {
       guard let offered else {
-        return refuse(PeerRefusal(evaluator: "default", reason: .verdictExpired, detail: "a session without a verdict was resumed"))
+        let detail = "a session without a verdict was resumed"
+        return refuse(PeerRefusal(evaluator: "default", reason: .verdictExpired, detail: detail))
       }
       verdict = offered
     } else {
-      if let leaf = tls.peerChain.first { pool.certificateSeen(notAfter: leaf.notAfter) }
+      if let leaf = tls.peerChain.first { pool.certificateExpiry = leaf.notAfter }
       verdict = VerdictRecord(chain: pool.shared(tls.verifiedChain), until: 0, staple: tls.stapledOCSP)
     }
     offered = nil
@@ -72,16 +73,13 @@ extension UpstreamConnection: RevocationWaiter {
   func refuse(_ refusal: TrustRefusal) {
     gate = nil
     verdict = nil
-    worker.observer.trustFailed(upstream: pool.entryName, refusal)
     // A pooled one is just closed: the request that would have got it has a connection of its own judged instead.
     if isJudgedAgain { return close() }
     failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))
   }
 
   private func report() {
-    guard let gate else { return }
-    for observation in gate.observations { worker.observer.revocationChecked(observation) }
-    for warning in gate.warnings { worker.observer.trustWarned(warning) }
+    if let gate { worker.observer.report(gate) }
   }
 
   /// Seconds since 1970 as nanoseconds of the loop's clock.
