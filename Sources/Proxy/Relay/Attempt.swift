@@ -22,6 +22,9 @@ final class Attempt {
 
   // Downwards.
   private(set) var awaitsHead = true
+  /// More 1xx responses to one request than anybody means.
+  private static let interimLimit = 100
+  private var interims = 0
   private(set) var receivedAnything = false
   var download: Download?
 
@@ -30,6 +33,8 @@ final class Attempt {
   var client: ClientConnection { request.client }
   var loop: EventLoop { request.loop }
   var isEventStream: Bool { download?.isEventStream ?? false }
+  /// Bytes stand ready for the upstream, which does not take them.
+  var waitsForUpstream: Bool { connection.map { !$0.transport.writable } ?? false && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }
 
   // MARK: Life
@@ -244,6 +249,8 @@ final class Attempt {
       case .interim:
         block.consume(length)
         connection.headDone()
+        interims += 1
+        guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
         flushInterim()
       case .upgrade:
         block.consume(length)
@@ -255,11 +262,14 @@ final class Attempt {
         loop.disarm(connection)
         self.download = download
         download.begin(block)
-      case .retry(let wish):
+      case .retry(let wish, var body, let keepsUpstream):
         awaitsHead = false
+        block.consume(length)
+        connection.headDone()
         guard let entry = request.entry else { return }
-        // Small and whole: the connection stays in step. Else it is closed.
-        abort()
+        // Small and here: the connection stays in step. Else it is closed.
+        if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }
+        if body.isDone, block.isEmpty { complete(reusable: keepsUpstream) } else { abort() }
         request.retry(entry, after: wish)
       }
     } catch { fail(error) }

@@ -13,7 +13,7 @@ extension Request {
     switch try snapshot.wayOfConnect(host: host, port: port, for: identity) {
     case .entries(let route):
       return .entryThroughConnect(
-        ConnectedAuthority(host: host, port: port, text: summary.authority, route: route, identity: identity))
+        ConnectedAuthority(host: host, port: port, text: summary.authority, route: route, identity: identity, snapshot: snapshot))
     case .tunnel: return .tunnel(TunnelTarget(host: host, port: port))
     }
   }

@@ -19,8 +19,8 @@ private func check(_ text: [UInt8]) {
   for diagnostic in loaded.diagnostics {
     let line = diagnostic.description
     precondition(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }, line.debugDescription)
-    // Unicode's own line ends count too, as they do for libyaml.
-    if let place = diagnostic.place { precondition(place.column >= 1 && 1...(lines + text.count / 2) ~= place.line, line) }
+    // Unicode's own line ends count too, as they do for libyaml, whose end of the text is on a line of its own.
+    if let place = diagnostic.place { precondition(place.column >= 1 && 1...(lines + 1 + text.count / 2) ~= place.line, line) }
   }
   precondition(read(text).diagnostics.map(\.description) == loaded.diagnostics.map(\.description))
 }
