@@ -97,6 +97,7 @@ public final class Worker {
     }
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    fetch.keepOnly(policies)
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
     // A responder that failed may be one that the new configuration puts right.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
