@@ -92,6 +92,8 @@ public final class Snapshot: Sendable {
   let responderTrust: TrustMaterial
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
+  /// The same for a message that came in HTTP/1.0: Via tells the version in which it was received (RFC 9110 section 7.6.3).
+  let oldViaLine: [UInt8]
   let name: [UInt8]
 
   init(
@@ -136,6 +138,28 @@ public final class Snapshot: Sendable {
     self.entries = entries
     name = Array(settings.name.utf8)
     viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
+    oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
+  }
+
+  func entry(named name: String, isUnlisted: Bool = false) -> Entry? {
+    entries.first { $0.isUnlisted == isUnlisted && $0.name == name }
+  }
+
+  /// The first entry whose requests may go to this origin under this trust.
+  func entry(leadingTo identity: OriginIdentity) -> Entry? {
+    entries.first { entry in
+      if let origin = entry.origin { return origin.identity == identity }
+      guard identity.checksAddresses else { return false }
+      if identity.isTLS {
+        guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
+          PolicyDigest.of(entry.identity) == identity.certificateDigest
+        else { return false }
+      }
+      if entry.isUnlisted { return true }
+      return identity.isTLS && identity.port == 443
+        && HostPattern(host: entry.settings.match.host, isWildcard: entry.settings.match.isWildcard, port: nil)
+          .matches(host: identity.host, port: identity.port)
+    }
   }
 
   static func origin(

@@ -19,6 +19,8 @@ final class ClientConnection: EventHandler {
   /// RFC 9112 section 9.6 asks for this way of closing; how much and how long is ours.
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
+  /// Requests that are answered at once, before others have their turn: what is pipelined may have no end.
+  private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
@@ -98,8 +100,13 @@ final class ClientConnection: EventHandler {
     if isReadingHeads { return }
     isReadingHeads = true
     defer { isReadingHeads = false }
+    var budget = Self.headsATurn
     while phase == .head {
-      if let block = inbound, !block.isEmpty, parse(block) { continue }
+      if budget == 0 { return loop.again(self) }
+      if let block = inbound, !block.isEmpty, parse(block) {
+        budget -= 1
+        continue
+      }
       guard phase == .head else { return }
       guard transport.readable else { return rest() }
       let block = roomForHead()
@@ -243,10 +250,17 @@ final class ClientConnection: EventHandler {
     if phase != .closed { close() }
   }
 
-  /// Idle connections end; a request under way is the last one.
-  func drain() {
+  /// A request under way, or one that comes within `grace` milliseconds, is the last one; its answer says so.
+  func drain(grace: Int) {
     closesAfterAnswer = true
-    if phase == .head, inbound == nil || inbound!.isEmpty { close() }
+    guard phase == .head, inbound == nil || inbound?.isEmpty == true else { return }
+    loop.arm(self, afterMilliseconds: grace)
+  }
+
+  /// A reload has taken away what the exchange under way depends on, and its time is up.
+  func cutOff() {
+    if phase == .tunnel, let tunnel { return tunnel.abandon() }
+    request?.fail(.cutOff)
   }
 
   /// Whether the response under way should announce the end of the connection.

@@ -123,6 +123,10 @@ extension ProxyError {
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
         body: "\(upstream) switched protocols without being asked to.\n")
+    case .tooManyInterims:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "1xx responses without an end",
+        body: "\(upstream) sent 1xx responses without an end.\n")
     case .responseHeadTooLarge:
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
@@ -131,6 +135,10 @@ extension ProxyError {
       return Answer(
         status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
         body: "\(upstream) did not answer in time (timeouts.response_head).\n")
+    case .upstreamStalled:
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "connection_write_timeout", details: "the request's body was not taken in time",
+        body: "\(upstream) took no more of the request's body in time (timeouts.stall).\n", closes: true)
     case .bodyBroken:
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the answer was cut",
@@ -143,6 +151,12 @@ extension ProxyError {
       return Answer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
         body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
+    case .cutOff:
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",
+        details: "the configuration was changed under this request",
+        body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n", retryAfter: 1,
+        closes: true)
     case .internalError:
       return Answer(
         status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",

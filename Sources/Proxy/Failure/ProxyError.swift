@@ -35,12 +35,17 @@ enum ProxyError: Error {
   case connectionLost(Int32)
   case badResponse(HeadError)
   case unexpectedUpgrade
+  case tooManyInterims
   case responseHeadTooLarge
   case responseTimeout
+  /// It takes no more of the request's body.
+  case upstreamStalled
   case bodyBroken
   // Credentials.
   case credentialUnavailable(String, reason: String, retryAfter: Int)
   case credentialMissing(String, reason: String)
+  /// A reload has removed the client or the entry, or changed its trust.
+  case cutOff
   case internalError
 
   /// A pooled connection that the origin had closed meanwhile looks like this.

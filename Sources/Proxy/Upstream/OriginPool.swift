@@ -26,11 +26,14 @@ final class OriginPool {
   let trustKey: TrustKey
   /// The chain that was verified last.
   private var chain: [Certificate] = []
+  /// Of the entry that asked last: entries can share an origin, and still have each its own.
+  private(set) var timeouts: Deadlines
 
   init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
     self.origin = origin
     trustKey = origin.identity.trustKey
     self.limit = limit
+    timeouts = Deadlines(worker.snapshot.settings.timeouts)
     self.worker = worker
   }
 
@@ -38,6 +41,8 @@ final class OriginPool {
   var isConnecting: Bool { !connecting.isEmpty }
   /// An answer about revocation is waited for, which has time limits of its own.
   var isJudging: Bool { connecting.contains { $0.phase == .judging } }
+  var connectingCount: Int { connecting.count }
+  var isEmpty: Bool { idle.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -45,6 +50,7 @@ final class OriginPool {
 
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
+    if let entry = attempt.request.entry { timeouts = entry.timeouts }
     if let connection = idle.popLast() {
       if connection.isTrusted(at: worker.loop.now) {
         active += 1
@@ -133,7 +139,7 @@ final class OriginPool {
     }
     guard idle.count < Self.idleLimit else { return connection.close() }
     idle.append(connection)
-    connection.rested(for: worker.snapshot.settings.timeouts.upstreamIdle)
+    connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
   }
 
   /// A connection is closed, whatever it was doing.
@@ -155,7 +161,7 @@ final class OriginPool {
   }
 
   private func tidy() {
-    if idle.isEmpty, connecting.isEmpty, active == 0, line.isEmpty { worker.emptied(self) }
+    if isEmpty { worker.emptied(self) }
   }
 }
 
