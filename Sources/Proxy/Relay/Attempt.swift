@@ -322,7 +322,7 @@ final class Attempt {
         awaitsHead = false
         abort()
         request.sendWithoutExpectation()
-      case .retry(let wish):
+      case .retry(let wish, var body, let keepsUpstream):
         awaitsHead = false
         block.consume(length)
         connection.headDone()
@@ -388,7 +388,7 @@ final class Attempt {
           request.progressed()
           download.pump()
         }
-      case .retry(let wish):
+      case .retry(let wish, _, _):
         guard let entry = request.entry else { return }
         abort()
         request.retry(entry, after: wish)

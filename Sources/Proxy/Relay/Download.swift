@@ -66,7 +66,9 @@ final class Download {
     block.clearForBody()
     block.append(payload)
     if let inflater {
-      do { _ = try inflate(block.start..<block.end, in: block, with: inflater) } catch { return false }
+      inflater.feed(block.start..<block.end, of: block)
+      if source.isDone { inflater.end() }
+      repeat { guard inflate() else { return false } } while inflater.hasWork
     } else {
       if isChunked {
         let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
