@@ -67,7 +67,7 @@ final class ProxyProcess: Sendable {
   }
 
   /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
-  func reload(_ configuration: String, expecting mark: String = "configuration reloaded") throws {
+  func reload(_ configuration: String, expecting mark: String = "reloaded\"") throws {
     let before = process.lines.count
     try Self.write(try Self.complete(configuration), to: configurationPath)
     process.signal(SIGHUP)
