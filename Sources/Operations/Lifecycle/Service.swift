@@ -102,6 +102,9 @@ public final class Service: Sendable {
     logger.info("serving", metadata: metadata)
   }
 
+  /// As bound: with the real ports.
+  public var addresses: [Address] { state.withLock { $0.listeners.map(\.socket.address) } }
+
   /// What is to be bound: the listeners, then the admin's.
   static func wanted(_ settings: Settings) -> [ListenerSettings] {
     settings.listeners + (settings.admin.map { [ListenerSettings(endpoint: $0.endpoint)] } ?? [])
