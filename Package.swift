@@ -64,7 +64,7 @@ let package = Package(
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
-    .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials"]),
+    .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
     .testTarget(name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "Trust"]),
     .testTarget(name: "EndToEndTests"),

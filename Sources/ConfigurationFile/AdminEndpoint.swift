@@ -10,7 +10,7 @@ extension ConfigurationFile {
       throw SecretError("\(path): \(error)")
     }
     let reading = Reading(
-      report: Report(file: path), folder: folder(of: path), environment: [:], system: .none, inspector: .accepting,
+      report: Report(file: path), folder: folder(of: path), environment: [:], system: .none,
       readableByOthers: false, now: 0)
     guard let root = NodeComposer.compose(content.bytes, report: reading.report),
       let section = reading.section(root, KeyPath(), place: Place(line: 1, column: 1))

@@ -1,4 +1,5 @@
 import Settings
+import TLS
 
 /// `proxy.conf`: YAML to `Settings`, with every error and warning of the file in one pass, each with its place.
 public enum ConfigurationFile {
@@ -7,7 +8,7 @@ public enum ConfigurationFile {
   ///   - path: as given on the command line; errors begin with it.
   ///   - environment: where `{env: NAME}` looks, and what helper programs get.
   public static func load(
-    path: String, environment: [String: String], inspector: CertificateInspector = .accepting, system: SystemAccess = .system
+    path: String, environment: [String: String], system: SystemAccess = .system
   ) -> LoadedConfiguration {
     let content: FileContent
     do throws(FileError) { content = try system.readFile(path, NodeComposer.sizeLimit) } catch {
@@ -17,24 +18,24 @@ public enum ConfigurationFile {
     }
     var loaded = read(
       text: content.bytes, name: path, folder: folder(of: path), environment: environment,
-      readableByOthers: content.permissions & 0o044 != 0, inspector: inspector, system: system)
+      readableByOthers: content.permissions & 0o044 != 0, system: system)
     loaded.configurationFile = WatchedFile(
-      path: path, identity: content.identity, digest: ContentDigest.sha256(content.bytes))
+      path: path, identity: content.identity, digest: SHA256.digest(content.bytes))
     return loaded
   }
 
-  /// Reads a configuration that is in memory. Any bytes are fine as input; hostile ones want `system: .none`, as a configuration
-  /// names files to read and programs to run.
+  /// Reads a configuration that is in memory. Any bytes are fine as input; hostile ones want `system: .none`, as a
+  /// configuration names files to read and programs to run.
   /// - Parameters:
   ///   - name: what errors begin with.
   ///   - folder: where relative paths start.
   ///   - readableByOthers: group or others may read the file: a warning at each plain secret.
   public static func read(
     text: [UInt8], name: String, folder: String, environment: [String: String], readableByOthers: Bool = false,
-    inspector: CertificateInspector = .accepting, system: SystemAccess = .system
+    system: SystemAccess = .system
   ) -> LoadedConfiguration {
     let reading = Reading(
-      report: Report(file: name), folder: folder, environment: environment, system: system, inspector: inspector,
+      report: Report(file: name), folder: folder, environment: environment, system: system,
       readableByOthers: readableByOthers, now: ProcessState.now())
     return read(text, reading).loaded
   }

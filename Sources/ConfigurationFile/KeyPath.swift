@@ -8,7 +8,7 @@ struct KeyPath {
   func key(_ name: String) -> KeyPath { KeyPath(shown: join(shown, name), schema: join(schema, name)) }
   /// An entry under a name that the operator chose.
   func named(_ name: String) -> KeyPath {
-    let safe = name.unicodeScalars.count <= 60 && name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+    let safe = name.utf8.count <= 200 && name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
     return KeyPath(shown: join(shown, safe ? name : "?"), schema: join(schema, "*"))
   }
   func index(_ index: Int) -> KeyPath { KeyPath(shown: "\(shown)[\(index)]", schema: schema) }

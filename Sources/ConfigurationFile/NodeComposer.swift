@@ -24,7 +24,9 @@ struct NodeComposer {
       report.error(place, "not UTF-8")
       return nil
     }
-    var composer = NodeComposer(events: YAMLEvents(bytes), report: report)
+    // libyaml takes the mark for a character once it has been told the encoding.
+    let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
+    var composer = NodeComposer(events: YAMLEvents(text), report: report)
     do throws(SyntaxError) { return try composer.document() } catch {
       report.error(error.place, error.message)
       return nil

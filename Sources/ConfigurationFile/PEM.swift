@@ -1,3 +1,5 @@
+import TLS
+
 /// Textual encodings of certificates, keys and CRLs (RFC 7468), read leniently: text around the blocks, any line length.
 enum PEM {
   struct Block: Equatable {
@@ -48,61 +50,10 @@ enum PEM {
 
   static func encode(_ der: [UInt8], label: String) -> [UInt8] {
     var text = "-----BEGIN \(label)-----\n"
-    let body = Array(Base64.encode(der).utf8)
+    let body = Base64.encode(der)
     for start in stride(from: 0, to: body.count, by: 64) {
       text += String(decoding: body[start..<min(start + 64, body.count)], as: UTF8.self) + "\n"
     }
     return Array((text + "-----END \(label)-----\n").utf8)
-  }
-}
-
-/// RFC 4648 section 4.
-enum Base64 {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  /// nil where the text is not base64 with its padding; unused bits must be zero, so that one value has one text.
-  static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var bits: UInt32 = 0
-    var digits = 0
-    var padding = 0
-    for byte in text {
-      if byte == UInt8(ascii: "=") {
-        padding += 1
-        continue
-      }
-      guard padding == 0, let digit = digit(byte) else { return nil }
-      bits = bits << 6 | digit
-      digits += 1
-      if digits % 4 == 0 { bytes += [UInt8(bits >> 16 & 0xff), UInt8(bits >> 8 & 0xff), UInt8(bits & 0xff)] }
-    }
-    switch digits % 4 {
-    case 0: return padding == 0 ? bytes : nil
-    case 2: return padding == 2 && bits & 0xf == 0 ? bytes + [UInt8(bits >> 4 & 0xff)] : nil
-    case 3: return padding == 1 && bits & 0x3 == 0 ? bytes + [UInt8(bits >> 10 & 0xff), UInt8(bits >> 2 & 0xff)] : nil
-    default: return nil
-    }
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte) - 0x41
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte) - 0x61 + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30 + 52
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
-    }
-  }
-
-  static func encode(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      var bits: UInt32 = 0
-      for i in 0..<3 { bits = bits << 8 | (i < group.count ? UInt32(group[start + i]) : 0) }
-      for i in 0..<4 { text.append(i <= group.count ? alphabet[Int(bits >> UInt32(18 - 6 * i) & 63)] : UInt8(ascii: "=")) }
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -1,16 +1,17 @@
 import Credentials
 import Settings
+import TLS
 
 extension Reading {
   /// The certificates of a PEM or DER file, DER each; nil where there is an error, which is reported.
   func certificates(_ file: Located<String>, _ path: KeyPath) -> [[UInt8]]? {
     guard let found = objects(file, path, labels: ["CERTIFICATE", "X509 CERTIFICATE"], named: "certificate") else { return nil }
     for der in found {
-      guard DER.subjectPublicKeyInfo(der) != nil else {
+      guard let certificate = try? Certificate(der: der) else {
         error(file.place, "\(path.shown): \(file.value) holds what is no X.509 certificate")
         return nil
       }
-      report(inspector.certificate(der), file, path)
+      checkDates(certificate, file, path)
     }
     return found
   }
@@ -19,11 +20,13 @@ extension Reading {
   func revocationLists(_ file: Located<String>, _ path: KeyPath) -> [[UInt8]]? {
     guard let found = objects(file, path, labels: ["X509 CRL"], named: "CRL") else { return nil }
     for der in found {
-      guard DER.isRevocationList(der) else {
+      guard let list = try? CertificateList(der: der) else {
         error(file.place, "\(path.shown): \(file.value) holds what is no CRL")
         return nil
       }
-      report(inspector.revocationList(der), file, path)
+      if let end = list.nextUpdate, end < now {
+        warning(file.place, "\(path.shown): \(file.value) is out of date since \(UTCDate.text(end)) and counts as no answer")
+      }
     }
     return found
   }
@@ -35,7 +38,7 @@ extension Reading {
       return nil
     case .success(let content):
       guard PEM.isPEM(content.bytes) else {
-        if content.bytes.first == DER.sequence { return [content.bytes] }
+        if content.bytes.first == 0x30 { return [content.bytes] }
         error(file.place, "\(path.shown): \(file.value) holds no \(name), neither PEM nor DER")
         return nil
       }
@@ -50,27 +53,30 @@ extension Reading {
     }
   }
 
-  func report(_ findings: [CertificateInspector.Finding], _ file: Located<String>, _ path: KeyPath) {
-    report(findings, file.place, "\(path.shown): \(file.value)")
-  }
+  /// Days before the end of a certificate at which it is time to say so.
+  private static let notice: Int64 = 30
 
-  func report(_ findings: [CertificateInspector.Finding], _ place: Place, _ subject: String) {
-    for finding in findings {
-      switch finding.severity {
-      case .error: error(place, "\(subject) \(finding.message)")
-      case .warning: warning(place, "\(subject) \(finding.message)")
-      }
+  private func checkDates(_ certificate: Certificate, _ file: Located<String>, _ path: KeyPath) {
+    let subject = "\(path.shown): \(file.value), \(shown(certificate.subject)),"
+    let left = (certificate.notAfter - now) / 86_400
+    if certificate.notAfter < now {
+      warning(file.place, "\(subject) expired on \(UTCDate.text(certificate.notAfter))")
+    } else if certificate.notBefore > now {
+      warning(file.place, "\(subject) is not valid before \(UTCDate.text(certificate.notBefore))")
+    } else if left < Reading.notice {
+      warning(file.place, "\(subject) expires in \(left) days, on \(UTCDate.text(certificate.notAfter))")
     }
   }
 
-  struct PrivateKey {
+  struct KeyDraft {
     var pem: Secret
     var passphrase: Secret?
     var place: Place
+    var key: PrivateKey
   }
 
   /// A PEM key and, if it is encrypted, its passphrase.
-  func privateKey(_ section: Section, key: String) -> PrivateKey? {
+  func privateKey(_ section: Section, key: String) -> KeyDraft? {
     let pem = section.secret(key)
     let passphrase = section.secret("passphrase")
     guard let pem else { return nil }
@@ -88,9 +94,13 @@ extension Reading {
     if !isEncrypted && section.has("passphrase") {
       warning(section.keyPlace("passphrase"), "\(section.path.key("passphrase").shown) has no effect: the key is not encrypted")
     }
-    let findings = inspector.privateKey(pem.value, passphrase?.value)
-    report(findings, pem.place, path)
-    if findings.contains(where: { $0.severity == .error }) { return nil }
-    return PrivateKey(pem: pem.value, passphrase: passphrase?.value, place: pem.place)
+    do throws(TLSError) {
+      let opened = try PrivateKey(pem: pem.value.bytes, passphrase: passphrase?.value.bytes)
+      return KeyDraft(pem: pem.value, passphrase: passphrase?.value, place: pem.place, key: opened)
+    } catch {
+      // OpenSSL's words are left out: what went wrong is one of two things, and neither it nor the key need be shown.
+      self.error(pem.place, "\(path) \(isEncrypted ? "does not open with this 'passphrase'" : "is a key that cannot be read")")
+      return nil
+    }
   }
 }

@@ -2,21 +2,28 @@ import Credentials
 import Settings
 
 extension Reading {
-  /// The names in `clients`, before the entries are read: upstreams refer to them.
-  func clientNames(_ root: Section) -> Set<String> {
-    guard let node = root.node("clients"), case .sequence(let items) = node.content else { return [] }
+  /// The names of a list's entries before these are read, so that what refers to a wrong one is not called dangling. nil: not
+  /// known, as the section is misspelt.
+  /// - Parameter keys: where an entry's name stands; the first that is there.
+  func entryNames(_ root: Section, _ section: String, _ keys: [String]) -> Set<String>? {
+    if !root.has(section) && root.mentions(section, among: Reading.rootKeys) { return nil }
+    guard let node = root.node(section), case .sequence(let items) = node.content else { return [] }
     var names: Set<String> = []
     for case .mapping(let entries) in items.map(\.content) {
-      for entry in entries where entry.key == "name" {
-        if case .scalar(let name, _) = entry.value.content { names.insert(name) }
+      let texts = keys.compactMap { key in
+        entries.first { $0.key == key }.flatMap { entry -> String? in
+          if case .scalar(let text, _) = entry.value.content { text } else { nil }
+        }
       }
+      if let name = texts.first { names.insert(name) }
     }
     return names
   }
 
   /// What an `allow` list may mean.
   struct AccessContext {
-    var upstreams: Set<String>
+    /// nil: not known, as the section is misspelt.
+    var upstreams: Set<String>?
     /// What unlisted hosts and tunnels can be reached at all; nil = every host.
     var reachable: [HostPattern]?
   }
@@ -33,7 +40,7 @@ extension Reading {
       let from = ranges(entry, "from", blocks: &blocks)
       let allow = access(entry, context) ?? .all
       entry.finish()
-      if !entry.has("password") && !entry.has("from") {
+      if !entry.has("password") && !entry.has("from") && !entry.isMisspelt(["password", "from"]) {
         error(entry.place, "\(item.path.shown) needs 'password', 'from' or both")
       }
       if entry.has("from"), from?.isEmpty == true, (entry.list("from") ?? []).isEmpty {
@@ -86,21 +93,22 @@ extension Reading {
     }
   }
 
-  /// An `allow` list: a text is an upstream's name where one is called so; else it must be a host or pattern, with a dot, a colon
-  /// or a star, so that a mistyped name is not taken for a host.
+  /// An `allow` list: a text is an upstream's name where one is called so; else it must be a host or pattern, with a dot, a
+  /// colon or a star, so that a mistyped name is not taken for a host.
   private func access(_ section: Section, _ context: AccessContext) -> Access? {
     guard let items = section.texts("allow") else { return nil }
     var upstreams: Set<String> = []
     var hosts: [HostPattern] = []
     for item in items {
-      if context.upstreams.contains(item.text.value) {
+      if context.upstreams?.contains(item.text.value) ?? true {
         upstreams.insert(item.text.value)
         continue
       }
       guard item.text.value.contains(where: { ".:*".contains($0) }), !item.text.value.contains("/") else {
         error(
           item.text.place,
-          "\(item.path.shown): there is no upstream named \(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams))"
+          "\(item.path.shown): there is no upstream named "
+            + "\(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams ?? []))"
         )
         continue
       }
@@ -109,7 +117,9 @@ extension Reading {
       if let reachable = context.reachable, !reachable.contains(where: pattern.overlaps) {
         warning(
           item.text.place,
-          "\(item.path.shown) allows nothing: no upstream is named \(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams)), unlisted hosts are denied, and no tunnel may go there"
+          "\(item.path.shown) allows nothing: no upstream is named "
+            + "\(shown(item.text.value))\(suggestion(for: item.text.value, among: context.upstreams ?? [])), unlisted "
+            + "hosts are denied, and no tunnel may go there"
         )
       }
     }

@@ -1,5 +1,6 @@
 import Credentials
 import Settings
+import TLS
 
 extension Reading {
   /// A credential as far as it could be read: what the upstreams' checks need is known of a wrong one, too.
@@ -25,7 +26,7 @@ extension Reading {
     return drafts
   }
 
-  private static let kinds = ["basic", "bearer", "header", "oauth2"]
+  private static let kindsOfCredential = ["basic", "bearer", "header", "oauth2"]
 
   private func credential(_ name: String, _ entry: Section, trust: TrustRules, tokenStore: TokenStoreSettings)
     -> CredentialDraft
@@ -38,8 +39,10 @@ extension Reading {
     let allowUntrusted = entry.bool("allow_untrusted", default: false)
     entry.finish()
     var draft = CredentialDraft(place: entry.place, policy: nil, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
-    guard Reading.kinds.filter(entry.has).count == 1 else {
-      error(entry.place, "\(entry.path.shown) must hold one of 'basic', 'bearer', 'header' and 'oauth2'")
+    guard Reading.kindsOfCredential.filter(entry.has).count == 1 else {
+      if !entry.isMisspelt(Reading.kindsOfCredential) {
+        error(entry.place, "\(entry.path.shown) must hold one of 'basic', 'bearer', 'header' and 'oauth2'")
+      }
       return draft
     }
     let kind =

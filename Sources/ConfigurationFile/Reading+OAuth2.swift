@@ -1,5 +1,6 @@
 import Credentials
 import Settings
+import TLS
 
 extension Reading {
   private enum GrantName: String, CaseIterable {
@@ -17,7 +18,7 @@ extension Reading {
   private struct Parts {
     var clientID: Located<String>?
     var clientSecret: Located<Secret>?
-    var key: PrivateKey?
+    var key: KeyDraft?
     var keyID: Located<String>?
     var clientAssertion: Located<Secret>?
     var username: Located<String>?
@@ -34,13 +35,13 @@ extension Reading {
       error(
         grantName.place, "\(section.path.key("grant").shown) \(notAmong(grantName.value, GrantName.allCases.map(\.rawValue)))")
     }
-    let endpoint = endpoint(section)
+    let urls = (token: section.text("token_url"), issuer: section.text("issuer"))
     var parts = Parts()
     parts.clientID = section.text("client_id")
     parts.clientSecret = section.secret("client_secret")
     let authenticationName = section.text("client_auth")
     let hasKey = section.has("private_key")
-    parts.key = privateKey(section, key: "private_key")
+    parts.key = privateKey(section, key: "private_key").flatMap { isFitForJWT($0, section) ? $0 : nil }
     parts.keyID = section.text("key_id")
     parts.clientAssertion = section.secret("client_assertion")
     parts.username = section.text("username")
@@ -57,7 +58,10 @@ extension Reading {
     let timeout = section.duration("timeout", default: 10_000)
     section.finish()
 
-    if !hasKey { section.refuse(["passphrase", "key_id"], because: "belongs to 'private_key', which is missing") }
+    let endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
+    if !hasKey && !section.isMisspelt(["private_key"]) {
+      section.refuse(["passphrase", "key_id"], because: "belongs to 'private_key', which is missing")
+    }
     let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
     let policyGrant = self.grant(grant, section, parts)
@@ -80,14 +84,13 @@ extension Reading {
     var place: Place
   }
 
-  private func endpoint(_ section: Section) -> TokenEndpoint? {
-    let token = section.text("token_url")
-    let issuer = section.text("issuer")
+  private func endpoint(_ section: Section, token: Located<String>?, issuer: Located<String>?) -> TokenEndpoint? {
     switch (section.has("token_url"), section.has("issuer")) {
     case (true, true):
       error(section.keyPlace("issuer"), "\(section.path.shown) has both 'token_url' and 'issuer'; the one replaces the other")
       return nil
     case (false, false):
+      if section.isMisspelt(["token_url", "issuer"]) { return nil }
       error(section.place, "\(section.path.shown) needs 'token_url' or 'issuer'")
       return nil
     default: break
@@ -125,7 +128,8 @@ extension Reading {
     if let gap = trust.gap(name?.value), !allowUntrusted {
       error(
         name?.place ?? endpoint.place,
-        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to the token endpoint only with 'allow_untrusted: true' in the credential"
+        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to the token endpoint "
+          + "only with 'allow_untrusted: true' in the credential"
       )
     }
     return true
@@ -173,6 +177,7 @@ extension Reading {
     } else {
       name = .none
       if grant == .clientCredentials {
+        if section.isMisspelt(["client_secret", "private_key", "client_assertion"]) { return nil }
         // RFC 6749 section 4.4: confidential clients only.
         error(
           section.place,
@@ -201,12 +206,23 @@ extension Reading {
     }
   }
 
-  private func signingKey(_ key: PrivateKey, _ keyID: Located<String>?) -> OAuth2Policy.SigningKey {
+  /// RS256 or ES256 (RFC 7518 section 3.1); RSA keys from 2048 bits on (section 3.3).
+  private func isFitForJWT(_ draft: KeyDraft, _ section: Section) -> Bool {
+    switch draft.key.algorithm {
+    case .p256: return true
+    case .rsa(let bits) where bits >= 2048: return true
+    case .rsa, .other:
+      error(draft.place, "\(section.path.key("private_key").shown) must be RSA of 2048 bits or more, or EC over P-256")
+      return false
+    }
+  }
+
+  private func signingKey(_ key: KeyDraft, _ keyID: Located<String>?) -> OAuth2Policy.SigningKey {
     OAuth2Policy.SigningKey(pem: key.pem, passphrase: key.passphrase, keyID: keyID?.value)
   }
 
   /// `{issuer, subject, audience, lifetime}` to be signed, or a secret that is a ready assertion.
-  private func assertion(_ section: Section, key: PrivateKey?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
+  private func assertion(_ section: Section, key: KeyDraft?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
     guard let node = section.node("assertion") else { return nil }
     let path = section.path.key("assertion")
     guard case .mapping(let entries) = node.content, !entries.contains(where: { ["file", "env", "command"].contains($0.key) })

@@ -1,26 +1,33 @@
 import Settings
 
 extension Reading {
-  private enum Unlisted { static let values: [Settings.UnlistedHosts] = [.deny, .forward] }
+  /// All there is at the top, for telling a misspelt section before every key has been asked for.
+  static let rootKeys = [
+    "name", "listen", "admin", "threads", "watch_files", "log", "limits", "timeouts", "clients", "anonymous", "unlisted_hosts",
+    "connect", "forbidden_addresses", "upstreams", "credentials", "token_store", "all_hosts_must_be_evaluated", "trust",
+  ]
 
   /// The whole file. What is wrong is in the report; the value is whole only where nothing is.
   func settings(_ root: Section) -> Settings {
     let timeouts = timeouts(root)
     let policies = trust(root)
     let allMustBeNamed = root.bool("all_hosts_must_be_evaluated", default: false)
-    let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed)
+    func isMisspelt(_ key: String) -> Bool { !root.has(key) && root.mentions(key, among: Reading.rootKeys) }
+    let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt("trust"))
     let tokenStore = tokenStore(root)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
-    let clientNames = clientNames(root)
+    let clientNames = entryNames(root, "clients", ["name"])
     let upstreams = upstreams(
-      root, UpstreamContext(trust: rules, credentials: credentials, clients: clientNames, timeouts: timeouts))
+      root,
+      UpstreamContext(
+        trust: rules, credentials: isMisspelt("credentials") ? nil : credentials, clients: clientNames, timeouts: timeouts))
 
-    let unlisted = root.choice("unlisted_hosts", among: Unlisted.values, default: .deny)
+    let unlisted = root.choice("unlisted_hosts", among: [.deny, .forward], default: Settings.UnlistedHosts.deny)
     let connectAllow = connectAllow(root)
     let access = AccessContext(
-      upstreams: Set(upstreams.map(\.settings.name)), reachable: unlisted == .forward ? nil : connectAllow)
+      upstreams: entryNames(root, "upstreams", ["name", "match"]), reachable: unlisted == .forward ? nil : connectAllow)
     let clients = clients(root, access)
-    let clientsConfigured = root.has("clients")
+    let clientsConfigured = root.mentions("clients", among: Reading.rootKeys)
     let listeners = listeners(root, clientsConfigured: clientsConfigured)
     let anonymous = anonymous(
       root, access, clientsConfigured: clientsConfigured, listeners: listeners.map(\.settings))
@@ -32,10 +39,16 @@ extension Reading {
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed)
     root.finish()
-    if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.has("upstreams") {
+    if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !isMisspelt("upstreams") && !root.has("upstreams") {
       warning(root.place, "there are no 'upstreams', and nothing else may be reached: every request will be refused")
     }
     warnOfUnused(root, settings)
+    // What is wrong is reported where it is found; nothing may be lost in silence.
+    assert(
+      report.hasErrors
+        || (settings.credentials.count == credentials.count && settings.trust.count == policies.count
+          && upstreams.count == root.list("upstreams")?.count ?? 0 && clients.count == root.list("clients")?.count ?? 0)
+    )
     return settings
   }
 

@@ -60,6 +60,7 @@ extension Reading {
     section.finish()
     let forms = ["file", "env", "command"].filter(section.has)
     guard forms.count == 1 else {
+      if forms.isEmpty && section.isMisspelt(["file", "env", "command"]) { return nil }
       error(section.place, "\(section.path.shown) must be a secret with one of 'file', 'env' and 'command'")
       return nil
     }
@@ -69,7 +70,8 @@ extension Reading {
       guard let value = environment[variable.value], !value.isEmpty else {
         error(
           variable.place,
-          "\(section.path.shown): environment variable \(shown(variable.value)) is \(environment[variable.value] == nil ? "not set" : "empty")"
+          "\(section.path.shown): environment variable \(shown(variable.value)) is "
+            + "\(environment[variable.value] == nil ? "not set" : "empty")"
         )
         return nil
       }

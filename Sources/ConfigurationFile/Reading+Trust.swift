@@ -1,4 +1,5 @@
 import Settings
+import TLS
 import Trust
 
 extension Reading {
@@ -52,7 +53,8 @@ extension Reading {
       if draft.anchors != nil {
         error(
           place,
-          "\(path.shown): 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' and 'system_roots' would add others"
+          "\(path.shown): 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' and "
+            + "'system_roots' would add others"
         )
       }
       if draft.selfSigned.count > 1 {
@@ -166,7 +168,9 @@ extension Reading {
       }
     }
     if let found = certificates(section, "certificates") {
-      for key in found.compactMap(DER.subjectPublicKeyInfo) { pins.insert(ContentDigest.sha256(Array(key))) }
+      for der in found {
+        if let certificate = try? Certificate(der: der) { pins.insert(certificate.publicKeyDigest) }
+      }
     } else {
       ok = false
     }
@@ -178,6 +182,7 @@ extension Reading {
     if expires != nil && expiry == nil { ok = false }
     guard ok else { return nil }
     if pins.isEmpty {
+      if section.isMisspelt(["pins", "certificates"]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'pins', 'certificates' or both")
       return nil
     }
@@ -189,13 +194,15 @@ extension Reading {
       draft.dependent.append(
         (
           section.place,
-          "\(section.path.shown) with 'validate_chain: false' and 'enforce: false' proves nothing; another evaluator must validate the chain"
+          "\(section.path.shown) with 'validate_chain: false' and 'enforce: false' proves nothing; another "
+            + "evaluator must validate the chain"
         ))
     } else if !validation.chain && expiry != nil {
       draft.dependent.append(
         (
           section.place,
-          "\(section.path.shown) with 'validate_chain: false' would prove nothing once 'expires' has passed; another evaluator must validate the chain"
+          "\(section.path.shown) with 'validate_chain: false' would prove nothing once 'expires' has passed; "
+            + "another evaluator must validate the chain"
         ))
     }
     return .pinnedPublicKeys(
@@ -204,7 +211,7 @@ extension Reading {
 
   private func expiry(_ text: Located<String>, _ section: Section) -> Int64? {
     let path = section.path.key("expires").shown
-    guard let expiry = ExpiryDate.parse(text.value) else {
+    guard let expiry = UTCDate.parse(text.value) else {
       error(
         text.place, "\(path) must be a day such as 2027-06-01, or a time such as 2027-06-01T12:00:00Z, not \(shown(text.value))"
       )
@@ -249,6 +256,7 @@ extension Reading {
     }
     guard let found else { return nil }
     if found.isEmpty {
+      if section.isMisspelt(["certificates"]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'certificates'")
       return nil
     }

@@ -1,4 +1,5 @@
 import Settings
+import TLS
 
 extension Reading {
   struct UpstreamDraft {
@@ -10,24 +11,30 @@ extension Reading {
   /// What an entry may refer to.
   struct UpstreamContext {
     var trust: TrustRules
-    var credentials: [String: CredentialDraft]
-    var clients: Set<String>
+    /// nil here and below: not known, as the section is misspelt.
+    var credentials: [String: CredentialDraft]?
+    var clients: Set<String>?
     var timeouts: Timeouts
   }
 
   func upstreams(_ root: Section, _ context: UpstreamContext) -> [UpstreamDraft] {
     var drafts: [UpstreamDraft] = []
+    // By hash, as there may be thousands of entries.
+    var names: [String: Place] = [:]
+    var matches: [UpstreamSettings.Match: [UpstreamDraft]] = [:]
     for item in root.list("upstreams") ?? [] {
       guard let entry = section(item.node, item.path), let draft = upstream(entry, context) else { continue }
-      if let other = drafts.first(where: { $0.name.value == draft.name.value }) {
+      if let place = names[draft.name.value] {
         error(
           draft.name.place,
-          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(other.name.place) already; give one a 'name' of its own"
-        )
+          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(place) already; "
+            + "give one a 'name' of its own")
       }
-      if let other = drafts.first(where: { collide($0.settings, draft.settings) }) {
+      if let other = matches[draft.settings.match]?.first(where: { collide($0.settings, draft.settings) }) {
         error(draft.matchPlace, "\(item.path.shown): the same match stands at \(other.matchPlace), for the same clients")
       }
+      names[draft.name.value] = draft.name.place
+      matches[draft.settings.match, default: []].append(draft)
       drafts.append(draft)
     }
     return drafts
@@ -35,7 +42,6 @@ extension Reading {
 
   /// Equal matches that some client could mean both of.
   private func collide(_ one: UpstreamSettings, _ other: UpstreamSettings) -> Bool {
-    guard one.match == other.match else { return false }
     switch (one.clients, other.clients) {
     case (nil, nil): return true
     case (let left?, let right?): return !left.isDisjoint(with: right)
@@ -93,11 +99,13 @@ extension Reading {
     return UpstreamDraft(settings: settings, name: name ?? matchText, matchPlace: matchText.place)
   }
 
-  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]) -> CredentialDraft? {
+  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]?) -> CredentialDraft? {
+    guard let known else { return nil }
     if let draft = known[name.value] { return draft }
     error(
       name.place,
-      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in 'credentials'\(suggestion(for: name.value, among: known.keys))"
+      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in "
+        + "'credentials'\(suggestion(for: name.value, among: known.keys))"
     )
     return nil
   }
@@ -108,7 +116,8 @@ extension Reading {
       if !settings.originIsExplicit && !wildcardCredential {
         error(
           entry.keyPlace("credential"),
-          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write 'origin' out, or say 'wildcard_credential: true'"
+          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write "
+            + "'origin' out, or say 'wildcard_credential: true'"
         )
       }
     } else if wildcardCredential {
@@ -126,7 +135,8 @@ extension Reading {
       if let credential, !credential.allowPlaintext {
         error(
           entry.valuePlace("origin"),
-          "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the clear; say 'allow_plaintext: true' in it if it may"
+          "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the "
+            + "clear; say 'allow_plaintext: true' in it if it may"
         )
       }
       return
@@ -137,7 +147,8 @@ extension Reading {
     if let credential, !credential.allowUntrusted, let gap = trust.gap(settings.trust) {
       error(
         entry.has("trust") ? entry.valuePlace("trust") : entry.valuePlace("credential"),
-        "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential \(shown(settings.credential ?? "")) if it may be sent so"
+        "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential "
+          + "\(shown(settings.credential ?? "")) if it may be sent so"
       )
     }
   }
@@ -199,15 +210,16 @@ extension Reading {
     }
   }
 
-  private func clients(_ entry: Section, known: Set<String>) -> Set<String>? {
+  private func clients(_ entry: Section, known: Set<String>?) -> Set<String>? {
     guard let names = entry.texts("clients") else { return nil }
     if names.isEmpty {
       error(entry.valuePlace("clients"), "\(entry.path.key("clients").shown) is empty: nobody could use this entry")
     }
-    for name in names where !known.contains(name.text.value) {
+    for name in names where known?.contains(name.text.value) == false {
       error(
         name.text.place,
-        "\(name.path.shown): there is no \(shown(name.text.value)) in 'clients'\(suggestion(for: name.text.value, among: known))"
+        "\(name.path.shown): there is no \(shown(name.text.value)) in "
+          + "'clients'\(suggestion(for: name.text.value, among: known ?? []))"
       )
     }
     return Set(names.map(\.text.value))
@@ -221,7 +233,10 @@ extension Reading {
     let key = privateKey(section, key: "key")
     section.finish()
     guard let file, let found = certificates(file, section.path.key("certificate")), let key else { return nil }
-    report(inspector.keyPair(found, key.pem, key.passphrase), file, section.path.key("certificate"))
+    if let leaf = try? Certificate(der: found[0]), leaf.publicKeyInfo != key.key.publicKeyInfo {
+      error(key.place, "\(section.path.key("key").shown) does not belong to the first certificate of \(file.value)")
+      return nil
+    }
     return UpstreamSettings.ClientCertificate(
       certificates: found.flatMap { PEM.encode($0, label: "CERTIFICATE") }, key: key.pem, passphrase: key.passphrase)
   }
@@ -239,9 +254,12 @@ extension Reading {
         if Reading.idempotent.contains(item.text.value) {
           retry.methods.insert(item.text.value)
         } else {
+          let known = Reading.idempotent.joined(separator: ", ")
           error(
             item.text.place,
-            "\(item.path.shown): \(shown(item.text.value)) is not idempotent, and a repeat could do twice what was asked for once; there are \(Reading.idempotent.joined(separator: ", "))"
+            "\(item.path.shown): \(shown(item.text.value)) is not among the idempotent methods "
+              + "\(known)\(suggestion(for: item.text.value, among: Reading.idempotent)); another one, repeated, "
+              + "could do twice what was asked for once"
           )
         }
       }

@@ -1,5 +1,6 @@
 import Credentials
 import Settings
+import TLS
 
 /// A value and where it stands.
 struct Located<Value> {
@@ -7,15 +8,14 @@ struct Located<Value> {
   var place: Place
 }
 
-/// One reading of a configuration: what it may touch, and what it gathers on its way. The rest of it is in extensions, a part of
-/// the language each.
+/// One reading of a configuration: what it may touch, and what it gathers on its way. The rest of it is in extensions, a part
+/// of the language each.
 final class Reading {
   let report: Report
   /// Absolute; relative paths start here.
   let folder: String
   let environment: [String: String]
   let system: SystemAccess
-  let inspector: CertificateInspector
   /// Group or others may read the configuration file: plain secrets in it deserve a warning.
   let readableByOthers: Bool
   /// Seconds since 1970.
@@ -28,14 +28,13 @@ final class Reading {
   var askedKeys: Set<String> = []
 
   init(
-    report: Report, folder: String, environment: [String: String], system: SystemAccess, inspector: CertificateInspector,
+    report: Report, folder: String, environment: [String: String], system: SystemAccess,
     readableByOthers: Bool, now: Int64
   ) {
     self.report = report
     self.folder = folder
     self.environment = environment
     self.system = system
-    self.inspector = inspector
     self.readableByOthers = readableByOthers
     self.now = now
   }
@@ -56,7 +55,7 @@ final class Reading {
     switch result {
     case .success(let content):
       watched.append(
-        WatchedFile(path: path, identity: content.identity, digest: ContentDigest.sha256(content.bytes)))
+        WatchedFile(path: path, identity: content.identity, digest: SHA256.digest(content.bytes)))
     case .failure: watched.append(WatchedFile(path: path, identity: nil, digest: []))
     }
     return result

@@ -8,6 +8,9 @@ final class Section {
   let place: Place
   private let entries: [String: Node.Entry]
   private var asked: [String] = []
+  private var missing: [(key: String, reason: String)] = []
+  /// Set by `finish`: known keys that unknown ones were probably meant to be. What they miss needs no second error.
+  private var misspelt: Set<String>?
 
   init(_ reading: Reading, _ path: KeyPath, place: Place, entries: [Node.Entry]) {
     self.reading = reading
@@ -19,11 +22,20 @@ final class Section {
   /// To be called when every key has been asked for: whatever else stands here is unknown.
   /// - Parameter reported: keys that are wrong here and reported already.
   func finish(ignoring reported: [String] = []) {
+    var misspelt: Set<String> = []
     for entry in entries.values where !asked.contains(entry.key) && !reported.contains(entry.key) {
       let inside = path.shown.isEmpty ? "" : " in \(path.shown)"
-      reading.error(
-        entry.keyPlace, "unknown key \(shown(entry.key))\(inside)\(suggestion(for: entry.key, among: asked))")
+      if let meant = Suggestion.nearest(to: entry.key, among: asked) { misspelt.insert(meant) }
+      reading.error(entry.keyPlace, "unknown key \(shown(entry.key))\(inside)\(suggestion(for: entry.key, among: asked))")
     }
+    self.misspelt = misspelt
+    for (key, reason) in missing { report(missing: key, reason) }
+  }
+
+  private func report(missing key: String, _ reason: String) {
+    guard !isMisspelt([key]) else { return }
+    let subject = path.shown.isEmpty ? "the configuration" : path.shown
+    error(place, "\(subject) needs '\(key)'\(reason.isEmpty ? "" : " " + reason)")
   }
 
   func error(_ place: Place?, _ message: String) { reading.error(place, message) }
@@ -52,11 +64,19 @@ final class Section {
     reading.askedKeys.insert(path.key(key).schema)
   }
 
-  /// Reports the absence of a key that must be there.
+  /// True where an unknown key was probably meant to be one of these. To be asked after `finish`.
+  func isMisspelt(_ keys: [String]) -> Bool { misspelt.map { !$0.isDisjoint(with: keys) } ?? false }
+
+  /// True where the key is there, or an unknown one that was probably meant to be it; for sections that are not finished yet.
+  func mentions(_ key: String, among known: [String]) -> Bool {
+    has(key) || entries.keys.contains { !known.contains($0) && Suggestion.nearest(to: $0, among: known) == key }
+  }
+
+  /// Reports the absence of a key that must be there, unless it is misspelt.
   @discardableResult
   func require(_ key: String, because reason: String = "") -> Bool {
     if has(key) { return true }
-    error(place, "\(path.shown.isEmpty ? "" : path.shown + " ")needs '\(key)'\(reason.isEmpty ? "" : " " + reason)")
+    if misspelt == nil { missing.append((key, reason)) } else { report(missing: key, reason) }
     return false
   }
 
@@ -115,7 +135,8 @@ final class Section {
 
   /// Bytes.
   func size(_ key: String, default standard: Int, in range: ClosedRange<Int>) -> Int {
-    measure(key, standard, range, "from \(range.lowerBound)B to \(range.upperBound)B", Units.size)
+    measure(
+      key, standard, range, "from \(Units.text(size: range.lowerBound)) to \(Units.text(size: range.upperBound))", Units.size)
   }
 
   private func measure(

@@ -6,10 +6,12 @@ struct TrustRules {
   var policies: Reading.TrustPolicies
   /// `all_hosts_must_be_evaluated`.
   var allMustBeNamed: Bool
+  /// The section `trust` is misspelt: what it would hold is not known.
+  var isUnknown = false
 
   /// Whether the name is a policy's; if not, an error says so.
   func check(_ name: Located<String>, _ path: KeyPath, _ reading: Reading) -> Bool {
-    if policies[name.value] != nil { return true }
+    if isUnknown || policies[name.value] != nil { return true }
     reading.error(
       name.place,
       "\(path.shown): there is no \(shown(name.value)) in 'trust'\(suggestion(for: name.value, among: policies.keys))")
@@ -20,7 +22,7 @@ struct TrustRules {
   func gap(_ name: String?) -> (name: String, what: String)? {
     let name = name ?? "default"
     guard let policy = policies[name] ?? nil else { return nil }
-    if policy.isDisabled { return (name, "is disabled") }
+    if policy.evaluators == [.disabled] { return (name, "is disabled") }
     switch (policy.validatesChain, policy.validatesHost) {
     case (true, true): return nil
     case (false, true): return (name, "does not validate the chain")

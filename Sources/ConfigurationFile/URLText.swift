@@ -1,7 +1,7 @@
 import Settings
 
-/// An absolute http or https URL as far as the configuration needs to know it. Errors never show the URL: people write passwords
-/// into them.
+/// An absolute http or https URL as far as the configuration needs to know it. Errors never show the URL: people write
+/// passwords into them.
 struct URLText {
   var isHTTPS: Bool
   /// As routing compares hosts: lower-case, IPv6 without brackets.

@@ -1,7 +1,7 @@
 import Settings
 
-/// Keys of the language whose feature the program does not have yet. `check` accepts them; `run` refuses, so that nobody believes
-/// in a protection that is not there.
+/// Keys of the language whose feature the program does not have yet. `check` accepts them; `run` refuses, so that nobody
+/// believes in a protection that is not there.
 public enum UnbuiltFeatures {
   public struct Feature: Sendable {
     /// Keys from the top, a dot between; list items add nothing and `*` stands for a name that the operator chose:

@@ -3,6 +3,7 @@ extension OAuth2Machine {
   /// The configuration, or a secret behind it, was read again. An equal policy changes nothing. A different one ends
   /// `needsOperator` and every back-off; the token stays where it is still the same client asking for the same thing.
   public mutating func reconfigure(_ policy: OAuth2Policy, now: Int64) -> [Action] {
+    retired = false
     guard policy != self.policy else { return flush(now) }
     let old = self.policy
     let oldBinding = binding

@@ -100,8 +100,11 @@ public struct OAuth2Machine: Sendable {
   var wake: Int64?
   var actions: [Action] = []
 
-  /// - Parameter seed: of the jitter; different for each process and credential.
-  public init(name: String, policy: OAuth2Policy, seed: UInt64) {
+  /// - Parameters:
+  ///   - seed: of the jitter; different for each process and credential.
+  ///   - version: the last one published under this name before.
+  public init(name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0) {
+    latestVersion = version
     self.name = name
     self.policy = policy
     binding = TokenBinding.digest(of: policy)
@@ -111,6 +114,12 @@ public struct OAuth2Machine: Sendable {
 
   /// True while `accepted` wants to hear of answers other than refusals; false as a rule, which spares the messages.
   public var remembersRefusals: Bool { !memory.isEmpty }
+
+  /// Of the last version published, withdrawn or not.
+  public var lastVersion: UInt64 { latestVersion }
+
+  /// Of the last failure; empty where there was none.
+  public var failureReason: String { lastFailure }
 
   /// The version that was published last and not withdrawn, which may have expired since.
   public var published: RenderedCredential? { current }

@@ -19,9 +19,10 @@ public struct StaticCredentialMachine: Sendable {
   private let limit = OAuth2Policy.RefreshWindow()
   private var refusers: [RequestKey] = []
 
-  public init(_ policy: CredentialPolicy) throws(CredentialError) {
+  /// - Parameter version: the last one published under this name before.
+  public init(_ policy: CredentialPolicy, after version: UInt64 = 0) throws(CredentialError) {
     name = policy.name
-    current = try CredentialRenderer.render(policy)
+    current = try CredentialRenderer.render(policy, version: version + 1)
   }
 
   public var remembersRefusals: Bool { !memory.isEmpty }

@@ -25,7 +25,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  init?(_ storage: UnsafePointer<sockaddr>?) {
+  /// nil for a family that is none of ours.
+  public init?(_ storage: UnsafePointer<sockaddr>?) {
     guard let storage else { return nil }
     switch Int32(storage.pointee.sa_family) {
     case AF_INET:

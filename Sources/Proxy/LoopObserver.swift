@@ -1,4 +1,5 @@
 import EventIO
+import Trust
 
 /// Why a request was sent again.
 public enum RetryReason: String, Sendable, CaseIterable {
@@ -10,20 +11,6 @@ public enum RetryReason: String, Sendable, CaseIterable {
   case staleConnection = "stale_connection"
 }
 
-/// What became of an answer in `retry_statuses`.
-public enum UnauthorizedResult: String, Sendable, CaseIterable {
-  /// Sent again with a newer version that was there already.
-  case newerVersion = "newer_version"
-  /// Sent again after a refresh.
-  case refreshed
-  /// Relayed: the second refusal, or one that is remembered.
-  case relayed
-  /// Relayed, as no refresh could be had.
-  case notRefreshed = "not_refreshed"
-  /// Relayed, as the body was gone.
-  case bodyGone = "body_gone"
-}
-
 /// What happens on one loop, told to whoever logs and counts it. Called on the loop; must not block.
 open class LoopObserver {
   public init() {}
@@ -32,7 +19,6 @@ open class LoopObserver {
   /// A request has ended, whoever answered it.
   open func ended(_ request: borrowing Summary) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
-  open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// An evaluator refused the peer behind an entry.
   open func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {}
   /// - Parameters: where the answer came from (`staple`, `cache`, `ocsp`, `crl`), and what it was.
@@ -40,6 +26,20 @@ open class LoopObserver {
   /// A tunnel began (+1) or ended (-1).
   open func tunnels(_ change: Int) {}
   open func descriptorsExhausted() {}
+  /// A credential's life; told on its home loop only.
+  open func credential(_ name: String, _ event: CredentialEvent) {}
   /// Something an operator should know, already free of secrets.
   open func notice(_ message: String) {}
+  /// A connection was trusted with something that should be known.
+  open func trustWarned(_ warning: TrustWarning) {}
+}
+
+extension LoopObserver {
+  /// What was found on the way to a verdict.
+  func report(_ check: RevocationCheck) {
+    for observation in check.observations {
+      revocationChecked(source: observation.source.rawValue, result: observation.result.rawValue)
+    }
+    for warning in check.warnings { trustWarned(warning) }
+  }
 }

@@ -1,5 +1,7 @@
 import Credentials
+import Fetch
 import Settings
+import Synchronization
 import TLS
 import Trust
 
@@ -13,12 +15,14 @@ public final class TrustMaterial: Sendable {
   }
   public var policy: TrustPolicy { evaluation.policy }
   public var digest: [UInt8] { evaluation.digest }
+  var forFetches: FetchTrust { FetchTrust(evaluation, anchors: anchors) }
 }
 
-/// What outlives one configuration while the next is built from it: anchors that were loaded.
+/// What outlives one configuration while the next is built from it: anchors that were loaded, token stores.
 public final class SnapshotBuilder: Sendable {
   private let anchors = AnchorStores()
   private let warn: @Sendable (TrustWarning) -> Void
+  private let stores = TokenStores()
 
   /// - Parameter warn: called inside handshakes, on any loop; must not block.
   public init(warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) { self.warn = warn }
@@ -29,7 +33,10 @@ public final class SnapshotBuilder: Sendable {
   }
 
   /// Blocks while anchors are loaded: to be called off the loops.
-  public func build(_ settings: Settings, generation: Int) throws(LoadError) -> Snapshot {
+  /// - Parameter sources: where the secrets came from, by key path.
+  public func build(
+    _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int
+  ) throws(LoadError) -> Snapshot {
     var trust: [String: TrustMaterial] = [:]
     for (name, policy) in settings.trust { trust[name] = try material(policy) }
     let fallback: TrustMaterial
@@ -42,7 +49,25 @@ public final class SnapshotBuilder: Sendable {
           certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
-    return Snapshot(settings, generation: generation, trust: trust, defaultTrust: fallback, identities: identities)
+    let responders = try material(
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())])
+    )
+    // Forgets what this configuration does not use; it lives on where it is still in use.
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
+    let store: any TokenStore
+    do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
+      throw LoadError(message: "token_store: its key is not 32 bytes long")
+    }
+    let credentials = settings.credentials.values.sorted { $0.name < $1.name }.map { policy in
+      var endpoint = fallback
+      if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
+      return CredentialSetup(
+        policy, generation: generation, trust: endpoint.forFetches, store: store,
+        sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
+    }
+    return Snapshot(
+      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
+      identities: identities, credentials: credentials)
   }
 
   private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
@@ -58,25 +83,27 @@ public final class Snapshot: Sendable {
   public let generation: Int
   public let settings: Settings
   public let entries: [Entry]
-  public let credentials: [CredentialPolicy]
+  public let credentials: [CredentialSetup]
   /// Names the entries without a `trust` of their own fall under, and token endpoints too.
   public let trust: [String: TrustMaterial]
   let routes: RouteTable
   let unlisted: Entry?
   let defaultTrust: TrustMaterial
+  /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
+  let responderTrust: TrustMaterial
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
   let name: [UInt8]
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
-    identities: [String: TLSIdentity]
+    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup]
   ) {
     self.generation = generation
     self.settings = settings
     self.trust = trust
     self.defaultTrust = defaultTrust
-    let credentials = settings.credentials.values.sorted { $0.name < $1.name }
+    self.responderTrust = responderTrust
     self.credentials = credentials
     var entries: [Entry] = []
     for upstream in settings.upstreams {
@@ -89,8 +116,9 @@ public final class Snapshot: Sendable {
       }
       entries.append(
         Entry(
-          index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name], credential: credential,
-          credentialField: credential.map { credentials[$0].fieldName } ?? []))
+          index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
+          credential: credential,
+          credentialField: credential.map { credentials[$0].policy.fieldName } ?? []))
     }
     routes = RouteTable(entries)
     if settings.unlistedHosts == .forward {
@@ -98,7 +126,8 @@ public final class Snapshot: Sendable {
         name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
         clientAuthorization: .keep, timeouts: settings.timeouts)
       let entry = Entry(
-        index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil, credential: nil,
+        index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
+        credential: nil,
         credentialField: [])
       entries.append(entry)
       unlisted = entry
@@ -147,5 +176,24 @@ extension CredentialPolicy {
   /// Name of the header field that it sets.
   var fieldName: [UInt8] {
     if case .header(let name, _, _) = kind { Array(name.utf8) } else { Array("Authorization".utf8) }
+  }
+}
+
+/// Token stores by what the configuration says: they outlive it, as they hold locks, or the tokens themselves.
+private final class TokenStores: Sendable {
+  private let stores = Mutex<[TokenStoreSettings: any TokenStore]>([:])
+
+  func store(_ settings: TokenStoreSettings) throws(FileTokenStore.Problem) -> any TokenStore {
+    if let known = stores.withLock({ $0[settings] }) { return known }
+    let store: any TokenStore
+    switch settings {
+    case .memory: store = MemoryTokenStore()
+    case .file(let path, let key): store = try FileTokenStore(path: path, key: key)
+    }
+    return stores.withLock { stores in
+      if let known = stores[settings] { return known }
+      stores[settings] = store
+      return store
+    }
   }
 }

@@ -36,6 +36,9 @@ public struct Summary {
   public var credential: String?
   public var credentialVersion: UInt64 = 0
   public var attempts = 0
+  /// Answers that refused the credential, and whether the request was sent again for one.
+  public var refusals = 0
+  public var wasResent = false
   public var isTunnel = false
   /// Name of the trust policy that judged the origin; nil where it is reached in clear.
   public var trust: String?

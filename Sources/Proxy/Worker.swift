@@ -1,12 +1,16 @@
 import EventIO
+import Fetch
 import HTTPWire
 import Settings
 import TLS
+import Trust
 
 /// What all loops share, beside the snapshot.
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let registry = CredentialRegistry()
+  let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
 }
 
@@ -16,7 +20,7 @@ public final class Worker {
   let shared: Shared
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
-  private(set) var credentials: [LoopCredential] = []
+  var credentials = CredentialTable()
   private(set) var acceptors: [Acceptor] = []
   /// Of listeners that are gone from the configuration, until their queues are empty.
   private var retiringAcceptors: [Acceptor] = []
@@ -24,6 +28,12 @@ public final class Worker {
   private var otherAddresses: [Address] = []
   private lazy var retirement = Retirement(self)
   private(set) var isDraining = false
+  /// Of this loop's TLS connections, each with its verdict.
+  let sessions = SessionCache()
+  private(set) lazy var revocations = RevocationFetches(self)
+  /// For the proxy's own requests.
+  private(set) lazy var fetches = FetchClient(loop: loop)
+  private lazy var endpointGate = EndpointGate(self)
   private var drainGrace = 0
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
@@ -57,6 +67,8 @@ public final class Worker {
     self.snapshot = snapshot
     self.observer = observer
     adopt(snapshot)
+    _ = revocations
+    fetches.gate = endpointGate
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -71,7 +83,7 @@ public final class Worker {
   public func adopt(_ next: Snapshot) {
     let old = snapshot
     snapshot = next
-    credentials = next.credentials.map { LoopCredential($0) }
+    adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let addressesChanged = old.settings.forbiddenAddresses != next.settings.forbiddenAddresses
     for (identity, pool) in pools {
@@ -83,8 +95,13 @@ public final class Worker {
         if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
       }
     }
-    let digests = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
-    contexts = contexts.filter { digests.contains($0.key.trust) }
+    let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
+    let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
+    contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
+    fetches.keepOnly(policies)
+    // A responder that failed may be one that the new configuration puts right.
+    if loop.executor.index == 0 { shared.revocation.forgetFailures() }
+    sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
     observer.adopted(next)
     if clients.contains(where: { $0.request?.isCutOff(by: next) == true }) {
       loop.arm(retirement, afterMilliseconds: next.settings.timeouts.drain)
@@ -160,11 +177,7 @@ public final class Worker {
       }
       return pool(of: origin, named: entry.name)
     }
-    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
-    let https = entry.isUnlisted ? isHTTPS : true
-    let origin = Snapshot.origin(
-      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
-      entry.trust ?? snapshot.defaultTrust, entry.identity, checksAddresses: true)
+    let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS)
     return pool(of: origin, named: entry.name)
   }
 

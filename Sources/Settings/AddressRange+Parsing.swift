@@ -53,8 +53,8 @@ extension [AddressRange] {
 }
 
 extension AddressRange {
-  /// The IPv4 address, mapped, within 64:ff9b::/96 (NAT64, RFC 6052 section 2.1) or 2002::/16 (6to4, RFC 3056 section 2). Those in
-  /// ::ffff:0:0/96 have the mapped form already.
+  /// The IPv4 address, mapped, within 64:ff9b::/96 (NAT64, RFC 6052 section 2.1) or 2002::/16 (6to4, RFC 3056 section 2).
+  /// Those in ::ffff:0:0/96 have the mapped form already.
   static func embeddedIPv4(_ address: [UInt8]) -> [UInt8]? {
     if address[..<12] == [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0] { return IPAddress.mapped(Array(address[12...])) }
     if address[0] == 0x20 && address[1] == 0x02 { return IPAddress.mapped(Array(address[2..<6])) }

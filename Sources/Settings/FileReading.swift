@@ -1,5 +1,5 @@
-import CSystem
-import Glibc
+internal import CSystem
+internal import Glibc
 
 /// What tells one state of a file from another without reading it.
 public struct FileIdentity: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import CSystem
+internal import CSystem
 import Credentials
-import Glibc
+internal import Glibc
 
 /// A program whose standard output is a secret: `{command: [/usr/bin/pass, show, x], timeout: 10s, refresh: 30m}`.
 public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, CustomReflectable {

@@ -1,4 +1,4 @@
-import CSystem
+internal import CSystem
 
 /// Why a text is no host: a sentence's end.
 public struct HostError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -8,8 +8,8 @@ public struct HostError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// Hosts as the routing compares them.
 public enum HostName {
-  /// Lower-case, one trailing dot dropped, IPv6 literals without brackets in their canonical text (RFC 5952). IDNA A-labels stay
-  /// as they are; names in other scripts are an error, as a request brings A-labels.
+  /// Lower-case, one trailing dot dropped, IPv6 literals without brackets in their canonical text (RFC 5952). IDNA A-labels
+  /// stay as they are; names in other scripts are an error, as a request brings A-labels.
   public static func normalized(_ text: String) throws(HostError) -> String {
     guard !text.isEmpty else { throw HostError("has no host") }
     if text.utf8.first == UInt8(ascii: "[") {

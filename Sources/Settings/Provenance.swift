@@ -1,3 +1,5 @@
+import TLS
+
 /// What reading a configuration file brought: the settings, everything that is wrong or odd, and where all of it came from.
 public struct LoadedConfiguration: Sendable {
   /// nil where there are errors.
@@ -30,6 +32,19 @@ public struct LoadedConfiguration: Sendable {
   public var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }
   public var warnings: [Diagnostic] { diagnostics.filter { $0.severity == .warning } }
 
+  /// Of a credential that does not refresh itself: to be read anew after a 401.
+  public func source(ofStaticCredential name: String) -> SecretSource? {
+    for key in ["basic.password", "bearer.token", "header.value"] {
+      if let source = secretSources["credentials.\(name).\(key)"] { return source }
+    }
+    return nil
+  }
+
+  /// Of an `oauth2` credential's part: `client_assertion`, to be read anew for each use, `client_secret`, `refresh_token`...
+  public func source(ofOAuth2Credential name: String, _ key: String) -> SecretSource? {
+    secretSources["credentials.\(name).oauth2.\(key)"]
+  }
+
   /// Programs that want to be run again after their `refresh`, by the key path of their secret.
   public var refreshedPrograms: [(keyPath: String, program: HelperProgram)] {
     secretSources.sorted { $0.key < $1.key }.compactMap { keyPath, source in
@@ -54,7 +69,7 @@ public struct UnbuiltUse: Sendable, Hashable {
 }
 
 /// A file as it was when the configuration was read.
-public struct WatchedFile: Sendable, Hashable {
+public struct WatchedFile: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   public var path: String
   /// nil: it could not be read.
   public var identity: FileIdentity?
@@ -65,6 +80,9 @@ public struct WatchedFile: Sendable, Hashable {
     self.identity = identity
     self.digest = digest
   }
+  public var description: String { path }
+  /// Without the digest, which would let a short secret be guessed.
+  public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 
   public enum Look: Sendable, Hashable {
     /// The same content; the value to look with next time (a touched or replaced file has a new identity).
@@ -80,7 +98,7 @@ public struct WatchedFile: Sendable, Hashable {
     if let identity, FileReading.identity(path) == identity { return .same(self) }
     do throws(FileError) {
       let content = try system.readFile(path, Self.sizeLimit)
-      let digest = ContentDigest.sha256(content.bytes)
+      let digest = SHA256.digest(content.bytes)
       if digest == self.digest { return .same(WatchedFile(path: path, identity: content.identity, digest: digest)) }
       return .changed
     } catch {

@@ -43,6 +43,14 @@ public enum Units {
     return try product(count, factor, limit: largestSize, named: "larger than 1024GiB")
   }
 
+  /// `1MiB` for 1048576: the largest binary unit that divides it.
+  public static func text(size: Int) -> String {
+    for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] where size != 0 && size % (1 << shift) == 0 {
+      return "\(size >> shift)\(unit)"
+    }
+    return "\(size)B"
+  }
+
   /// Decimal digits and nothing else.
   public static func integer(_ text: String) throws(UnitError) -> Int {
     let (count, unit) = try split(text, wanted: "a whole number")

@@ -129,6 +129,16 @@ public final class RevocationCache: Sendable {
     }
   }
 
+  /// Asks again at once what failed: somebody may have put it right.
+  public func forgetFailures() {
+    state.withLock { state in
+      for key in Array(state.entries.keys) {
+        state.entries[key]?.failures = 0
+        state.entries[key]?.retryAt = 0
+      }
+    }
+  }
+
   public var count: Int { state.withLock { $0.entries.count } }
 
   private static func content(_ outcome: FetchOutcome, now: Int64) -> (content: Content, until: Int64, bytes: Int)? {

@@ -23,10 +23,13 @@ public struct VerdictRecord: Sendable {
   public var chain: [Certificate]
   /// Seconds since 1970.
   public var until: Int64
+  /// The stapled answer that the verdict rests on, in DER: a resumed connection brings none in TLS 1.3.
+  public var staple: [UInt8]?
 
-  public init(chain: [Certificate], until: Int64) {
+  public init(chain: [Certificate], until: Int64, staple: [UInt8]? = nil) {
     self.chain = chain
     self.until = until
+    self.staple = staple
   }
 }
 

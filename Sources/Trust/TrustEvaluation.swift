@@ -120,7 +120,7 @@ extension TrustEvaluation {
   }
 
   /// The gate between a handshake, or a verdict that expired, and the next byte. `chain` is the verified one of the connection
-  /// or, where that resumed a session, of the session's record, which has no staple.
+  /// or, where that resumed a session, of the session's record, as is `staple`.
   public func gate(host: PeerName, chain: [Certificate], staple: [UInt8]?) -> RevocationCheck {
     let validator = evaluators.first { entry in
       switch entry.check {

@@ -8,6 +8,10 @@ struct AuthProxy: ParsableCommand {
     version: version,
     subcommands: [
       Run.self,
+      Check.self,
+      Explain.self,
+      Pins.self,
+      Demo.self,
       Health.self,
     ])
 

@@ -21,7 +21,9 @@ struct Run: ParsableCommand {
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
     guard loaded.unbuilt.isEmpty else {
-      for use in loaded.unbuilt { Terminal.error("\(config):\(use.place): error: \(use.keyPath): not built yet: \(use.feature)") }
+      for use in loaded.unbuilt {
+        Terminal.error("\(config):\(use.place): error: \(use.keyPath): not built yet: \(use.feature)")
+      }
       throw ExitStatus.badConfiguration
     }
     _ = csys_raise_descriptor_limit()
@@ -51,7 +53,9 @@ struct Run: ParsableCommand {
     }
     signals.on(SIGHUP) { @Sendable in service.reload() }
     signals.on(SIGUSR1) { @Sendable in
-      do { try service.output.reopen() } catch { service.logger.error("the log was not reopened", metadata: ["error": "\(error)"]) }
+      do { try service.output.reopen() } catch {
+        service.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
+      }
     }
     do { try service.start(loaded, settings) } catch {
       Terminal.error("authproxy: \(error)")

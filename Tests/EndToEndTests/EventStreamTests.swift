@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a body that trickles faster than stall is not cut, whatever it is`() throws {
-    try withProxy(try Configuration.https(top: "timeouts: {stall: 300ms}")) { proxy in
+    try withProxy(try Configuration.https(top: "timeouts: {stall: 300ms}")) { proxy throws in
       #expect(try proxy.ask("http://api.test/slowly/20").text == String(repeating: ".", count: 20))
     }
   }

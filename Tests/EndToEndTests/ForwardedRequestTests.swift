@@ -92,7 +92,7 @@ import Testing
   @Test func `a proxy that is its own upstream notices`() throws {
     let taken = try TestListener(backlog: 64)
     let configuration = """
-      listen: fd:3
+      listen: {address: fd:3, clients: optional}
       upstreams:
         - match: loop.test
           origin: http://127.0.0.1:\(taken.port)

@@ -31,7 +31,8 @@ import Testing
 
   @Test func `an inherited descriptor is served`() throws {
     let inherited = try TestListener(backlog: 64)
-    let proxy = try ProxyProcess("listen: fd:3\n" + Configuration.https(), descriptors: [3: inherited.descriptor])
+    let proxy = try ProxyProcess(
+      "listen: {address: fd:3, clients: optional}\n" + Configuration.https(), descriptors: [3: inherited.descriptor])
     defer { proxy.stop() }
     let connection = try RawConnection(port: inherited.port)
     try connection.send(ProxyProcess.request("GET", "http://api.test/"))

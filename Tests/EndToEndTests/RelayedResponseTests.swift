@@ -12,13 +12,22 @@ import Testing
 
   @Test func `fields keep their order, number and spelling`() throws {
     try withProxy(try Configuration.https()) { proxy in
-      let answer = try answer(proxy, "X-Z: 1\r\nset-cookie: a=b\r\nSet-Cookie: c=d\r\nX-Empty:\r\nETag: \"v1\"\r\n")
+      let answer = try answer(
+        proxy,
+        "Date: Sat, 21 Nov 2026 10:00:00 GMT\r\nX-Z: 1\r\nset-cookie: a=b\r\nSet-Cookie: c=d\r\nX-Empty:\r\nETag: \"v1\"\r\n")
       let own = answer.fields.filter { !["via", "connection", "proxy-status"].contains($0.name.lowercased()) }
       #expect(
         own.map { "\($0.name): \($0.value)" } == [
-          "X-Z: 1", "set-cookie: a=b", "Set-Cookie: c=d", "X-Empty: ", "ETag: \"v1\"", "Content-Length: 2",
+          "Date: Sat, 21 Nov 2026 10:00:00 GMT", "X-Z: 1", "set-cookie: a=b", "Set-Cookie: c=d", "X-Empty: ", "ETag: \"v1\"",
+          "Content-Length: 2",
         ])
       #expect(answer.all("Via") == ["1.1 authproxy"])
+    }
+  }
+
+  @Test func `a missing Date is added, as RFC 9110 section 6.6.1 wants it`() throws {
+    try withProxy(try Configuration.https()) { proxy throws in
+      #expect(try answer(proxy, "")["Date"]?.hasSuffix(" GMT") == true)
     }
   }
 

@@ -10,6 +10,8 @@ What is asked for decides the answer:
     /bytes/N            N bytes of the pattern with Content-Length; /chunked/N in chunks; /close/N until the close
     /upload             what came, compared with the pattern
     /status/N           that status, with a short body
+    /encoded/CODING/N   N bytes of the pattern in gzip, deflate or raw-deflate where Accept-Encoding has gzip or deflate, else as they are
+    /bomb               a gigabyte of zeros in gzip
     /slowly/N           N bytes, one each 50 ms, in chunks
     /oauth/NAME/token   a token endpoint; /api/NAME/... wants a token of it (oauth.py)
     Upgrade: websocket  101, then every byte back
@@ -18,6 +20,7 @@ A query `id=X` names the exchange, so that the test can ask for it afterwards, o
 `authorization=V` answers 401 unless there is exactly one Authorization field and its value is V; `field=F&value=V` likewise.
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -29,6 +32,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import zlib
 
 import h11
 
@@ -382,6 +386,23 @@ def serve(connection, exchange):
             connection.send(head(status, []))
         else:
             answer(connection, exchange, status, f"status {status}\n")
+    elif parts[0] == "encoded":
+        body = b"".join(pattern_pieces(int(parts[2])))
+        accepted = " ".join(v for n, v in exchange["fields"] if n.lower() == "accept-encoding")
+        fields = [("ETag", '"v1"'), ("Vary", "Accept-Language"), ("Accept-Ranges", "bytes")]
+        if "gzip" in accepted or "deflate" in accepted:
+            body, coding = encoded(parts[1], body)
+            fields.append(("Content-Encoding", coding))
+        if "chunked" in query:
+            connection.send(head(200, [*fields, ("Transfer-Encoding", "chunked")]))
+            for start in range(0, len(body), 1000):
+                piece = body[start : start + 1000]
+                connection.send(b"%x\r\n" % len(piece) + piece + b"\r\n")
+            connection.send(b"0\r\n\r\n")
+        else:
+            answer(connection, exchange, 200, body, fields)
+    elif parts[0] == "bomb":
+        answer(connection, exchange, 200, bomb(), [("Content-Encoding", "gzip")])
     elif parts[0] == "slowly":
         connection.send(head(200, [("Transfer-Encoding", "chunked")]))
         for _ in range(int(parts[1])):
@@ -390,6 +411,22 @@ def serve(connection, exchange):
         connection.send(b"0\r\n\r\n")
     else:
         answer(connection, exchange, 200, "ok\n")
+
+
+def encoded(coding, body):
+    if coding == "gzip":
+        return gzip.compress(body), "gzip"
+    if coding == "deflate":
+        return zlib.compress(body), "deflate"
+    # What many servers call deflate: without zlib's frame.
+    squeezer = zlib.compressobj(wbits=-15)
+    return squeezer.compress(body) + squeezer.flush(), "deflate"
+
+
+def bomb():
+    squeezer = zlib.compressobj(9, wbits=31)
+    zeros = bytes(1 << 20)
+    return b"".join([squeezer.compress(zeros) for _ in range(1024)] + [squeezer.flush()])
 
 
 def continue_if_asked(connection):

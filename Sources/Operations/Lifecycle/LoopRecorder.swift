@@ -2,18 +2,21 @@ import EventIO
 import Logging
 import Proxy
 import Settings
+import Trust
 
 /// What one loop tells: its access log and its counters.
 final class LoopRecorder: LoopObserver {
   private let access: AccessLog
   private var logsAccess: Bool
   private let logger: Logger
+  private let trustLog: TrustLog
   private(set) var counters = LoopCounters()
   private var snapshot: Snapshot?
   /// On the first loop only.
   var admin: AdminServer?
 
-  init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, log: LogSettings) {
+  init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, _ trustLog: TrustLog, log: LogSettings) {
+    self.trustLog = trustLog
     access = AccessLog(loop, output, format)
     logsAccess = log.access
     logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
@@ -36,9 +39,6 @@ final class LoopRecorder: LoopObserver {
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
-  override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
-    counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
-  }
   override func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].trustFailures.add(
       LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
@@ -50,6 +50,11 @@ final class LoopRecorder: LoopObserver {
 
   override func descriptorsExhausted() {
     logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
+  }
+  override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
+  override func credential(_ name: String, _ event: CredentialEvent) {
+    counters.count(event, of: name)
+    CredentialLog.write(name, event, to: logger)
   }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

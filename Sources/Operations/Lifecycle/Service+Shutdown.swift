@@ -40,7 +40,8 @@ extension Service {
     shutdowns.asyncAfter(deadline: .now() + .milliseconds(20)) { @Sendable in
       let now = csys_monotonic()
       let left = self.group.connections
-      if left == 0 && now >= earliest || now >= deadline {
+      // A refresh token that is being exchanged is worth waiting for: a kill could lose it.
+      if left == 0 && !self.shared.mustFinish && now >= earliest || now >= deadline {
         if left > 0 { self.logger.warning("the drain is over: connections are cut", metadata: ["connections": "\(left)"]) }
         done()
       } else {

@@ -10,13 +10,11 @@ import Trust
 /// The running proxy: loops, listeners, and the configuration in force. Reloads happen one after another on a queue of their own;
 /// a shutdown does not wait for them.
 public final class Service: Sendable {
-  /// Asks the owners of the credentials; answers from any thread, once.
-  public typealias CredentialReports = @Sendable (@escaping @Sendable ([CredentialReport]) -> Void) -> Void
-
   public let group: LoopGroup
   public let shared: Shared
   public let output: LogOutput
   public let logger: Logger
+  private let trustLog: TrustLog
   let version: String
   let format: OperationalLogHandler.Format
   let builder: SnapshotBuilder
@@ -26,7 +24,6 @@ public final class Service: Sendable {
   let shutdowns = DispatchQueue(label: "shutdown")
   let state: Mutex<State>
   private let threads: Int
-  private let reports = Mutex<CredentialReports?>(nil)
 
   struct State {
     var snapshot: Snapshot?
@@ -53,37 +50,33 @@ public final class Service: Sendable {
     format.follow(log)
     self.format = format
     logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
-    let logger = logger
-    builder = SnapshotBuilder { warning in
-      logger.warning(
-        "trust policy warns",
-        metadata: [
-          "policy": "\(warning.policy)", "evaluator": "\(warning.evaluator)", "host": "\(warning.host)", "detail": "\(warning.detail)",
-        ])
-    }
+    let trustLog = TrustLog(logger)
+    self.trustLog = trustLog
+    builder = SnapshotBuilder { trustLog.warn($0) }
     group = LoopGroup(count: threads)
     shared = Shared(group: group)
     state = Mutex(State())
   }
 
-  /// Who knows how the credentials are; without one, all count as ready.
-  public func reportCredentials(by reports: @escaping CredentialReports) { self.reports.withLock { $0 = reports } }
-
   /// Binds, builds, serves, and says so in the log, with the bound addresses.
-  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) {
+  @discardableResult
+  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) -> [Address] {
     let snapshot: Snapshot
-    do { snapshot = try builder.build(settings, generation: 1) } catch { throw StartError(kind: .load, description: "\(error)") }
+    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
+      throw StartError(kind: .load, description: "\(error)")
+    }
     let plan = try ListenerPlan(from: [], to: Self.wanted(settings))
     let (listeners, admin) = Self.split(plan.listeners, settings)
     group.connectionLimit = settings.limits.connections
     group.start()
-    let (shared, output, format) = (shared, output, format)
+    let (shared, output, format, trustLog) = (shared, output, format, trustLog)
     let others = admin.map { [$0.socket.address] } ?? []
     onEveryLoop { loop in
-      let worker = Worker.install(
-        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, log: settings.log))
-      worker.listen(on: listeners, others: others)
+      Worker.install(
+        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: settings.log))
     }
+    // Only once every loop has its worker: they speak with each other from the first request on.
+    onEveryLoop { Worker.of($0).listen(on: listeners, others: others) }
     state.withLock {
       $0.snapshot = snapshot
       $0.listeners = listeners
@@ -101,6 +94,7 @@ public final class Service: Sendable {
     var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
     if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
     logger.info("serving", metadata: metadata)
+    return listeners.map(\.socket.address)
   }
 
   /// What is to be bound: the listeners, then the admin's.
@@ -146,11 +140,16 @@ public final class Service: Sendable {
 
   /// Gathers what loops and owners know, without making any of them wait.
   func gather(_ deliver: @escaping @Sendable (Figures) -> Void) {
-    let (lifecycle, names) = state.withLock { ($0.lifecycle, $0.snapshot?.credentials.map(\.name) ?? []) }
+    let (lifecycle, names) = state.withLock { ($0.lifecycle, $0.snapshot?.settings.credentials.keys.sorted() ?? []) }
     var figures = Figures(lifecycle: lifecycle, version: version)
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
-    let gathering = Gathering(figures, parts: group.executors.count + 1, deliver)
+    let statuses = shared.credentialStatuses
+    figures.credentials = names.map { name in
+      // A static one is there from the start, and nobody has more to say about it.
+      (name, statuses[name] ?? CredentialStatus(state: .ready, version: 1), shared.requestsWaiting(for: name))
+    }
+    let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).poolReports())
@@ -159,11 +158,6 @@ public final class Service: Sendable {
           $0.add(pools)
         }
       }
-    }
-    if let reports = reports.withLock({ $0 }) {
-      reports { credentials in gathering.add { $0.credentials = credentials } }
-    } else {
-      gathering.add { $0.credentials = names.map { CredentialReport(name: $0, phase: .ready, version: 1) } }
     }
   }
 

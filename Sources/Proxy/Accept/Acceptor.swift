@@ -37,7 +37,8 @@ public final class BoundListener: Sendable {
 final class Acceptor: EventHandler {
   private static let batch = 64
   let listener: BoundListener
-  private unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  private unowned(unsafe) let worker: Worker
   private var token: Token?
   /// Set once it is retired: when it stops for good.
   private var end: Int64?

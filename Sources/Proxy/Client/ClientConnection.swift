@@ -20,7 +20,8 @@ final class ClientConnection: EventHandler {
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
 
-  unowned let worker: Worker
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let listener: BoundListener
   let peer: Address
   let transport: Transport

@@ -5,7 +5,8 @@ import HTTPWire
 /// something to move. Each direction stops when its sink is full and goes on when that drains: nothing is buffered beyond one
 /// block.
 final class Attempt {
-  unowned let request: Request
+  /// Owns this attempt in turn, until that has ended.
+  let request: Request
   private(set) var connection: UpstreamConnection?
 
   // Upwards.
@@ -23,6 +24,14 @@ final class Attempt {
   private(set) var awaitsHead = true
   private(set) var receivedAnything = false
   var download: Download?
+  /// An answer that refused the credential.
+  private(set) var held: HeldAnswer?
+
+  // Expect: 100-continue.
+  private(set) var hasAsked = false
+  /// The body is kept back until the origin says 100, or too long nothing.
+  private(set) var awaitsContinue = false
+  private var continueTimer: ContinueTimer?
 
   init(_ request: Request) { self.request = request }
 
@@ -36,12 +45,16 @@ final class Attempt {
   /// The pool has a connection for this attempt.
   func begin(on connection: UpstreamConnection) {
     guard let head = request.head, let entry = request.entry else { return }
+    guard request.isStillAuthorized() else {
+      connection.finished(reusable: true)
+      return request.authorizeAgain()
+    }
     self.connection = connection
     request.connected()
     request.note(connection)
     let out = loop.blocks.borrow()
     let credential = request.authorization?.line
-    let size = head.count + (credential?.count ?? 0) + 2
+    let size = head.count + (credential?.count ?? 0) + 32
     if size > out.room {
       // A head beyond a block's size: configured so.
       loop.blocks.giveBack(out)
@@ -52,13 +65,40 @@ final class Attempt {
     guard let block = self.out else { return }
     block.append(head.bytes)
     if let credential { credential.withUnsafeBytes { block.append($0) } }
+    askBeforeBody(block)
     block.append("\r\n")
     loop.arm(connection, at: loop.now + entry.timeouts.responseHead)
     pumpUp()
   }
 
+  private func askBeforeBody(_ block: Block) {
+    guard request.asksBeforeBody else { return request.continueApp() }
+    block.append("Expect: 100-continue\r\n")
+    hasAsked = true
+    awaitsContinue = true
+    let timer = ContinueTimer(self)
+    continueTimer = timer
+    loop.arm(timer, at: loop.now + Request.patience)
+  }
+
+  private func stopWaitingForContinue() {
+    awaitsContinue = false
+    if let continueTimer { loop.forget(continueTimer) }
+    continueTimer = nil
+  }
+
+  /// It may not know the expectation: the body is sent.
+  func originStayedSilent() {
+    guard awaitsContinue, awaitsHead, connection != nil else { return }
+    stopWaitingForContinue()
+    request.pool?.limit.noteSilence(until: loop.now + Request.silenceIsRemembered)
+    request.continueApp()
+    if connection != nil { pumpUp() }
+  }
+
   /// Something can move: on the upstream's side, the app's, or both.
   func pump() {
+    if held != nil { return pumpHeld() }
     if !isUploaded { pumpUp() }
     guard connection != nil else { return }
     if awaitsHead { readHead() } else { download?.pump() }
@@ -67,7 +107,9 @@ final class Attempt {
   /// Gives the exchange up: its connection is out of step and is closed.
   func abort() {
     giveBackOut()
+    stopWaitingForContinue()
     download = nil
+    held = nil
     guard let connection else { return }
     self.connection = nil
     connection.close()
@@ -76,6 +118,7 @@ final class Attempt {
   /// Both directions are over: the connection goes back to the pool where it may.
   func complete(reusable: Bool) {
     giveBackOut()
+    stopWaitingForContinue()
     guard let connection else { return }
     self.connection = nil
     connection.finished(reusable: reusable && isUploaded && !uploadIsBroken)
@@ -119,6 +162,8 @@ final class Attempt {
         let count = connection.transport.write(out.bytes)
         guard wrote(count, on: connection) else { return }
         out.consume(count)
+      } else if awaitsContinue {
+        return giveBackOut()
       } else if !piece.isEmpty, let block = client.inbound {
         let count = connection.transport.write(
           UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
@@ -241,9 +286,14 @@ final class Attempt {
     do {
       switch try request.decide(on: request.worker.responseHead, bytes, of: self) {
       case .interim:
+        let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
         connection.headDone()
-        flushInterim()
+        request.flushInterim()
+        if isContinue, awaitsContinue {
+          stopWaitingForContinue()
+          if self.connection != nil { pumpUp() }
+        }
       case .upgrade:
         block.consume(length)
         Tunnel.upgrade(self, request)
@@ -253,7 +303,20 @@ final class Attempt {
         connection.headDone()
         loop.disarm(connection)
         self.download = download
+        if awaitsContinue { stopUploading() }
         download.begin(block)
+      case .hold(let held):
+        awaitsHead = false
+        block.consume(length)
+        if block.isEmpty { block.clearForBody() }
+        connection.headDone()
+        loop.disarm(connection)
+        self.held = held
+        beginHolding()
+      case .retryWithoutExpectation:
+        awaitsHead = false
+        abort()
+        request.sendWithoutExpectation()
       case .retry(let wish):
         awaitsHead = false
         guard let entry = request.entry else { return }
@@ -264,9 +327,65 @@ final class Attempt {
     } catch { fail(error) }
   }
 
-  private func flushInterim() {
-    guard let block = client.outbound, !block.isEmpty else { return }
-    let count = client.transport.write(block.bytes)
-    if count > 0 { block.consume(count) } else if count != Transport.Result.blocked { request.clientLeft() }
+  // MARK: Refused
+
+  /// What was not sent of the body is not sent any more: the connection ends out of step.
+  private func stopUploading() {
+    stopWaitingForContinue()
+    if !isUploaded { uploadIsBroken = true }
+    giveBackOut()
+  }
+
+  private func beginHolding() {
+    stopUploading()
+    guard collectHeld() else { return }
+    request.readBodyWhileHeld()
+    if held != nil, !request.hasEnded { request.hold() }
+  }
+
+  private func pumpHeld() {
+    guard collectHeld() else { return }
+    request.readBodyWhileHeld()
+  }
+
+  /// - Returns: false where the answer is not held any more.
+  private func collectHeld() -> Bool {
+    guard let held, let connection, let pool = request.pool else { return held != nil }
+    switch held.collect(connection, limit: pool.limit, capacity: request.snapshot.settings.limits.upstreamConnections) {
+    case .partial: return true
+    case .whole:
+      complete(reusable: held.keepsUpstream && connection.inbound?.isEmpty ?? true)
+      return true
+    case .tooMany:
+      request.relayHeld("not retried, too many large refusals are held")
+      return false
+    }
+  }
+
+  /// The held answer goes to the app after all, as it came.
+  func relayHeld() {
+    guard let held else { return }
+    self.held = nil
+    let head = held.head.bytes
+    request.worker.responseHead.reset()
+    guard case .complete = request.worker.responseHead.parse(head, limit: head.count) else { return fail(.bodyBroken) }
+    if held.isBroken { return fail(.bodyBroken) }
+    do {
+      switch try request.decide(on: request.worker.responseHead, head, of: self) {
+      case .relay(let download):
+        self.download = download
+        if download.begin(with: held) {
+          request.relayedWhole(keepAlive: download.keepsClient)
+        } else if !request.hasEnded {
+          request.progressed()
+          download.pump()
+        }
+      case .retry(let wish):
+        guard let entry = request.entry else { return }
+        abort()
+        request.retry(entry, after: wish)
+      case .interim, .upgrade, .hold, .retryWithoutExpectation: fail(.internalError)
+      }
+    } catch { fail(error) }
   }
 }

@@ -51,6 +51,13 @@ extension Block {
     start = ChunkFraming.front
     end = ChunkFraming.front
   }
+  /// A block of little more than the filled size, with the same bytes, and room around them for framing.
+  func exactCopyForBody() -> Block {
+    let copy = Block(capacity: ChunkFraming.front + count + ChunkFraming.back)
+    copy.clearForBody()
+    copy.append(bytes)
+    return copy
+  }
   /// What may be read into when a body comes: room behind stays for framing.
   var bodySpace: UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(start: base + end, count: max(capacity - end - ChunkFraming.back, 0))

@@ -8,12 +8,13 @@ final class Download {
   /// Below this much room another read is not worth it before what is there has been sent.
   private static let worthReading = 16 << 10
 
-  private unowned let attempt: Attempt
-  private unowned let request: Request
+  // Both outlive this: it is the attempt's, and runs only inside of its methods.
+  private unowned(unsafe) let attempt: Attempt
+  private unowned(unsafe) let request: Request
   private var source: BodySource
   private let isChunked: Bool
   let endsByClose: Bool
-  private let keepsClient: Bool
+  let keepsClient: Bool
   private let keepsUpstream: Bool
   let isEventStream: Bool
   /// What of the upstream's block is on its way.
@@ -55,6 +56,30 @@ final class Download {
     if block.isEmpty { block.clearForBody() }
     request.progressed()
     pump()
+  }
+
+  /// What was read of a held answer, and where its body stands; its head is in the outbound block.
+  /// - Returns: false where the request has failed.
+  func take(payload: [UInt8], source: BodySource) -> Bool {
+    self.source = source
+    let block = Block(capacity: ChunkFraming.front + payload.count + ChunkFraming.back)
+    block.clearForBody()
+    block.append(payload)
+    if let inflater {
+      do { _ = try inflate(block.start..<block.end, in: block, with: inflater) } catch { return false }
+    } else {
+      if isChunked {
+        let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
+        block.start = framed.lowerBound
+        block.end = framed.upperBound
+      }
+      if !block.isEmpty { appendToHead(block) }
+    }
+    if source.isDone, !isTerminated {
+      appendToHead(self.source.lastChunk())
+      isTerminated = true
+    }
+    return !request.hasEnded
   }
 
   func pump() {

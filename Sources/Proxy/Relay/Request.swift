@@ -4,8 +4,10 @@ import HTTPWire
 
 /// One request from its head to its last byte, across all attempts to have it answered.
 final class Request {
-  unowned let client: ClientConnection
-  unowned let worker: Worker
+  /// Owns this request in turn, until it has ended.
+  let client: ClientConnection
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
   let snapshot: Snapshot
   var summary = Summary()
 
@@ -30,7 +32,16 @@ final class Request {
   private(set) var attempt: Attempt?
   private var waitsForConnection = false
   private var waitsForCredential: CredentialWait?
+  private var waitStarted: Int64 = 0
+  /// What the entry's credential is on this loop, and the version that the present attempt carries.
+  private(set) var credential: LoopCredential?
   private(set) var authorization: RenderedCredential?
+  /// It was sent again after a refusal: it never is a second time.
+  var isResent = false
+  /// What becomes of the refusal is decided.
+  var refusalIsSettled = false
+  /// An origin answered 417 to an Expect that was ours.
+  var hasMetExpectationFailure = false
   /// A final response has begun to go to the app: from here on there is no other answer.
   var hasAnswered = false
   /// The proxy's own answer is on its way; whether the connection is kept after it.
@@ -46,6 +57,7 @@ final class Request {
   var opening: TunnelOpening?
   private var waitsForRepeat = false
   private var isOver = false
+  var hasEnded: Bool { isOver }
 
   init(client: ClientConnection, snapshot: Snapshot) {
     self.client = client
@@ -121,15 +133,74 @@ final class Request {
       tee = ReplayTee(capacity: snapshot.settings.limits.replayBody)
     }
     guard let index = entry.credential, sendsCredential else { return connect() }
-    switch worker.credentials[index].authorize(self) {
+    let credential = worker.credential(index, of: snapshot)
+    self.credential = credential
+    obtain(credential)
+  }
+
+  private func obtain(_ credential: LoopCredential) {
+    switch credential.authorize(self) {
     case .ready(let credential):
       authorization = credential
       connect()
-    case .wait(let wait):
-      waitsForCredential = wait
-      park()
+    case .wait(let wait): waitForCredential(wait)
     case .failed(let error): fail(error)
     }
+  }
+
+  func waitForCredential(_ wait: CredentialWait) {
+    waitsForCredential = wait
+    waitStarted = loop.now
+    if let entry { loop.arm(client, at: loop.now + entry.timeouts.credential) }
+    park()
+  }
+
+  func rearmWait() {
+    if waitsForCredential != nil, let entry { loop.arm(client, at: waitStarted + entry.timeouts.credential) }
+  }
+
+  /// False: the request is over.
+  func endWait() -> Bool {
+    guard !isOver else { return false }
+    if let wait = waitsForCredential {
+      waitsForCredential = nil
+      wait.cancel()
+      summary.waitedForCredential += loop.now - waitStarted
+    }
+    return true
+  }
+
+  /// The attempt is about to be sent. False: its token ended while it waited for a connection, and there is no other one yet.
+  func isStillAuthorized() -> Bool {
+    guard let authorization, let credential else { return true }
+    let now = loop.now / 1_000_000
+    if authorization.isUsable(at: now) { return true }
+    guard let current = credential.current, current.isUsable(at: now) else { return false }
+    self.authorization = current
+    summary.credentialVersion = current.version
+    return true
+  }
+
+  /// An expired token is never sent: the attempt gave its connection back.
+  func authorizeAgain() {
+    guard let credential else { return }
+    attempt = nil
+    waitsForConnection = false
+    summary.attempts -= 1
+    obtain(credential)
+  }
+
+  /// After a refusal: once more, with another version.
+  func send(again next: RenderedCredential) {
+    attempt = nil
+    authorization = next
+    connect()
+  }
+
+  /// The origin did not take an expectation of ours.
+  func sendWithoutExpectation() {
+    attempt = nil
+    connect()
   }
 
   /// False where the app's own field was kept.
@@ -137,9 +208,7 @@ final class Request {
 
   /// A token has come, or will not.
   func credentialArrived(_ result: Result<RenderedCredential, ProxyError>) {
-    guard waitsForCredential != nil, !isOver else { return }
-    waitsForCredential = nil
-    summary.waitedForCredential += loop.now - summary.started
+    guard waitsForCredential != nil, endWait() else { return }
     switch result {
     case .success(let credential):
       authorization = credential
@@ -150,8 +219,13 @@ final class Request {
 
   /// Nothing to do until somebody else acts: buffers go back.
   private func park() {
-    if let block = client.inbound, block.isEmpty {
+    if let head, head.capacity > head.count + 64 { self.head = head.exactCopy() }
+    guard let block = client.inbound else { return }
+    if block.isEmpty {
       client.inbound = nil
+      loop.blocks.giveBack(block)
+    } else if block.capacity >= BlockPool.small, block.count <= BlockPool.small / 4 {
+      client.inbound = block.exactCopyForBody()
       loop.blocks.giveBack(block)
     }
   }
@@ -210,9 +284,8 @@ final class Request {
 
   func clientTimerExpired() {
     if answer != nil { return clientLeft() }
-    if let wait = waitsForCredential {
-      waitsForCredential = nil
-      wait.cancel()
+    if attempt?.held != nil { return relayHeld("not retried, no other token came in time") }
+    if waitsForCredential != nil, endWait() {
       return fail(.credentialUnavailable(entry?.settings.credential ?? "", reason: "no token came in time", retryAfter: 1))
     }
     if waitsForRepeat {
@@ -222,6 +295,7 @@ final class Request {
     if opening != nil { return fail(.connectTimeout) }
     guard let attempt else { return fail(.stalled) }
     if waitsForConnection {
+      if let entry, pool?.isJudging == true { return loop.arm(client, at: loop.now + entry.timeouts.connect) }
       pool?.abandon(attempt)
       return fail(pool?.isConnecting == true ? .connectTimeout : .connectionLimit)
     }
@@ -292,7 +366,7 @@ final class Request {
     guard !isOver else { return }
     let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
     abandonAttempt()
-    let answer = error.answer(of: self)
+    let answer = error.answer(for: entry)
     summary.error = summary.error ?? answer.error.map { "\($0)" }
     summary.details = summary.details ?? answer.details
     if hasAnswered {
@@ -317,6 +391,14 @@ final class Request {
       dateLine: worker.currentDateLine())
     client.outbound = block
     loop.arm(client, at: loop.now + (entry?.timeouts.stall ?? 30_000_000_000))
+    flushAnswer()
+  }
+
+  /// A held answer stands whole in the outbound block.
+  func relayedWhole(keepAlive: Bool) {
+    attempt = nil
+    answer = keepAlive && body.isDone
+    if let entry { loop.arm(client, at: loop.now + entry.timeouts.stall) }
     flushAnswer()
   }
 

@@ -14,7 +14,8 @@ extension Request {
   /// Reads on in the body, and keeps a copy in the replay tee.
   func readBodyPiece() -> BodyPiece {
     let transport = client.transport
-    let block = client.inbound ?? loop.blocks.borrow()
+    var block = client.inbound ?? loop.blocks.borrow()
+    if block.isEmpty, block.capacity < BlockPool.small { block = loop.blocks.borrow() }
     client.inbound = block
     if block.isEmpty {
       block.clearForBody()

@@ -9,6 +9,10 @@ extension Request {
     /// 101: the connection changes its protocol.
     case upgrade
     case relay(Download)
+    /// It refuses the credential: kept back until that is settled.
+    case hold(HeldAnswer)
+    /// Sent again at once, without `Expect`.
+    case retryWithoutExpectation
     /// Sent again after a while; `Retry-After` in seconds where there was one.
     case retry(Int?)
   }
@@ -36,6 +40,10 @@ extension Request {
     let framing: BodyFraming
     do { framing = try head.framing(to: method, in: bytes) } catch { throw .badResponse(error) }
     let keepsUpstream = head.persists(in: bytes)
+    if retriesWithoutExpectation(status, attempt) { return .retryWithoutExpectation }
+    if credential != nil, holds(head, bytes) {
+      return .hold(HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream))
+    }
     if let wish = retryWish(status, head, bytes, entry) { return .retry(wish.seconds) }
 
     var plan = Download.Plan(
@@ -48,7 +56,7 @@ extension Request {
     // A body whose end the origin marks by closing is chunked to the app, which so can tell an end from a cut.
     if framing == .untilClose { plan.sink = .chunked }
     if !clientIsHTTP11, plan.sink == .chunked { plan.sink = .untilClose }
-    if plan.sink == .untilClose || !attempt.isUploaded && status >= 300 { plan.keepsClient = false }
+    if plan.sink == .untilClose || !attempt.isUploaded && (status >= 300 || attempt.awaitsContinue) { plan.keepsClient = false }
     summary.status = status
     summary.author = .upstream
     hasAnswered = true
@@ -125,7 +133,9 @@ extension Request {
       }
     }
     if isInflated { writeInflatedFields(&writer, bytes) }
-    if let note = proxyStatusNote { writer.append(Array("Proxy-Status: \(snapshot.settings.name); details=\"\(note)\"\r\n".utf8)) }
+    if let note = proxyStatusNote {
+      writer.append(Array("Proxy-Status: \(snapshot.settings.name); details=\"\(Answer.quoted(note))\"\r\n".utf8))
+    }
     // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
     if !worker.responseHead.contains(.date) { writer.append(worker.currentDateLine()) }
     writer.append(snapshot.viaLine)

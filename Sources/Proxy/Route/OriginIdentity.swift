@@ -1,5 +1,6 @@
 import Settings
 import TLS
+import Trust
 
 /// Where requests really go, and under which trust: what pools, sessions and verdicts are keyed by. Two entries with equal
 /// identities share their connections; a reload that changes a part of it leads to another identity.
@@ -15,6 +16,7 @@ public struct OriginIdentity: Sendable, Hashable {
   /// Whether `forbidden_addresses` applies: not where the operator wrote the origin out.
   public var checksAddresses: Bool
 
+  var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
   var isTLS: Bool { scheme == .https }
   /// `host[:port]`, the port left out where it is the scheme's own; IPv6 in brackets.
   var authority: String { Self.authority(host: host, port: port, defaultPort: scheme == .https ? 443 : 80) }

@@ -22,6 +22,8 @@ extension Request {
       let route = snapshot.routes.find(host: connected.host, port: connected.port, isHTTPS: false)
       return try routeTo(connected.host, connected.port, route, target, bytes, earlier: connected.authorization)
     case .absolute:
+      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      if client.connectedAuthority != nil { throw .malformed(.targetForm) }
       let authority = target.authority.bytes(in: bytes)
       if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
         client.memo.remember(target, bytes, in: snapshot)
@@ -37,18 +39,8 @@ extension Request {
     earlier: [UInt8]? = nil
   ) throws(ProxyError) -> Destination {
     let access = try identify(bytes, earlier: earlier)
-    var found: Entry?
-    if let route {
-      if route.hasPrefixes {
-        do { try checkPath(target.path, in: bytes) } catch { throw .malformed(error) }
-      }
-      found = route.entry(forPath: target.path.bytes(in: bytes), client: access.name)
-    }
-    guard let entry = found ?? snapshot.unlisted else { throw .hostNotListed(host: host) }
-    guard access.mayReach(entry, host: host, port: port) else {
-      throw .notAllowed(client: access.name, upstream: entry.isUnlisted ? host : entry.name)
-    }
-    if method == .trace, entry.credential != nil { throw .traceWithCredential }
+    let entry = try snapshot.entry(
+      route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
     // RFC 9110 section 7.6.2: at 0 it is ours to answer.
     var forwards: Int?
     if method == .options || method == .trace, let maxForwards = worker.requestHead.maxForwards(in: bytes) {
@@ -94,6 +86,8 @@ extension Request {
     appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
+    // Each attempt decides for itself whether it asks.
+    worker.requestHead.fields.drop(.expect)
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
     let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
     if adds { worker.requestHead.fields.drop(.acceptEncoding) }

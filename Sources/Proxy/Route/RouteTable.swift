@@ -26,7 +26,7 @@ struct RouteTable: Sendable {
     }
 
     /// Prefixes match whole segments: `/v1` matches `/v1` and `/v1/x`, not `/v10`.
-    private static func matches(_ path: UnsafeRawBufferPointer, prefix: String) -> Bool {
+    static func matches(_ path: UnsafeRawBufferPointer, prefix: String) -> Bool {
       var prefix = prefix
       return prefix.withUTF8 { prefix in
         if prefix.isEmpty { return true }

@@ -10,23 +10,18 @@ extension Request {
     let host = normalised(target.host.bytes(in: bytes))
     guard let port = target.port else { throw .malformed(.port) }
     summary.isTunnel = true
-    if let route = snapshot.routes.find(host: host, port: port, isHTTPS: false) {
+    switch try snapshot.wayOfConnect(host: host, port: port, for: identity) {
+    case .entries(let route):
       let field = worker.requestHead.fields.first(.proxyAuthorization)
-      let authority = ConnectedAuthority(
-        host: host, port: port, text: summary.authority, route: route, identity: identity,
-        authorization: field.map { Array($0.value.bytes(in: bytes)) })
-      let reachable = route.entries.contains { identity.mayReach($0, host: host, port: port) }
-      guard reachable else { throw .notAllowed(client: identity.name, upstream: host) }
-      return .entryThroughConnect(authority)
+      return .entryThroughConnect(
+        ConnectedAuthority(
+          host: host, port: port, text: summary.authority, route: route, identity: identity,
+          authorization: field.map { Array($0.value.bytes(in: bytes)) }))
+    case .tunnel: return .tunnel(TunnelTarget(host: host, port: port))
     }
-    try checkTunnel(host: host, port: port, identity)
-    return .tunnel(TunnelTarget(host: host, port: port))
   }
 
   func checkTunnel(host: String, port: UInt16, _ identity: ClientIdentity) throws(ProxyError) {
-    guard snapshot.settings.connectAllow.contains(where: { $0.matches(host: host, port: port) }) else {
-      throw .connectNotAllowed(target: OriginIdentity.authority(host: host, port: port, defaultPort: 0))
-    }
-    guard identity.mayTunnel(host: host, port: port) else { throw .notAllowed(client: identity.name, upstream: host) }
+    try snapshot.checkTunnel(host: host, port: port, for: identity)
   }
 }

@@ -8,6 +8,9 @@ final class OriginLimit: Sendable {
   private let count = Atomic<Int>(0)
   private let waiting = Mutex<[LoopExecutor]>([])
 
+  private let paused = Atomic<Int>(0)
+  private let silence = Atomic<Int64>(0)
+
   init(_ identity: OriginIdentity) { self.identity = identity }
 
   /// Takes a place; false where all are taken.
@@ -39,6 +42,22 @@ final class OriginLimit: Sendable {
     let identity = identity
     next?.call { Worker.of($0).existingPool(identity)?.placeFreed() }
   }
+}
+
+extension OriginLimit {
+  /// A refused answer that is too large to be copied keeps its connection while it is held: at most a tenth of them do.
+  func pause(of capacity: Int) -> Bool {
+    guard paused.add(1, ordering: .relaxed).newValue <= max(capacity / 10, 1) else {
+      resume()
+      return false
+    }
+    return true
+  }
+  func resume() { paused.subtract(1, ordering: .relaxed) }
+
+  /// The origin did not answer `Expect: 100-continue`, or would not have it: it is not asked again before this time.
+  func noteSilence(until time: Int64) { silence.store(time, ordering: .relaxed) }
+  func isSilent(at now: Int64) -> Bool { now < silence.load(ordering: .relaxed) }
 }
 
 /// The limits by origin; they outlive snapshots, as connections do.

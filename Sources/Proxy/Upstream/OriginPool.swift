@@ -1,4 +1,6 @@
 import EventIO
+import TLS
+import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
 final class OriginPool {
@@ -8,8 +10,9 @@ final class OriginPool {
   private static let idleLimit = 128
 
   let origin: Origin
-  unowned let worker: Worker
-  private let limit: OriginLimit
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
+  let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   private var line = WaitingLine()
@@ -19,16 +22,22 @@ final class OriginPool {
   var upstream = ""
   /// Seconds since 1970, of the certificate that was shown last.
   var certificateExpiry: Int64?
-  let sessions = SessionCache()
+  /// What its sessions hang on.
+  let trustKey: TrustKey
+  /// The chain that was verified last.
+  private var chain: [Certificate] = []
 
   init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
     self.origin = origin
+    trustKey = origin.identity.trustKey
     self.limit = limit
     self.worker = worker
   }
 
   var idleCount: Int { idle.count }
   var isConnecting: Bool { !connecting.isEmpty }
+  /// An answer about revocation is waited for, which has time limits of its own.
+  var isJudging: Bool { connecting.contains { $0.phase == .judging } }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool { idle.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
   /// Names were resolved and connections made lately.
@@ -39,8 +48,13 @@ final class OriginPool {
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
     if let connection = idle.popLast() {
-      active += 1
-      connection.begin(attempt)
+      if connection.isTrusted(at: worker.loop.now) {
+        active += 1
+        connection.begin(attempt)
+      } else {
+        line.append(attempt, at: worker.loop.now)
+        judgeAgain(connection)
+      }
       return
     }
     line.append(attempt, at: worker.loop.now)
@@ -78,9 +92,23 @@ final class OriginPool {
 
   // MARK: Connections
 
+  /// Its verdict has run out: it is lent when there is a new one.
+  private func judgeAgain(_ connection: UpstreamConnection) {
+    connecting.append(connection)
+    connection.judgeAgain()
+  }
+
+  /// One object for all connections whose chains are equal: a chain takes tens of kilobytes.
+  func shared(_ verified: [Certificate]) -> [Certificate] {
+    if chain != verified { chain = verified }
+    return chain
+  }
+
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
+    // One handshake less: the next in line gets its own.
+    if !line.isEmpty { connectForLine() }
   }
 
   func failed(_ connection: UpstreamConnection, _ error: ProxyError) {
@@ -97,7 +125,9 @@ final class OriginPool {
   }
 
   private func offer(_ connection: UpstreamConnection) {
-    if isRetired || worker.isDraining, line.isEmpty { return connection.close() }
+    // Who is still in line began before the pool was retired, and has nowhere else to go.
+    if line.isEmpty && (isRetired || worker.isDraining) { return connection.close() }
+    if !line.isEmpty, !connection.isTrusted(at: worker.loop.now) { return judgeAgain(connection) }
     if let attempt = line.removeFirst() {
       active += 1
       connection.begin(attempt)

@@ -2,6 +2,7 @@ import CSystem
 import EventIO
 import HTTPWire
 import TLS
+import Trust
 
 /// A connection to an origin: opened and judged here, lent to one attempt after another, pooled between them.
 final class UpstreamConnection: EventHandler {
@@ -13,9 +14,11 @@ final class UpstreamConnection: EventHandler {
     case closed
   }
 
-  private unowned let pool: OriginPool
-  private unowned let worker: Worker
-  private(set) var phase = Phase.resolving
+  /// Holds this connection in turn, until that is closed.
+  let pool: OriginPool
+  /// Lives as long as its loop, which never ends.
+  unowned(unsafe) let worker: Worker
+  var phase = Phase.resolving
   private(set) var transport = Transport(descriptor: -1)
   private var attempt: Attempt?
   /// Bytes read and not yet used.
@@ -28,8 +31,17 @@ final class UpstreamConnection: EventHandler {
   /// Nanoseconds: when it was begun, connected, secured.
   private(set) var began: Int64 = 0
   private(set) var connected: Int64 = 0
-  private(set) var secured: Int64 = 0
+  var secured: Int64 = 0
   private(set) var address: Address?
+
+  /// The verdict of the session that was offered.
+  var offered: VerdictRecord?
+  /// What the connection was trusted by, and until when (nanoseconds of the loop's clock).
+  var verdict: VerdictRecord?
+  var trustedUntil = Int64.max
+  /// Not nil while it is judged.
+  var gate: RevocationCheck?
+  var isJudgedAgain = false
 
   private final class TrickledHead { var head = ResponseHead() }
 
@@ -39,8 +51,8 @@ final class UpstreamConnection: EventHandler {
     began = worker.loop.now
   }
 
-  private var loop: EventLoop { worker.loop }
-  private var origin: Origin { pool.origin }
+  var loop: EventLoop { worker.loop }
+  var origin: Origin { pool.origin }
   var isReused: Bool { exchanges > 1 }
   /// Not a byte of the present exchange has gone out.
   var wroteNothing: Bool { transport.bytesWritten == writtenBefore }
@@ -90,10 +102,12 @@ final class UpstreamConnection: EventHandler {
       self.address = address
       connected = loop.clock()
       guard origin.identity.isTLS else { return pool.opened(self) }
+      let known = worker.sessions.take(pool.trustKey, now: wallClockSeconds())
+      offered = known?.record
       do {
         transport.tls = try TLSConnection(
           context: worker.context(for: origin), descriptor: descriptor, serverName: origin.identity.host,
-          session: pool.sessions.take(now: wallClockSeconds()))
+          session: known?.session)
       } catch { return failOpening(.tlsFailed(error.message)) }
       phase = .handshaking
       handshake()
@@ -103,21 +117,18 @@ final class UpstreamConnection: EventHandler {
   private func handshake() {
     guard let tls = transport.tls else { return }
     switch tls.handshake() {
-    case .done:
-      secured = loop.clock()
-      if let leaf = tls.peerChain.first { pool.certificateExpiry = leaf.notAfter }
-      pool.opened(self)
+    case .done: judge()
     case .wantRead, .wantWrite: break
     case .failed(let error):
       if let refusal = tls.refusal {
-        failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))
+        refuse(refusal)
       } else {
         failOpening(.tlsFailed(error.message))
       }
     }
   }
 
-  private func failOpening(_ error: ProxyError) {
+  func failOpening(_ error: ProxyError) {
     // Told before it is closed: closing frees a place, and the next connection would be begun for those who fail now.
     pool.failed(self, error)
     close()
@@ -166,8 +177,8 @@ final class UpstreamConnection: EventHandler {
   }
 
   private func keepSessions() {
-    guard let tls = transport.tls else { return }
-    while let session = tls.takeSession() { pool.sessions.keep(session) }
+    guard let tls = transport.tls, let verdict, phase != .judging else { return }
+    while let session = tls.takeSession() { worker.sessions.store(session, verdict, for: pool.trustKey) }
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
@@ -182,23 +193,27 @@ final class UpstreamConnection: EventHandler {
 
   /// TLS 1.3 tickets come on idle connections; data or an end closes them.
   private func readWhileIdle() {
-    guard transport.readable, transport.tls != nil, !transport.sawEnd else {
-      if transport.readable { close() }
-      return
-    }
+    if !isQuiet() { close() }
+  }
+
+  /// Whether the origin, which owes nothing, neither left nor said anything but what belongs to TLS.
+  func isQuiet() -> Bool {
+    guard transport.readable else { return true }
+    guard transport.tls != nil, !transport.sawEnd else { return false }
     let block = loop.blocks.borrow()
     let count = transport.read(into: block.space)
     loop.blocks.giveBack(block)
-    if count == Transport.Result.blocked { keepSessions() } else { close() }
+    keepSessions()
+    return count == Transport.Result.blocked
   }
 
   override func expired(on loop: EventLoop) {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
-    case .connecting, .handshaking, .judging: failOpening(.connectTimeout)
+    case .connecting, .handshaking: failOpening(.connectTimeout)
     case .idle: close()
     case .active: attempt?.headTimerExpired()
-    case .detached, .closed: break
+    case .judging, .detached, .closed: break
     }
   }
 
@@ -272,10 +287,12 @@ final class UpstreamConnection: EventHandler {
     lookup?.cancel()
     race?.cancel()
     race = nil
+    if gate != nil { worker.revocations.leave(self) }
+    gate = nil
     if let block = inbound { loop.blocks.giveBack(block) }
     inbound = nil
     if transport.descriptor >= 0 {
-      keepSessions()
+      if was != .judging { keepSessions() }
       transport.close(on: loop)
     }
     pool.ended(self, was: was)

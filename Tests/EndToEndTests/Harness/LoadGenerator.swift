@@ -44,7 +44,7 @@ enum LoadGenerator {
     }
   }
 
-  static func hold(_ proxy: ProxyProcess, connections: Int, _ options: String..., seconds: Double = 60) throws -> Held {
+  static func hold(_ proxy: ProxyProcess, connections: Int, _ options: [String], seconds: Double = 60) throws -> Held {
     let child = try ChildProcess(
       try Surroundings.loadGenerator(), ["hold", "--to", proxy.addresses[0], "--connections", String(connections)] + options)
     guard let line = child.awaitLine(seconds: seconds, where: { $0.hasPrefix("held ") }) else {

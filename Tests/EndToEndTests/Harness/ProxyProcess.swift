@@ -40,15 +40,23 @@ final class ProxyProcess: Sendable {
     let path = self.folder + "/proxy.conf"
     try Self.write(try Self.complete(configuration), to: path)
     let command = wrapper + [Surroundings.program, "run", "--config", path]
-    process = try ChildProcess(command[0], Array(command.dropFirst()), environment: environment, descriptors: descriptors)
-    guard let line = process.awaitLine(where: { $0.contains(#""message":"serving""#) }) else {
+    process = try ChildProcess(
+      command[0], Array(command.dropFirst()), environment: Surroundings.backtraces.merging(environment) { $1 },
+      descriptors: descriptors)
+    // In JSON as a rule; the text format has the same words.
+    guard let line = process.awaitLine(where: { $0.contains("serving") && $0.contains("addresses") }) else {
       process.signal(SIGKILL)
       let ending = process.awaitEnd(seconds: 5).map { "\($0)" } ?? "still running"
       throw HarnessError("the proxy does not serve (\(ending)):\n\(process.output)\(process.errors)")
     }
-    let serving = try JSONDecoder().decode(Serving.self, from: Data(line.utf8))
-    addresses = serving.addresses
-    adminPort = serving.admin?.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    if let serving = try? JSONDecoder().decode(Serving.self, from: Data(line.utf8)) {
+      addresses = serving.addresses
+      adminPort = serving.admin?.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    } else {
+      let list = line.components(separatedBy: "addresses=").last ?? ""
+      addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
+      adminPort = 0
+    }
     guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
   }
 

@@ -14,6 +14,18 @@ enum Surroundings {
     return FileManager.default.isExecutableFile(atPath: own) ? own : "python3"
   }()
 
+  /// What makes a Swift program say where it crashed, when the toolchain is where it is expected.
+  static let backtraces: [String: String] = {
+    let toolchain = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").first {
+      FileManager.default.isExecutableFile(atPath: "\($0)/swift")
+    }
+    guard let toolchain else { return [:] }
+    let tool = "\(toolchain)/../libexec/swift/linux/swift-backtrace-static"
+    guard FileManager.default.isExecutableFile(atPath: tool) else { return [:] }
+    let options = "enable=yes,color=no,interactive=no,threads=crashed,registers=none,images=none,swift-backtrace=\(tool)"
+    return ["SWIFT_BACKTRACE": options]
+  }()
+
   /// A folder of this run alone, gone when it ends.
   static let folder: String = {
     var template = Array((NSTemporaryDirectory() + "/authproxy-tests-XXXXXX").utf8CString)

@@ -1,5 +1,5 @@
-/// Dates as pins carry them.
-enum ExpiryDate {
+/// Days and times in UTC, as pins and certificates carry them.
+enum UTCDate {
   /// `2027-06-01`, the end of that day in UTC, or `2027-06-01T12:00:00Z`; seconds since 1970.
   static func parse(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
@@ -30,5 +30,22 @@ enum ExpiryDate {
     let before = year - 1
     let leaps = (before / 4 - before / 100 + before / 400) - (1969 / 4 - 1969 / 100 + 1969 / 400)
     return (year - 1970) * 365 + leaps + (1..<month).reduce(0) { $0 + days(in: $1, of: year) } + day - 1
+  }
+
+  /// The day, as `2027-06-01`.
+  static func text(_ seconds: Int64) -> String {
+    // Beyond the year 9999 (the end of ASN.1's times) no date says more than this one.
+    var days = Int(min(max(seconds, 0), 253_402_300_799) / 86_400)
+    var year = 1970
+    while days >= (isLeap(year) ? 366 : 365) {
+      days -= isLeap(year) ? 366 : 365
+      year += 1
+    }
+    var month = 1
+    while days >= self.days(in: month, of: year) {
+      days -= self.days(in: month, of: year)
+      month += 1
+    }
+    return "\(year)-\(month < 10 ? "0" : "")\(month)-\(days < 9 ? "0" : "")\(days + 1)"
   }
 }

@@ -1,0 +1,49 @@
+import CSystem
+import TLS
+
+/// The tokens that the token server gave out and the API looks up. Belongs to the loop that both live on.
+public final class TokenBook {
+  public enum Standing: Equatable {
+    case valid(number: Int)
+    case expired(number: Int)
+    case revoked(number: Int)
+    case unknown
+  }
+
+  private struct Entry {
+    var number: Int
+    /// Nanoseconds of the monotonic clock.
+    var expires: Int64
+    var isRevoked = false
+  }
+
+  private var entries: [String: Entry] = [:]
+  private var count = 0
+
+  public init() {}
+
+  /// - Parameter seconds: how long it is good for.
+  public func issue(seconds: Int) throws(TLSError) -> (text: String, number: Int) {
+    count += 1
+    let text = try Self.randomText()
+    let expires = csys_monotonic() + Int64(seconds) * 1_000_000_000
+    // Nobody asks for what has long been over; a demo may run for days.
+    entries = entries.filter { $0.value.expires > csys_monotonic() - 60_000_000_000 }
+    entries[text] = Entry(number: count, expires: expires)
+    return (text, count)
+  }
+
+  public func standing(of text: String) -> Standing {
+    guard let entry = entries[text] else { return .unknown }
+    if entry.isRevoked { return .revoked(number: entry.number) }
+    return entry.expires > csys_monotonic() ? .valid(number: entry.number) : .expired(number: entry.number)
+  }
+
+  public func revoke(_ text: String) { entries[text]?.isRevoked = true }
+
+  /// 128 random bits in hexadecimal.
+  public static func randomText() throws(TLSError) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: try SecureRandom.bytes(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}

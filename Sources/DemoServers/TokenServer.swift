@@ -1,0 +1,112 @@
+import TLS
+
+/// An OAuth 2.0 token endpoint (RFC 6749) for one client: grants client_credentials and refresh_token, whose tokens rotate.
+public final class TokenServer: Responder {
+  private let book: TokenBook
+  private let clientID: String
+  private let clientSecret: String
+  private let lifetime: Int
+  private let tell: (DemoEvent) -> Void
+  /// The one refresh token that is good now; each use replaces it.
+  private var refreshToken: String
+  /// How many tokens it was asked for.
+  public private(set) var requests = 0
+
+  /// - Parameters:
+  ///   - lifetime: of access tokens, in seconds.
+  ///   - refreshToken: the first one.
+  public init(
+    _ book: TokenBook, clientID: String, clientSecret: String, lifetime: Int, refreshToken: String = "",
+    tell: @escaping (DemoEvent) -> Void
+  ) {
+    self.book = book
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+    self.lifetime = lifetime
+    self.refreshToken = refreshToken
+    self.tell = tell
+  }
+
+  override public func answer(_ request: ServedRequest) -> ServedAnswer {
+    requests += 1
+    guard request.method == "POST" else { return refuse(405, "Method Not Allowed", "invalid_request") }
+    let form = Form.decode(request.body)
+    guard isClient(request["authorization"], form) else { return refuse(401, "Unauthorized", "invalid_client") }
+    let grant = form["grant_type"] ?? ""
+    switch grant {
+    case "client_credentials": return issue(refreshing: false)
+    case "refresh_token":
+      guard let given = form["refresh_token"], !given.isEmpty, given == refreshToken else {
+        return refuse(400, "Bad Request", "invalid_grant")
+      }
+      return issue(refreshing: true)
+    default: return refuse(400, "Bad Request", "unsupported_grant_type")
+    }
+  }
+
+  private func issue(refreshing: Bool) -> ServedAnswer {
+    guard let token = try? book.issue(seconds: lifetime), let next = try? TokenBook.randomText() else {
+      return refuse(500, "Internal Server Error", "server_error")
+    }
+    tell(
+      DemoEvent(
+        source: .tokenServer, text: "gives token \(token.number), good for \(lifetime) s (asked \(times) so far)"))
+    var members: [(String, JSON)] = [
+      ("access_token", .text(token.text)), ("token_type", .text("Bearer")), ("expires_in", .number(lifetime)),
+    ]
+    if refreshing {
+      refreshToken = next
+      members.append(("refresh_token", .text(next)))
+    }
+    return ServedAnswer(200, "OK", fields: [("Cache-Control", "no-store")], json: members)
+  }
+
+  private var times: String { requests == 1 ? "once" : "\(requests) times" }
+
+  private func refuse(_ status: Int, _ reason: String, _ error: String) -> ServedAnswer {
+    tell(DemoEvent(source: .tokenServer, text: "\(status) \(error)"))
+    return ServedAnswer(status, reason, fields: [("Cache-Control", "no-store")], json: [("error", .text(error))])
+  }
+
+  /// RFC 6749 section 2.3.1: by Basic, whose two parts are form-encoded, or in the body.
+  private func isClient(_ authorization: String?, _ form: [String: String]) -> Bool {
+    if let authorization {
+      guard authorization.lowercased().hasPrefix("basic "), let bytes = Base64.decode(authorization.utf8.dropFirst(6)),
+        let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+      else { return false }
+      return Form.text(bytes[..<colon]) == clientID && Form.text(bytes[(colon + 1)...]) == clientSecret
+    }
+    return form["client_id"] == clientID && form["client_secret"] == clientSecret
+  }
+}
+
+/// application/x-www-form-urlencoded.
+enum Form {
+  /// The last value of a name wins; a demo has no use for repeated ones.
+  static func decode(_ body: [UInt8]) -> [String: String] {
+    var result: [String: String] = [:]
+    for pair in body.split(separator: UInt8(ascii: "&")) {
+      let name = pair.prefix { $0 != UInt8(ascii: "=") }
+      result[text(name)] = text(pair.dropFirst(name.count + 1))
+    }
+    return result
+  }
+
+  static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    var result: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "%"), index + 2 < bytes.endIndex,
+        let value = UInt8(String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+      {
+        result.append(value)
+        index += 3
+      } else {
+        result.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+        index += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}

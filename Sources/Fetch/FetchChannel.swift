@@ -1,0 +1,136 @@
+import CCurl
+import CCurlShims
+import CSystem
+import EventIO
+
+/// One multi handle: the transfers and connections under one trust policy. Its sockets are level-triggered in the loop, its
+/// timer is this handler's.
+final class FetchChannel: EventHandler {
+  /// Idle connections kept for the next transfer.
+  private static let connections = 4
+
+  private unowned let loop: EventLoop
+  private let multi: OpaqueMulti?
+  private var transfers: [ObjectIdentifier: FetchTransfer] = [:]
+  private var sockets: [Int32: FetchSocket] = [:]
+  private var failed: [FetchTransfer] = []
+
+  typealias OpaqueMulti = UnsafeMutableRawPointer
+
+  init(_ loop: EventLoop, isReady: Bool) {
+    self.loop = loop
+    multi = isReady ? curl_multi_init() : nil
+    super.init()
+    guard let multi else { return }
+    // Both callbacks run inside calls that this object makes, so it is alive.
+    let object = Unmanaged.passUnretained(self).toOpaque()
+    _ = ccurl_multi_set_socket(
+      multi,
+      { _, descriptor, what, object, _ in
+        guard let object else { return 0 }
+        Unmanaged<FetchChannel>.fromOpaque(object).takeUnretainedValue().watch(descriptor, what)
+        return 0
+      }, object)
+    _ = ccurl_multi_set_timer(
+      multi,
+      { _, delay, object in
+        guard let object else { return 0 }
+        Unmanaged<FetchChannel>.fromOpaque(object).takeUnretainedValue().wake(after: delay)
+        return 0
+      }, object)
+    _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.connections)
+    _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+  }
+
+  deinit { if let multi { curl_multi_cleanup(multi) } }
+
+  var isIdle: Bool { transfers.isEmpty && sockets.isEmpty }
+
+  func start(_ transfer: FetchTransfer) {
+    transfer.channel = self
+    guard let multi, let easy = transfer.prepare(), curl_multi_add_handle(multi, easy) == CURLM_OK else {
+      failed.append(transfer)
+      return loop.again(self)
+    }
+    transfers[ObjectIdentifier(transfer)] = transfer
+  }
+
+  func cancel(_ transfer: FetchTransfer) {
+    failed.removeAll { $0 === transfer }
+    guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil, let multi, let easy = transfer.easy else { return }
+    curl_multi_remove_handle(multi, easy)
+  }
+
+  // MARK: What libcurl asks
+
+  private func watch(_ descriptor: Int32, _ what: Int32) {
+    guard what != CURL_POLL_REMOVE else {
+      if let socket = sockets.removeValue(forKey: descriptor) { loop.withdraw(socket.token, descriptor: descriptor) }
+      return
+    }
+    var interest: UInt32 = 0
+    if what & CURL_POLL_IN != 0 { interest |= EPOLLIN.rawValue }
+    if what & CURL_POLL_OUT != 0 { interest |= EPOLLOUT.rawValue }
+    if let socket = sockets[descriptor] {
+      loop.change(socket.token, descriptor: descriptor, interest: interest)
+    } else {
+      sockets[descriptor] = FetchSocket(descriptor, self, interest, on: loop)
+    }
+  }
+
+  /// - Parameter delay: milliseconds; below 0 = not at all.
+  private func wake(after delay: Int) {
+    if delay < 0 { loop.disarm(self) } else if delay == 0 { loop.again(self) } else { loop.arm(self, afterMilliseconds: delay) }
+  }
+
+  // MARK: What the loop says
+
+  override func expired(on loop: EventLoop) { act(-1, 0) }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    let lost = failed
+    failed = []
+    for transfer in lost { transfer.finish(.failure(.unreachable("the request could not be set up"))) }
+    act(-1, 0)
+  }
+
+  func socketReady(_ descriptor: Int32, _ events: UInt32) {
+    var flags: Int32 = 0
+    if events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
+    if events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
+    if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { flags |= CURL_CSELECT_ERR }
+    act(descriptor, flags)
+  }
+
+  private func act(_ descriptor: Int32, _ flags: Int32) {
+    guard let multi else { return }
+    var running: Int32 = 0
+    // -1 is CURL_SOCKET_TIMEOUT.
+    _ = curl_multi_socket_action(multi, descriptor, flags, &running)
+    var result = CURLE_OK
+    while let easy = ccurl_multi_ended(multi, &result) {
+      guard let object = ccurl_private(easy) else { continue }
+      // Still in `transfers`, which holds it.
+      let transfer = Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
+      curl_multi_remove_handle(multi, easy)
+      transfers[ObjectIdentifier(transfer)] = nil
+      transfer.ended(result)
+    }
+  }
+}
+
+/// A socket of libcurl's, which opens and closes it.
+private final class FetchSocket: EventHandler {
+  private(set) var token: Token!
+  private unowned let channel: FetchChannel
+  private let descriptor: Int32
+
+  init(_ descriptor: Int32, _ channel: FetchChannel, _ interest: UInt32, on loop: EventLoop) {
+    self.descriptor = descriptor
+    self.channel = channel
+    super.init()
+    token = loop.register(descriptor, self, interest: interest)
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) { channel.socketReady(descriptor, events) }
+}

@@ -1,0 +1,272 @@
+import CCurl
+import CCurlShims
+import CSystem
+import EventIO
+import TLS
+
+/// One fetch under way. Confined to its loop.
+public final class FetchTransfer {
+  private static let headLimit = 64 << 10
+  /// How often a transfer may wait for revocation and start again.
+  private static let passes = 3
+
+  private let fetch: HTTPFetch
+  private let trust: FetchTrust?
+  private let gate: (any FetchGate)?
+  private var completion: ((HTTPFetch.Outcome) -> Void)?
+  weak var channel: FetchChannel?
+  private(set) var easy: UnsafeMutableRawPointer?
+  private var fieldList: UnsafeMutablePointer<curl_slist>?
+  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+  private var body: [UInt8] = []
+  private var headSize = 0
+  private var isTooLarge = false
+  private var handshake: ForeignHandshake?
+  private var refusal: PeerRefusal?
+  private var wait: ((@escaping () -> Void) -> Void)?
+  private var sawForbiddenAddress = false
+  private var pass = 0
+
+  init(
+    _ fetch: HTTPFetch, _ trust: FetchTrust?, _ gate: (any FetchGate)?, _ completion: @escaping (HTTPFetch.Outcome) -> Void
+  ) {
+    self.fetch = fetch
+    self.trust = trust
+    self.gate = gate
+    self.completion = completion
+    errorText.pointee = 0
+  }
+
+  deinit {
+    if let easy { curl_easy_cleanup(easy) }
+    if let fieldList { curl_slist_free_all(fieldList) }
+    errorText.deallocate()
+  }
+
+  /// Its completion will not be called. Not to be called from inside a gate.
+  public func cancel() {
+    completion = nil
+    channel?.cancel(self)
+  }
+
+  func finish(_ outcome: HTTPFetch.Outcome) {
+    let completion = completion
+    self.completion = nil
+    completion?(outcome)
+  }
+
+  // MARK: Preparation
+
+  /// The handle with all its options; nil where one cannot be set: nothing is sent with less.
+  func prepare() -> UnsafeMutableRawPointer? {
+    if let easy { return easy }
+    guard let easy = curl_easy_init() else { return nil }
+    self.easy = easy
+    return setOptions(easy) ? easy : nil
+  }
+
+  private func setOptions(_ easy: UnsafeMutableRawPointer) -> Bool {
+    let object = Unmanaged.passUnretained(self).toOpaque()
+    var codes: [CURLcode] = []
+    func set(_ option: CURLoption, _ value: Int) { codes.append(ccurl_set_long(easy, option, value)) }
+    func set(_ option: CURLoption, _ value: String?) { codes.append(ccurl_set_text(easy, option, value)) }
+    func set(_ option: CURLoption, object: UnsafeMutableRawPointer) { codes.append(ccurl_set_object(easy, option, object)) }
+
+    set(CURLOPT_PRIVATE, object: object)
+    set(CURLOPT_ERRORBUFFER, object: errorText)
+    set(CURLOPT_URL, fetch.url)
+    set(CURLOPT_PROTOCOLS_STR, trust == nil ? "http" : "http,https")
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_TIMEOUT_MS, max(fetch.timeout, 1))
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    // We may be the proxy of this very environment, and no file of the user's home is ours to read.
+    set(CURLOPT_PROXY, "")
+    set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    if !fetch.sharesConnections {
+      set(CURLOPT_FRESH_CONNECT, 1)
+      set(CURLOPT_FORBID_REUSE, 1)
+    }
+
+    // Our own evaluation judges, in the verify callback that the context hook installs; without it no handshake succeeds.
+    set(CURLOPT_SSL_VERIFYPEER, 0)
+    set(CURLOPT_SSL_VERIFYHOST, 0)
+    set(CURLOPT_CAINFO, nil as String?)
+    set(CURLOPT_CAPATH, nil as String?)
+    set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+    codes.append(ccurl_set_context(easy, Self.contextHook))
+    set(CURLOPT_SSL_CTX_DATA, object: object)
+    codes.append(ccurl_set_prerequest(easy, Self.prerequest))
+    set(CURLOPT_PREREQDATA, object: object)
+    if fetch.permits != nil {
+      codes.append(ccurl_set_open_socket(easy, Self.openSocket))
+      set(CURLOPT_OPENSOCKETDATA, object: object)
+    }
+
+    codes.append(ccurl_set_write(easy, CURLOPT_WRITEFUNCTION, Self.write))
+    set(CURLOPT_WRITEDATA, object: object)
+    codes.append(ccurl_set_write(easy, CURLOPT_HEADERFUNCTION, Self.header))
+    set(CURLOPT_HEADERDATA, object: object)
+
+    set(CURLOPT_USERAGENT, "authproxy")
+    if fetch.method == .post {
+      set(CURLOPT_POST, 1)
+      codes.append(ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(fetch.body.count)))
+      fetch.body.withUnsafeBytes { bytes in
+        // COPYPOSTFIELDS of nothing would read a string.
+        codes.append(
+          ccurl_set_object(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) }))
+      }
+    }
+    let fields = fetch.fields.map { Array("\($0.name): ".utf8) + $0.value } + [Array("Expect:".utf8)]
+    for field in fields {
+      guard !field.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else { return false }
+      let longer = (field + [0]).withUnsafeBufferPointer { bytes in
+        bytes.withMemoryRebound(to: CChar.self) { curl_slist_append(fieldList, $0.baseAddress) }
+      }
+      guard let longer else { return false }
+      fieldList = longer
+    }
+    codes.append(ccurl_set_list(easy, fieldList))
+    return codes.allSatisfy { $0 == CURLE_OK }
+  }
+
+  // MARK: What libcurl calls. Each runs inside a call that the channel makes, which holds this object.
+
+  private static func of(_ object: UnsafeMutableRawPointer) -> FetchTransfer {
+    Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
+  }
+
+  private static let write: curl_write_callback = { bytes, size, count, object in
+    guard let bytes, let object else { return 0 }
+    let transfer = FetchTransfer.of(object)
+    let length = size * count
+    guard transfer.body.count + length <= transfer.fetch.limitBytes else {
+      transfer.isTooLarge = true
+      return 0
+    }
+    transfer.body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: length))
+    return length
+  }
+
+  private static let header: curl_write_callback = { _, size, count, object in
+    guard let object else { return 0 }
+    let transfer = FetchTransfer.of(object)
+    transfer.headSize += size * count
+    guard transfer.headSize <= FetchTransfer.headLimit else {
+      transfer.isTooLarge = true
+      return 0
+    }
+    return size * count
+  }
+
+  private static let contextHook: curl_ssl_ctx_callback = { _, context, object in
+    guard let object, let context else { return CURLE_ABORTED_BY_CALLBACK }
+    return FetchTransfer.of(object).install(on: context) ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK
+  }
+
+  private static let prerequest: curl_prereq_callback = { object, _, _, _, _ in
+    guard let object else { return Int32(CURL_PREREQFUNC_ABORT) }
+    return FetchTransfer.of(object).mayProceed() ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
+  }
+
+  private static let openSocket: curl_opensocket_callback = { object, _, address in
+    // -1 is CURL_SOCKET_BAD.
+    guard let object, let address else { return -1 }
+    let transfer = FetchTransfer.of(object)
+    let isPermitted = withUnsafePointer(to: &address.pointee.addr) { sockaddr in
+      guard let address = Address(sockaddr), let permits = transfer.fetch.permits else { return false }
+      return permits(address)
+    }
+    guard isPermitted else {
+      transfer.sawForbiddenAddress = true
+      return -1
+    }
+    return csys_stream_socket(address.pointee.family)
+  }
+
+  private func install(on context: UnsafeMutableRawPointer) -> Bool {
+    guard let trust, let host = Self.host(of: fetch.url) else { return false }
+    do {
+      handshake = try ForeignHandshake.install(
+        on: context, host: host, anchors: trust.anchors, verifier: trust.evaluation,
+        minimumVersion: trust.evaluation.policy.minimumVersion.protocolVersion,
+        requestsStaple: gate != nil && trust.evaluation.policy.checksRevocation)
+      return true
+    } catch { return false }
+  }
+
+  /// The last look before the request's first byte.
+  private func mayProceed() -> Bool {
+    guard fetch.url.prefix(6).lowercased() == "https:" else { return true }
+    guard let trust, let easy, let ssl = ccurl_ssl(easy), let handshake = ForeignHandshake.of(ssl: ssl) else { return false }
+    self.handshake = handshake
+    if let refusal = handshake.refusal {
+      self.refusal = refusal
+      return false
+    }
+    // A verifier that was never called has judged nothing.
+    guard !handshake.peerChain.isEmpty else { return false }
+    guard let gate else { return true }
+    switch gate.judge(handshake, staple: ForeignHandshake.stapledOCSP(ssl: ssl), under: trust) {
+    case .pass: return true
+    case .refuse(let refusal):
+      self.refusal = refusal
+      return false
+    case .wait(let wait):
+      self.wait = wait
+      return false
+    }
+  }
+
+  /// Of `https://user@host:port/path`; IPv6 addresses without their brackets.
+  static func host(of url: String) -> String? {
+    guard let scheme = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let rest = url[scheme...].dropFirst(3)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+    if place.first == "[" { return place.dropFirst().split(separator: "]").first.map(String.init) }
+    let host = place.prefix { $0 != ":" }
+    return host.isEmpty ? nil : String(host)
+  }
+
+  // MARK: End
+
+  func ended(_ code: CURLcode) {
+    if let wait {
+      self.wait = nil
+      pass += 1
+      guard pass < Self.passes else { return finish(.failure(.unreachable("its revocation status could not be settled"))) }
+      body = []
+      headSize = 0
+      let channel = channel
+      return wait { [weak self, weak channel] in
+        guard let self, self.completion != nil, let channel else { return }
+        channel.start(self)
+      }
+    }
+    guard let easy else { return finish(.failure(.unreachable("no handle"))) }
+    switch code {
+    case CURLE_OK:
+      let seconds = ccurl_retry_after(easy)
+      finish(
+        .success(HTTPFetch.Answer(status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil, body: body)))
+    case _ where isTooLarge: finish(.failure(.tooLarge))
+    case CURLE_OPERATION_TIMEDOUT: finish(.failure(.timedOut))
+    case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))
+    case _ where (refusal ?? handshake?.refusal) != nil:
+      if let refusal = refusal ?? handshake?.refusal { finish(.failure(.untrusted(refusal))) }
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
+      CURLE_PARTIAL_FILE:
+      finish(.failure(.malformed(text(of: code))))
+    default: finish(.failure(.unreachable(text(of: code))))
+    }
+  }
+
+  private func text(of code: CURLcode) -> String {
+    if errorText.pointee != 0 { return String(cString: errorText) }
+    return curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+  }
+}

@@ -1,0 +1,38 @@
+import Logging
+import Proxy
+
+/// The life of credentials in the operational log: one static message a kind of event, the rest as metadata.
+enum CredentialLog {
+  static func write(_ name: String, _ event: CredentialEvent, to logger: Logger) {
+    switch event {
+    case .replaced(let version): logger.notice("credential replaced", metadata: about(name, ("version", "\(version)")))
+    case .refreshed(let version, let lifetime, let byRefusal):
+      logger.info(
+        "token refreshed",
+        metadata: about(
+          name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)"), ("cause", byRefusal ? "refusal" : "age")
+        ))
+    case .adopted(let version, let lifetime):
+      logger.info(
+        "token taken from the token store",
+        metadata: about(name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)")))
+    case .sameToken(let byRefusal):
+      logger.warning(
+        "the token server gave the same token again", metadata: about(name, ("cause", byRefusal ? "refusal" : "age")))
+    case .failed(let why, let retryIn):
+      logger.warning("token refresh failed", metadata: about(name, ("error", why), ("retry_in_ms", "\(retryIn)")))
+    case .needsOperator(let why): logger.error("credential needs an operator", metadata: about(name, ("error", why)))
+    case .notSaved(let why):
+      logger.error(
+        "the new refresh token could not be saved; it is in use, and saving is tried again",
+        metadata: about(name, ("error", why)))
+    case .recordSetAside: logger.error("a damaged record of the token store was set aside", metadata: about(name))
+    }
+  }
+
+  private static func about(_ name: String, _ more: (String, String)...) -> Logger.Metadata {
+    var metadata: Logger.Metadata = ["credential": "\(name)"]
+    for (key, value) in more { metadata[key] = "\(value)" }
+    return metadata
+  }
+}

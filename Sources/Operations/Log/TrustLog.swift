@@ -1,0 +1,53 @@
+import CSystem
+import Logging
+import Synchronization
+import Trust
+
+/// Warnings about trust, which every connection may repeat: each kind at once when it begins, then once a minute with how often.
+final class TrustLog: Sendable {
+  private static let interval: Int64 = 60_000_000_000
+  /// Hosts below a wildcard are without bound; beyond it the log starts anew.
+  private static let capacity = 1024
+
+  private struct Subject: Hashable {
+    var kind: TrustWarning.Kind
+    var policy, evaluator, host: String
+  }
+  private struct Record {
+    var logged: Int64
+    var held = 0
+  }
+
+  private let logger: Logger
+  private let records = Mutex<[Subject: Record]>([:])
+
+  init(_ logger: Logger) { self.logger = logger }
+
+  /// Called on any loop.
+  func warn(_ warning: TrustWarning) {
+    guard let held = admit(warning, at: csys_monotonic()) else { return }
+    var metadata: Logger.Metadata = [
+      "kind": "\(warning.kind.rawValue)", "policy": "\(warning.policy)", "evaluator": "\(warning.evaluator)",
+      "host": "\(warning.host)", "detail": "\(warning.detail)",
+    ]
+    if held > 0 { metadata["repeated"] = "\(held)" }
+    logger.warning("trust policy warns", metadata: metadata)
+  }
+
+  /// How many were held back since the last one; nil where this one is, too.
+  func admit(_ warning: TrustWarning, at now: Int64) -> Int? {
+    let subject = Subject(
+      kind: warning.kind, policy: warning.policy, evaluator: warning.evaluator, host: warning.host)
+    return records.withLock { records in
+      if var record = records[subject], now - record.logged < Self.interval {
+        record.held += 1
+        records[subject] = record
+        return nil
+      }
+      let held = records[subject]?.held ?? 0
+      if records.count >= Self.capacity { records = [:] }
+      records[subject] = Record(logged: now)
+      return held
+    }
+  }
+}

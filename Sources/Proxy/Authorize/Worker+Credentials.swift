@@ -1,0 +1,120 @@
+import Credentials
+import EventIO
+import Synchronization
+
+/// Credentials as one loop has them: its view of each, and the owners whose home it is.
+struct CredentialTable {
+  fileprivate var views: [String: LoopCredential] = [:]
+  /// Of the present snapshot, in its order.
+  fileprivate var current: [LoopCredential] = []
+  fileprivate var owners: [String: CredentialOwner] = [:]
+  /// Those that were replaced stay until they have finished what must not be cut.
+  fileprivate var bySerial: [UInt64: CredentialOwner] = [:]
+  fileprivate var lastSerial: UInt64 = 0
+}
+
+extension Worker {
+  func adoptCredentials(of next: Snapshot) {
+    credentials.current = next.credentials.map { setup in
+      let view = view(of: setup)
+      view.adopt(setup)
+      if shared.home(of: setup.name) === loop.executor { _ = owner(of: setup) }
+      return view
+    }
+    let named = Set(next.credentials.map(\.name))
+    for (name, owner) in credentials.owners where !named.contains(name) {
+      owner.retire()
+      shared.note(name, nil)
+    }
+  }
+
+  private func view(of setup: CredentialSetup) -> LoopCredential {
+    if let view = credentials.views[setup.name] { return view }
+    let view = LoopCredential(setup, self)
+    credentials.views[setup.name] = view
+    return view
+  }
+
+  /// - Parameter index: place in the snapshot's credentials; a request may have begun on an older one.
+  func credential(_ index: Int, of snapshot: Snapshot) -> LoopCredential {
+    snapshot === self.snapshot ? credentials.current[index] : view(of: snapshot.credentials[index])
+  }
+
+  func credential(named name: String) -> LoopCredential? { credentials.views[name] }
+
+  // MARK: On the home loop
+
+  /// The credential's owner, under this configuration or a newer one. A message may be faster than the reload's own.
+  func owner(of setup: CredentialSetup) -> CredentialOwner {
+    let present = credentials.owners[setup.name]
+    if let present, present.fits(setup) || setup.generation <= present.setup.generation {
+      present.adopt(setup)
+      return present
+    }
+    credentials.lastSerial += 1
+    let version = present?.latestVersion ?? 0
+    let owner: CredentialOwner
+    if case .oauth2(let policy) = setup.policy.kind {
+      owner = TokenOwner(setup, policy, self, serial: credentials.lastSerial, after: version)
+    } else {
+      owner = StaticOwner(setup, self, serial: credentials.lastSerial, after: version)
+    }
+    credentials.owners[setup.name] = owner
+    credentials.bySerial[owner.serial] = owner
+    if let present {
+      present.replaced()
+      if !present.mustFinish { forget(present) }
+    }
+    return owner
+  }
+
+  func owner(serial: UInt64) -> CredentialOwner? { credentials.bySerial[serial] }
+
+  /// A replaced owner has nothing left to do.
+  func forget(_ owner: CredentialOwner) {
+    loop.forget(owner)
+    credentials.bySerial[owner.serial] = nil
+  }
+}
+
+/// What all loops know of the credentials.
+final class CredentialRegistry: Sendable {
+  private struct Record: Sendable {
+    let count = WaitCount()
+    var status: CredentialStatus?
+  }
+  private let records = Mutex<[String: Record]>([:])
+  private let unfinished = Mutex<Set<UInt64>>([])
+
+  func waitCount(of name: String) -> WaitCount { records.withLock { $0[name, default: Record()].count } }
+  func note(_ name: String, _ status: CredentialStatus?) {
+    records.withLock { records in records[name, default: Record()].status = status }
+  }
+  var statuses: [String: CredentialStatus] { records.withLock { $0.compactMapValues(\.status) } }
+  /// - Parameter owner: different for each in the process.
+  func note(owner: UInt64, mustFinish: Bool) {
+    unfinished.withLock { if mustFinish { $0.insert(owner) } else { $0.remove(owner) } }
+  }
+  var mustFinish: Bool { unfinished.withLock { !$0.isEmpty } }
+  func waiting(for name: String) -> Int { records.withLock { $0[name]?.count.value ?? 0 } }
+}
+
+extension Shared {
+  /// Where the credential's owner lives: by its name alone, so that all loops know without asking.
+  func home(of credential: String) -> LoopExecutor {
+    // FNV-1a
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in credential.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return group.executors[Int(hash % UInt64(group.executors.count))]
+  }
+
+  func waitCount(of credential: String) -> WaitCount { registry.waitCount(of: credential) }
+  func note(_ credential: String, _ status: CredentialStatus?) { registry.note(credential, status) }
+
+  /// The state of each credential of the configuration, as its owner knew it when it last changed.
+  public var credentialStatuses: [String: CredentialStatus] { registry.statuses }
+  /// True while ending the process would lose a refresh token: for the time of a token request at most.
+  public var mustFinish: Bool { registry.mustFinish }
+  /// Requests that wait for the credential now, on all loops.
+  public func requestsWaiting(for credential: String) -> Int { registry.waiting(for: credential) }
+}

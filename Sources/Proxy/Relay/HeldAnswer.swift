@@ -1,0 +1,72 @@
+import EventIO
+import HTTPWire
+
+/// An answer that refused the credential, kept back until it is known whether the request can be sent again. A small one is
+/// copied, and its connection goes back to the pool at once; a larger one waits on its connection.
+final class HeldAnswer {
+  /// Bytes of body that are copied.
+  private static let limit = 16 << 10
+
+  enum Progress {
+    /// All of it is here.
+    case whole
+    /// The rest is on its way, or waits on the connection.
+    case partial
+    /// It is too large, and too many of that kind are held: not to be waited with.
+    case tooMany
+  }
+
+  let head: Block
+  let keepsUpstream: Bool
+  private(set) var source: BodySource
+  private(set) var payload: [UInt8] = []
+  /// The connection broke inside the body.
+  private(set) var isBroken = false
+  private(set) var isWhole = false
+  private var pausedAt: OriginLimit?
+
+  init(_ head: UnsafeRawBufferPointer, framing: BodyFraming, keepsUpstream: Bool) {
+    let copy = Block(capacity: head.count)
+    copy.append(head)
+    self.head = copy
+    source = BodySource(framing)
+    self.keepsUpstream = keepsUpstream && !source.isUntilClose
+  }
+
+  deinit { pausedAt?.resume() }
+
+  /// Takes what has come of the body, up to the limit.
+  /// - Parameter limit: where connections that wait are counted; `capacity`: how many there may be in all.
+  func collect(_ connection: UpstreamConnection, limit: OriginLimit, capacity: Int) -> Progress {
+    while !source.isDone {
+      if isBroken || pausedAt != nil { return .partial }
+      guard payload.count <= Self.limit else {
+        guard limit.pause(of: capacity) else { return .tooMany }
+        pausedAt = limit
+        return .partial
+      }
+      if let block = connection.inbound, !block.isEmpty {
+        do {
+          let range = try source.take(from: block)
+          payload.append(contentsOf: UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))
+        } catch { isBroken = true }
+        continue
+      }
+      guard connection.transport.readable || connection.transport.hasPending else {
+        connection.rest()
+        return .partial
+      }
+      let block = connection.blockForBody(isBulk: false)
+      let count = connection.transport.read(into: block.bodySpace)
+      if count > 0 {
+        block.end += count
+      } else if count != Transport.Result.blocked {
+        // A close-delimited body ends so, and only so.
+        let isEnd = count == Transport.Result.end
+        if !isEnd || (try? source.end()) == nil { isBroken = true }
+      }
+    }
+    isWhole = true
+    return .whole
+  }
+}

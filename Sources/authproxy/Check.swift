@@ -1,0 +1,127 @@
+import ArgumentParser
+import Proxy
+import Settings
+import Trust
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say all that is wrong with a configuration, or what it means.",
+    discussion: "Errors and warnings go to standard error, each with its place; a summary goes to standard output.")
+
+  @Option(name: .long, help: "The configuration file.")
+  var config: String
+
+  func run() throws {
+    let loaded = loadConfiguration(config)
+    for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
+    for use in loaded.unbuilt {
+      Terminal.error("\(config):\(use.place): warning: \(use.keyPath): `run` refuses this: not built yet")
+    }
+    guard let settings = loaded.settings else {
+      Terminal.error("\(config): \(Describing.count(loaded.errors.count, "error")); nothing would start with this")
+      throw ExitStatus.badConfiguration
+    }
+    // What only shows when the engine is built from it: anchors that OpenSSL refuses, a key too weak to be used.
+    do { _ = try SnapshotBuilder().build(settings, generation: 1) } catch {
+      Terminal.error("\(config): error: \(error)")
+      throw ExitStatus.badConfiguration
+    }
+    var warnings = loaded.warnings.count
+    for policy in settings.trust.values.sorted(by: { $0.name < $1.name }) {
+      guard let expiry = policy.earliestPinExpiry, Days.isNear(expiry) else { continue }
+      Terminal.error("\(config): warning: trust.\(policy.name): pins are enforced until \(Describing.expiry(expiry))")
+      warnings += 1
+    }
+    Terminal.print("\(config) is good" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
+    Terminal.print("")
+    Summary(settings: settings, sources: loaded.secretSources).page.print()
+  }
+}
+
+/// What a configuration means, in the order in which a request meets it.
+struct Summary {
+  let settings: Settings
+  let sources: [String: SecretSource]
+
+  var page: Page {
+    var page = Page(labelWidth: 18)
+    listeners(&page)
+    upstreams(&page)
+    credentials(&page)
+    trust(&page)
+    return page
+  }
+
+  private func listeners(_ page: inout Page) {
+    page.heading("listens on")
+    for listener in settings.listeners {
+      let who =
+        if listener.clientsRequired {
+          "clients only"
+        } else {
+          settings.clients.isEmpty
+            ? "whoever can connect" : "clients; others may reach \(Describing.access(settings.anonymous))"
+        }
+      page.row(Describing.endpoint(listener.endpoint), who)
+    }
+    if let admin = settings.admin {
+      page.row(Describing.endpoint(admin.endpoint), "admin: " + admin.expose.map(\.rawValue).sorted().joined(separator: ", "))
+    }
+    if !settings.clients.isEmpty { page.heading("clients") }
+    for (index, client) in settings.clients.enumerated() {
+      var ways: [String] = []
+      if client.password != nil { ways.append("by password (\(source("clients[\(index)].password")))") }
+      if !client.from.isEmpty { ways.append("from " + client.from.map { "\($0)" }.joined(separator: ", ")) }
+      page.row(client.name, "\(ways.joined(separator: " or ")); may reach \(Describing.access(client.allow))")
+    }
+  }
+
+  private func upstreams(_ page: inout Page) {
+    page.heading("upstreams")
+    for (index, upstream) in settings.upstreams.enumerated() {
+      page.row(upstream.name, "\(Describing.match(upstream.match)) -> \(Describing.origin(upstream.origin))")
+      var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
+      if upstream.origin.scheme == .https {
+        parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
+      }
+      if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
+      if upstream.retry.attempts > 0 { parts.append("up to \(upstream.retry.attempts) more tries") }
+      page.row("", parts.joined(separator: ", "))
+      if upstream.clientCertificate != nil {
+        page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
+      }
+    }
+    page.row(
+      "any other host", settings.unlistedHosts == .deny ? "refused with 403" : "forwarded as it is, without a credential")
+    let tunnels = settings.connectAllow.map(Describing.pattern).joined(separator: ", ")
+    page.row("CONNECT tunnels", tunnels.isEmpty ? "refused with 403" : "to \(tunnels); no credential inside")
+  }
+
+  private func credentials(_ page: inout Page) {
+    if settings.credentials.isEmpty { return }
+    page.heading("credentials")
+    for policy in settings.credentials.values.sorted(by: { $0.name < $1.name }) {
+      page.row(policy.name, Describing.credential(policy))
+      let prefix = "credentials.\(policy.name)."
+      for (path, source) in sources.sorted(by: { $0.key < $1.key }) where path.hasPrefix(prefix) {
+        page.row("", "\(path.split(separator: ".").last ?? "secret") from \(source)")
+      }
+      if policy.allowPlaintext { page.row("", "may go over http:// in the clear") }
+      if policy.allowUntrusted { page.row("", "may go to servers whose certificate nobody judged") }
+    }
+    if case .file(let path, let key) = settings.tokenStore {
+      page.heading("token store")
+      page.row("file", path + (key == nil ? ", not encrypted" : ", encrypted; key from \(source("token_store.key"))"))
+    }
+  }
+
+  private func trust(_ page: inout Page) {
+    page.heading("trust")
+    if settings.trust["default"] == nil, settings.upstreams.contains(where: { $0.origin.scheme == .https && $0.trust == nil }) {
+      page.rows("system roots", Describing.trust(.systemDefault))
+    }
+    for policy in settings.trust.values.sorted(by: { $0.name < $1.name }) { page.rows(policy.name, Describing.trust(policy)) }
+  }
+
+  private func source(_ path: String) -> String { sources[path].map { "\($0)" } ?? "the configuration" }
+}

@@ -1,0 +1,49 @@
+import ConfigurationFile
+import EventIO
+import Settings
+
+/// The proxy's configuration in the demo: a text like any other, shown to whoever tries it. The files that it names are in memory.
+struct DemoConfiguration {
+  /// Folder of the files that the text names. Nothing is there on disk.
+  private static let folder = "/demo"
+  static let api = "api.demo.internal"
+  static let clientID = "demo"
+
+  let text: String
+  private let files: [String: [UInt8]]
+
+  init(api: Address, tokenServer: Address, authority: [UInt8], clientSecret: String) {
+    text = """
+      listen: 127.0.0.1:0                  # a free port
+      upstreams:
+        - match: \(Self.api)         # apps ask for http://\(Self.api)/
+          origin: https://\(api)  # where that really goes
+          credential: demo
+      credentials:
+        demo:
+          oauth2:
+            grant: client_credentials
+            token_url: https://\(tokenServer)/token
+            client_id: \(Self.clientID)
+            client_secret: {file: client_secret}
+      trust:
+        default:
+          - default: {ca_file: ca.pem, system_roots: false}
+
+      """
+    files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
+  }
+
+  func read() -> LoadedConfiguration {
+    let files = files
+    let system = SystemAccess(
+      readFile: { (path: String, _: Int) throws(FileError) in
+        guard let bytes = files[path] else { throw FileError("not in the demo") }
+        return FileContent(
+          bytes: bytes, identity: FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modified: 0), permissions: 0o600)
+      },
+      run: SystemAccess.none.run)
+    return ConfigurationFile.read(
+      text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], system: system)
+  }
+}

@@ -1,0 +1,127 @@
+import CSystem
+import DemoServers
+import EventIO
+import Synchronization
+
+/// Tells what happens, line by line, from whatever thread it happens on.
+final class DemoNarrator: Sendable {
+  private let start = csys_monotonic()
+  /// Requests whose end the proxy has logged.
+  private let ended = Mutex(0)
+  private let tokens = Mutex(Tokens())
+
+  private struct Tokens {
+    var asked = 0
+    /// Asked for since the API was last used.
+    var sinceUse = 0
+  }
+
+  func tell(_ who: String, _ what: String) {
+    let hundredths = (csys_monotonic() - start) / 10_000_000
+    let seconds = "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
+    var page = Page(labelWidth: 23)
+    page.row(String(repeating: " ", count: max(0, 7 - seconds.count)) + seconds + "  " + who, what, indent: 1)
+    page.print()
+  }
+
+  func tell(_ event: DemoEvent) {
+    switch event.source {
+    case .api:
+      tokens.withLock { $0.sinceUse = 0 }
+      tell("API", event.text)
+    case .tokenServer:
+      let sinceUse = tokens.withLock { tokens in
+        tokens.asked += 1
+        tokens.sinceUse += 1
+        return tokens.sinceUse
+      }
+      if sinceUse <= 2 { tell("token server", event.text) }
+      if sinceUse == 3 { tell("token server", "... and so on while nobody asks") }
+    }
+  }
+
+  var endedRequests: Int { ended.withLock { $0 } }
+  /// How often the token server was asked.
+  var tokenRequests: Int { tokens.withLock { $0.asked } }
+
+  /// A line of the proxy's log, in its text format.
+  func tell(logLine: String) {
+    let line = LogLine(logLine)
+    guard line["message"] == "request" || line["message"] == "tunnel" else {
+      if line["level"] != "info" { tell("proxy", line["message"] ?? logLine) }
+      return
+    }
+    tell("proxy", Self.story(of: line))
+    ended.withLock { $0 += 1 }
+  }
+
+  static func story(of line: LogLine) -> String {
+    let target =
+      line["message"] == "tunnel"
+      ? "CONNECT \(line["authority"] ?? "")" : "\(line["method"] ?? "?") http://\(line["authority"] ?? "")\(line["path"] ?? "")"
+    var story = "\(target): \(line["status"] ?? "?")"
+    guard line["author"] == "upstream" else {
+      return story + " by the proxy itself" + (line["details"].map { ", \($0)" } ?? "")
+    }
+    story += " in \(line["duration_ms"].map { String($0.prefix { $0 != "." }) } ?? "?") ms"
+    if let attempts = line["attempts"].flatMap({ Int($0) }), attempts > 1 {
+      story += attempts == 2 ? ", sent twice" : ", sent \(attempts) times"
+    }
+    return story
+  }
+}
+
+/// A line of the proxy's log in its text format: `key=value`, values with special characters in JSON's quotes.
+struct LogLine {
+  private var values: [Substring: String] = [:]
+
+  init(_ line: String) {
+    var rest = line[...]
+    while let equals = rest.firstIndex(of: "=") {
+      let key = rest[..<equals].drop { $0 == " " }
+      rest = rest[rest.index(after: equals)...]
+      if rest.first == "\"" {
+        var value = ""
+        var isEscaped = false
+        rest = rest.dropFirst()
+        while let character = rest.popFirst() {
+          if !isEscaped, character == "\"" { break }
+          isEscaped = !isEscaped && character == "\\"
+          if !isEscaped { value.append(character) }
+        }
+        values[key] = value
+      } else {
+        let value = rest.prefix { $0 != " " }
+        values[key] = String(value)
+        rest = rest[value.endIndex...]
+      }
+    }
+  }
+
+  subscript(key: Substring) -> String? { values[key] }
+}
+
+/// Reads the proxy's log from the pipe that it is written to, and hands on each line.
+final class DemoLogReader: EventHandler {
+  private let descriptor: Int32
+  private let narrator: DemoNarrator
+  private var pending: [UInt8] = []
+
+  init(_ descriptor: Int32, on loop: EventLoop, _ narrator: DemoNarrator) {
+    self.descriptor = descriptor
+    self.narrator = narrator
+    super.init()
+    _ = loop.register(descriptor, self, interest: CSYS_LEVEL_IN)
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    var space = [UInt8](repeating: 0, count: 8 << 10)
+    let count = csys_read(descriptor, &space, space.count)
+    guard count > 0 else { return }
+    pending += space[..<Int(count)]
+    while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+      narrator.tell(logLine: String(decoding: pending[..<end], as: UTF8.self))
+      pending.removeFirst(end + 1)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Credentials
+import Settings
+import Trust
+
+/// How settings are told to people, by `check` and `explain` alike. Nothing here ever shows a secret.
+enum Describing {
+  static func endpoint(_ endpoint: ListenerSettings.Endpoint) -> String {
+    switch endpoint {
+    case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .unix(let path, _, _, _): "unix:\(path)"
+    case .inherited(let descriptor): "fd:\(descriptor)"
+    }
+  }
+
+  /// `http://api.example.com/v1`, as an app would ask for it.
+  static func match(_ match: UpstreamSettings.Match) -> String {
+    let host = match.host.utf8.contains(UInt8(ascii: ":")) ? "[\(match.host)]" : match.host
+    return "http://" + (match.isWildcard ? "*." : "") + host + (match.port.map { ":\($0)" } ?? "") + match.pathPrefix
+  }
+
+  static func origin(_ origin: UpstreamSettings.Origin) -> String {
+    if origin.host.isEmpty { return "https://<the request's own host>" }
+    let host = origin.host.utf8.contains(UInt8(ascii: ":")) ? "[\(origin.host)]" : origin.host
+    let isUsual = origin.port == (origin.scheme == .https ? 443 : 80)
+    return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)")
+  }
+
+  static func pattern(_ pattern: HostPattern) -> String {
+    let host = pattern.host.isEmpty ? "*" : pattern.isWildcard ? "*.\(pattern.host)" : pattern.host
+    return host + (pattern.port.map { ":\($0)" } ?? "")
+  }
+
+  static func access(_ access: Access) -> String {
+    switch access {
+    case .all: "everything"
+    case .only(let upstreams, let hosts):
+      upstreams.isEmpty && hosts.isEmpty
+        ? "nothing" : (upstreams.sorted() + hosts.map(pattern).sorted()).joined(separator: ", ")
+    }
+  }
+
+  /// `250ms`, `30s`, `5m`, `1h`, as the configuration has it.
+  static func duration(_ milliseconds: Int) -> String {
+    if milliseconds % 3_600_000 == 0, milliseconds > 0 { return "\(milliseconds / 3_600_000)h" }
+    if milliseconds % 60_000 == 0, milliseconds > 0 { return "\(milliseconds / 60_000)m" }
+    return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
+  }
+
+  static func count(_ number: Int, _ name: String) -> String { number == 1 ? "1 \(name)" : "\(number) \(name)s" }
+
+  // MARK: Credentials
+
+  static func credential(_ policy: CredentialPolicy) -> String {
+    switch policy.kind {
+    case .basic(let username, _): return "basic, user name \(username)"
+    case .bearer: return "bearer token"
+    case .header(let name, _, let format): return "header \(name): \(format)"
+    case .oauth2(let oauth2):
+      let endpoint =
+        switch oauth2.endpoint {
+        case .token(let url): url
+        case .issuer(let url): "what \(url) names"
+        }
+      return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)"
+    }
+  }
+
+  private static func grant(_ grant: OAuth2Policy.Grant) -> String {
+    switch grant {
+    case .clientCredentials: "client_credentials"
+    case .refreshToken: "refresh_token"
+    case .password: "password"
+    case .jwtBearer: "jwt_bearer"
+    }
+  }
+
+  static func fieldName(_ policy: CredentialPolicy) -> String {
+    if case .header(let name, _, _) = policy.kind { return name }
+    return "Authorization"
+  }
+
+  // MARK: Trust
+
+  /// One line each: what the chain ends in, then what every evaluator wants.
+  static func trust(_ policy: TrustPolicy) -> [String] {
+    if policy.evaluators.contains(.disabled) { return ["DISABLED: every certificate of every host is accepted"] }
+    var lines = ["\(anchors(policy)), \(policy.minimumVersion == .tls13 ? "TLS 1.3" : "TLS 1.2 or newer")"]
+    let gaps = [
+      policy.validatesChain ? nil : "the chain is NOT validated", policy.validatesHost ? nil : "the host is NOT compared",
+    ]
+    lines += gaps.compactMap { $0 }
+    for entry in policy.flattened {
+      switch entry.evaluator {
+      case .chain, .composite, .disabled: break
+      case .pinnedPublicKeys(let pins):
+        let enforced = pins.enforce ? "" : ", only reported"
+        lines.append(
+          "\(count(pins.pins.count, "pinned public key"))\(enforced)" + (pins.expires.map { ", until \(expiry($0))" } ?? ""))
+      case .pinnedCertificates(let pins):
+        let alone = pins.acceptSelfSigned ? ", the only anchors" : ""
+        lines.append(count(pins.certificates.count, "pinned certificate") + alone)
+      case .revocation(let revocation):
+        let methods = revocation.methods.map(\.rawValue).joined(separator: ", then ")
+        let failure = revocation.requirePositiveResponse ? "no answer fails" : "no answer passes"
+        lines.append("revocation by \(methods); \(failure)")
+      }
+    }
+    return lines
+  }
+
+  private static func anchors(_ policy: TrustPolicy) -> String {
+    switch policy.effectiveAnchors {
+    case .system: "system roots"
+    case .systemAnd(let own): "system roots and \(count(own.count, "certificate")) of its own"
+    case .only(let own): "\(count(own.count, "certificate")) of its own, no system roots"
+    }
+  }
+
+  /// Of pins: the last day on which they count; `time` is the first second after it.
+  static func expiry(_ time: Int64) -> String { "\(Days.date(time - 1)) (\(Days.distance(time - 1)))" }
+}

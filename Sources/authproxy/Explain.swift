@@ -1,0 +1,122 @@
+import ArgumentParser
+import Proxy
+import Settings
+import Trust
+
+struct Explain: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say what would become of a request: which entry takes it and why, origin, credential, trust.",
+    discussion: """
+      Nothing is sent. METHOD and URL are what an app sends to its proxy: GET http://api.example.com/v1/x, or CONNECT host:443.
+      """)
+
+  @Option(name: .long, help: "The configuration file.")
+  var config: String
+
+  @Option(name: .long, help: "The client that asks, by its name in `clients`.")
+  var client: String?
+
+  @Argument(help: "GET, POST, CONNECT, ...")
+  var method: String
+
+  @Argument(help: "An http:// or https:// URL; host:port for CONNECT.")
+  var url: String
+
+  func run() throws {
+    let loaded = loadConfiguration(config)
+    for error in loaded.errors { Terminal.error("\(error)") }
+    guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
+    var asking: ClientSettings?
+    if let client {
+      asking = settings.clients.first { $0.name == client }
+      guard asking != nil else {
+        let known = settings.clients.map(\.name).joined(separator: ", ")
+        Terminal.error("authproxy: there is no client '\(client)' in \(config)" + (known.isEmpty ? "" : "; there are \(known)"))
+        throw ExitStatus.usage
+      }
+    }
+    let snapshot: Snapshot
+    do { snapshot = try SnapshotBuilder().build(settings, generation: 1) } catch {
+      Terminal.error("\(config): error: \(error)")
+      throw ExitStatus.badConfiguration
+    }
+    let explanation = Explanation.of(method: method, target: url, client: asking, in: snapshot)
+    page(explanation, settings).print()
+  }
+
+  private func page(_ explanation: Explanation, _ settings: Settings) -> Page {
+    var page = Page(labelWidth: 12)
+    page.heading("\(method) \(url)")
+    page.row("client", who(settings))
+    for candidate in explanation.candidates where candidate.isTaken {
+      page.row("entry", "\(candidate.name): \(candidate.reason)")
+    }
+    for candidate in explanation.candidates where !candidate.isTaken {
+      page.row("not", "\(candidate.name): \(candidate.reason)")
+    }
+    switch explanation.outcome {
+    case .forwarded(let forwarding): rows(of: forwarding, &page)
+    case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, nothing looked at")
+    case .entriesThroughConnect(let names, let tunnelsTLS):
+      page.row("entries", names.joined(separator: ", "))
+      page.row("then", "no tunnel: the clear HTTP that follows is served by these entries, credential and all")
+      page.row(
+        "",
+        tunnelsTLS ? "a TLS handshake instead: an opaque tunnel, as connect.allow permits" : "a TLS handshake instead: closed")
+    case .answered(let status, let reason, let text):
+      page.row("answer", "\(status) \(reason), by the proxy itself")
+      for line in text.split(separator: "\n") { page.row("", String(line)) }
+      if status == 407, let example = settings.clients.first { page.row("", "Try --client \(example.name) here.") }
+    }
+    if url.hasPrefix("https://"), method != "CONNECT" {
+      page.row(
+        "beware", "for https:// URLs most tools send CONNECT instead, which gets no credential: let the app ask for http://")
+    }
+    return page
+  }
+
+  private func who(_ settings: Settings) -> String {
+    if let client { return client }
+    let closed = settings.listeners.filter(\.clientsRequired)
+    if closed.isEmpty { return settings.clients.isEmpty ? "anybody" : "anonymous" }
+    if closed.count == settings.listeners.count { return "none: every listener asks for one" }
+    return
+      "anonymous; not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), where that is answered 407"
+  }
+
+  private func rows(of forwarding: Explanation.Forwarding, _ page: inout Page) {
+    let upstream = forwarding.upstream
+    if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
+    let checked = forwarding.checksAddresses ? ", unless that resolves to forbidden_addresses" : ""
+    page.row("goes to", Describing.origin(forwarding.origin) + checked)
+    if let credential = forwarding.credential {
+      page.row("credential", "\(credential.name): \(Describing.credential(credential))")
+      let field = Describing.fieldName(credential)
+      let own =
+        switch upstream.clientAuthorization {
+        case .replace: "sets \(field); what the app sends there is replaced"
+        case .keep: "sets \(field), unless the app sends one itself"
+        case .reject: "sets \(field); an app that sends one itself gets 403"
+        }
+      page.row("", own)
+    } else {
+      page.row("credential", forwarding.isUnlisted ? "none; what the app sends is passed on" : "none")
+    }
+    if let trust = forwarding.trust {
+      page.rows("trust", (trust == .systemDefault ? [] : [trust.name]) + Describing.trust(trust))
+    } else {
+      page.row("trust", "none: clear http://, seen and changed by anybody on the way")
+    }
+    page.row("retry", retry(upstream.retry))
+  }
+
+  private func retry(_ retry: UpstreamSettings.Retry) -> String {
+    if retry.attempts == 0 { return "none" }
+    guard retry.methods.contains(method) else {
+      return "none for \(method): retry is for \(retry.methods.sorted().joined(separator: ", "))"
+    }
+    let statuses = retry.statuses.sorted().map(String.init).joined(separator: ", ")
+    return "up to \(Describing.count(retry.attempts, "more time")), after \(statuses) or a failed connection, "
+      + "from \(Describing.duration(retry.backoff)) on, each time twice as late"
+  }
+}

@@ -1,0 +1,100 @@
+import EventIO
+import TLS
+import Trust
+
+/// One handshake with a server, for the sake of what it shows. Nothing is sent after it.
+final class PinProbe: EventHandler {
+  enum Outcome: Sendable {
+    /// What was served, and why the handshake failed after that, where it did (a server may want a client certificate).
+    case seen(PeerEvidence, error: String?)
+    case failed(String)
+  }
+
+  private let host: String
+  private let port: UInt16
+  private let anchors: AnchorStore
+  private unowned let loop: EventLoop
+  private let witness = PinReport.Witness()
+  private var deliver: ((Outcome) -> Void)?
+  private var race: ConnectionRace?
+  private var descriptor: Int32 = -1
+  private var token: Token?
+  private var tls: TLSConnection?
+  private var step = "the name was not resolved in time"
+
+  init(_ host: String, _ port: UInt16, _ anchors: AnchorStore, _ loop: EventLoop, deliver: @escaping (Outcome) -> Void) {
+    self.host = host
+    self.port = port
+    self.anchors = anchors
+    self.loop = loop
+    self.deliver = deliver
+  }
+
+  func start(milliseconds: Int) {
+    loop.arm(self, afterMilliseconds: milliseconds)
+    if case .known(let answer) = loop.resolver.lookUp(host, deliver: { self.resolved($0) }) { resolved(answer) }
+  }
+
+  private func resolved(_ answer: Resolver.Answer) {
+    guard deliver != nil else { return }
+    switch answer {
+    case .failure(.notFound): end(.failed("there is no host \(host)"))
+    case .failure(.broken(let text)): end(.failed("\(host) could not be resolved: \(text)"))
+    case .failure(.overloaded): end(.failed("\(host) could not be resolved"))
+    case .success(var addresses):
+      for index in addresses.indices { addresses[index].port = port }
+      step = "no connection came about in time"
+      let race = ConnectionRace(on: loop, to: addresses) { self.connected($0) }
+      self.race = race
+      race.start()
+    }
+  }
+
+  private func connected(_ result: Result<(descriptor: Int32, token: Token, address: Address), ConnectionRace.Failure>) {
+    race = nil
+    switch result {
+    case .failure(.system(let error)): end(.failed("cannot connect: \(Socket.text(ofError: error))"))
+    case .failure(.outOfDescriptors): end(.failed("out of file descriptors"))
+    case .success(let connection):
+      descriptor = connection.descriptor
+      token = connection.token
+      loop.hand(connection.token, to: self)
+      step = "the TLS handshake did not end in time"
+      do {
+        var options = ClientOptions(anchors: anchors, verifier: witness)
+        options.keepsSessions = false
+        tls = try TLSConnection(context: .client(options), descriptor: descriptor, serverName: host)
+      } catch { return end(.failed("\(error)")) }
+      handshake()
+    }
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) { handshake() }
+
+  private func handshake() {
+    guard let tls, deliver != nil else { return }
+    switch tls.handshake() {
+    case .wantRead, .wantWrite: break
+    case .done: end(seen(error: nil) ?? .failed("the server showed no certificate"))
+    case .failed(let error): end(seen(error: error.message) ?? .failed("the TLS handshake failed: \(error.message)"))
+    }
+  }
+
+  private func seen(error: String?) -> Outcome? { witness.evidence.map { .seen($0, error: error) } }
+
+  override func expired(on loop: EventLoop) { end(seen(error: step) ?? .failed(step)) }
+
+  private func end(_ outcome: Outcome) {
+    guard let deliver else { return }
+    self.deliver = nil
+    loop.forget(self)
+    race?.cancel()
+    race = nil
+    tls?.sendCloseNotify()
+    tls = nil
+    if let token { loop.retire(token) }
+    token = nil
+    if descriptor >= 0 { Socket.close(descriptor) }
+    deliver(outcome)
+  }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Dispatch
+import EventIO
+import Settings
+import Synchronization
+import TLS
+import Trust
+
+struct Pins: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the certificates of a server, and the pins for them.",
+    discussion: """
+      For each certificate: subject, expiry, whether it is part of the verified chain, and its SPKI pin, ready to paste into \
+      `pinned_public_keys`. Exit status 0 where the chain is verified and speaks for the host, else 1.
+      """)
+
+  @Argument(help: ArgumentHelp("The server; port 443 unless given.", valueName: "host[:port]"))
+  var server: String
+
+  @Option(name: .long, help: ArgumentHelp("Roots to verify with, instead of the system's.", valueName: "file"))
+  var caFile: String?
+
+  @Option(name: .long, help: ArgumentHelp("How long to wait, in seconds.", valueName: "seconds"))
+  var timeout = 10
+
+  func validate() throws {
+    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout must be from 1 to 3600 seconds") }
+  }
+
+  func run() throws {
+    let (host, port) = try place()
+    let anchors = try anchors()
+    let (executor, box, limit) = (LoopExecutor(), OutcomeBox(), timeout * 1000)
+    executor.start()
+    executor.call { loop in
+      PinProbe(host, port, anchors, loop) { box.put($0) }.start(milliseconds: limit)
+    }
+    switch box.take() {
+    case .seen(let evidence, let error):
+      for line in PinReport.lines(evidence) { Terminal.print(line) }
+      if let error { Terminal.error("\nauthproxy: \(server): the handshake did not end well: \(error)") }
+      guard case .verified = evidence.chain, evidence.hostMatches else { throw ExitCode.failure }
+    case .failed(let text):
+      Terminal.error("authproxy: \(server): \(text)")
+      throw ExitCode.failure
+    }
+  }
+
+  private func place() throws -> (host: String, port: UInt16) {
+    do {
+      let (host, port) = try HostName.split(server)
+      return (try HostName.normalized(host), port ?? 443)
+    } catch { throw ValidationError("'\(server)' \(error)") }
+  }
+
+  private func anchors() throws -> AnchorStore {
+    do {
+      guard let caFile else { return try .systemRoots() }
+      return try .certificates(Certificate.parse(pem: FileReading.read(caFile, limit: 16 << 20).bytes).map(\.der))
+    } catch {
+      Terminal.error("authproxy: \(caFile ?? "system roots"): \(error)")
+      throw ExitCode.failure
+    }
+  }
+}
+
+/// What the loop found, for the thread that waits for it.
+private final class OutcomeBox: Sendable {
+  private let outcome = Mutex<PinProbe.Outcome>(.failed("no outcome"))
+  private let isThere = DispatchSemaphore(value: 0)
+
+  func put(_ found: PinProbe.Outcome) {
+    outcome.withLock { $0 = found }
+    isThere.signal()
+  }
+
+  func take() -> PinProbe.Outcome {
+    isThere.wait()
+    return outcome.withLock { $0 }
+  }
+}

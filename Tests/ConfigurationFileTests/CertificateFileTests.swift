@@ -1,0 +1,134 @@
+import Credentials
+import Settings
+import Synchronization
+import TLS
+import Testing
+
+@testable import ConfigurationFile
+
+@Suite("Certificates, keys and CRLs in files")
+struct CertificateFileTests {
+  @Test("a bundle is split into its certificates; keys and text between them do not matter")
+  func bundle() throws {
+    let text = "Bag Attributes\r\n" + PEMSamples.key + "\nsubject=x\n" + PEMSamples.certificate + "\n\n" + PEMSamples.next
+    let blocks = try PEM.blocks(Array(text.utf8))
+    #expect(blocks.map(\.label) == ["PRIVATE KEY", "CERTIFICATE", "CERTIFICATE"])
+    #expect(blocks.allSatisfy { !$0.isEncrypted })
+    #expect(String(decoding: PEM.encode(blocks[1].der, label: "CERTIFICATE"), as: UTF8.self) == PEMSamples.certificate + "\n")
+  }
+
+  @Test("an old encrypted key is known by its header")
+  func encrypted() throws {
+    let text = """
+      -----BEGIN RSA PRIVATE KEY-----
+      Proc-Type: 4,ENCRYPTED
+      DEK-Info: AES-256-CBC,00
+
+      AAAA
+      -----END RSA PRIVATE KEY-----
+      """
+    #expect(try PEM.blocks(Array(text.utf8)).map(\.isEncrypted) == [true])
+  }
+
+  @Test("the key of a pinned certificate counts with the pin that OpenSSL's tools print")
+  func pin() throws {
+    let text = "trust: {default: [{pinned_public_keys: {certificates: [cert.pem], pins: [\(PEMSamples.pin)]}}]}\n"
+    let loaded = World.read("listen: 127.0.0.1:3128\nupstreams: [{match: h}]\n" + text)
+    guard case .pinnedPublicKeys(let pinned) = loaded.settings?.trust["default"]?.evaluators.first else {
+      Issue.record("no pins")
+      return
+    }
+    #expect(pinned.pins.map { "sha256/" + String(decoding: Base64.encode($0), as: UTF8.self) } == [PEMSamples.pin])
+  }
+
+  @Test("DER files are read as well as PEM")
+  func der() throws {
+    let der = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
+    let system = SystemAccess(
+      readFile: { (_: String, _: Int) throws(FileError) in
+        FileContent(bytes: der, identity: FileIdentity(device: 0, inode: 0, size: 0, modified: 0), permissions: 0)
+      }, run: World.system.run)
+    let text = "listen: 127.0.0.1:3128\nupstreams: [{match: h}]\ntrust: {default: [{default: {ca_file: x.der}}]}\n"
+    let loaded = World.read(text, system: system)
+    #expect(loaded.settings?.trust["default"]?.anchors == .only([der]))
+  }
+
+  private func lines(_ text: String, at now: Int64) -> [String] {
+    let reading = Reading(
+      report: Report(file: "proxy.conf"), folder: World.folder, environment: World.environment, system: World.system,
+      readableByOthers: false, now: now)
+    return ConfigurationFile.read(Array(text.utf8), reading).loaded.lines
+  }
+
+  @Test("certificates that have ended, end soon or have not begun are warned of, and lists that are out of date")
+  func dates() throws {
+    let certificate = try #require(Certificate.parse(pem: Array(PEMSamples.certificate.utf8)).first)
+    let text = """
+      listen: 127.0.0.1:3128
+      upstreams: [{match: h}]
+      trust:
+        default: [{default: {ca_file: cert.pem}}]
+      """
+    let start = "4:33: warning: trust.default[0].default.ca_file: /etc/authproxy/cert.pem, 'CN=origin.test', "
+    let (begin, end) = (UTCDate.text(certificate.notBefore), UTCDate.text(certificate.notAfter))
+    #expect(lines(text, at: certificate.notBefore - 1) == [start + "is not valid before \(begin)"])
+    #expect(lines(text, at: certificate.notBefore) == [])
+    #expect(lines(text, at: certificate.notAfter - 30 * 86_400) == [])
+    #expect(lines(text, at: certificate.notAfter - 7 * 86_400) == [start + "expires in 7 days, on \(end)"])
+    #expect(lines(text, at: certificate.notAfter + 1) == [start + "expired on \(end)"])
+
+    let list = try #require(CertificateList.parse(Array(PEMSamples.list.utf8)).first)
+    let update = try #require(list.nextUpdate)
+    let revoking = text.replacing("default: {ca_file: cert.pem}", with: "revocation: {crl_files: [crl.pem]}")
+    #expect(lines(revoking, at: update - 1) == [])
+    #expect(
+      lines(revoking, at: update + 1) == [
+        "4:39: warning: trust.default[0].revocation.crl_files[0]: /etc/authproxy/crl.pem is out of date since "
+          + "\(UTCDate.text(update)) and counts as no answer"
+      ])
+  }
+
+  @Test("keys that do not open, do not fit or are too weak are errors that show nothing of them")
+  func keys() throws {
+    let weak = try String(decoding: PrivateKey.generateRSA(bits: 1024).pem(), as: UTF8.self)
+    let system = SystemAccess(
+      readFile: { (path: String, limit: Int) throws(FileError) in
+        guard path.hasSuffix("weak.pem") else { return try World.system.readFile(path, limit) }
+        let identity = FileIdentity(device: 0, inode: 0, size: 0, modified: 0)
+        return FileContent(bytes: Array(weak.utf8), identity: identity, permissions: 0)
+      }, run: World.system.run)
+    let text = """
+      listen: 127.0.0.1:3128
+      upstreams:
+        - match: h
+          client_certificate: {certificate: cert.pem, key: {file: encrypted.pem}, passphrase: {file: words}}
+        - match: i
+          client_certificate: {certificate: next.pem, key: {file: key.pem}}
+        - match: j
+          client_certificate: {certificate: next.pem, key: {file: mangled.pem}}
+      credentials:
+        a: {oauth2: {grant: client_credentials, token_url: https://l/t, client_id: c, private_key: {file: weak.pem}}}
+      """
+    #expect(
+      World.read(text, system: system).errorLines == [
+        "4:54: error: upstreams[0].client_certificate.key does not open with this 'passphrase'",
+        "6:54: error: upstreams[1].client_certificate.key does not belong to the first certificate of /etc/authproxy/next.pem",
+        "8:54: error: upstreams[2].client_certificate.key is a key that cannot be read",
+        "10:94: error: credentials.a.oauth2.private_key must be RSA of 2048 bits or more, or EC over P-256",
+      ])
+  }
+
+  @Test("a file that is named often is read once")
+  func once() {
+    let reads = Mutex(0)
+    let system = SystemAccess(
+      readFile: { (path: String, limit: Int) throws(FileError) in
+        reads.withLock { $0 += 1 }
+        return try World.system.readFile(path, limit)
+      }, run: World.system.run)
+    let text = "listen: 127.0.0.1:3128\ntrust: {a: [{default: {ca_file: cert.pem}}], b: [{default: {ca_file: cert.pem}}]}\n"
+    let loaded = World.read(text, system: system)
+    #expect(loaded.watched.count == 1)
+    #expect(reads.withLock { $0 } == 1)
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Settings
+import Testing
+
+@testable import ConfigurationFile
+
+extension World {
+  /// What the reader asks for while it reads this text.
+  static func knownKeys(of text: String) -> Set<String> {
+    let reading = Reading(
+      report: Report(file: "proxy.conf"), folder: folder, environment: environment, system: system,
+      readableByOthers: false, now: 0)
+    return ConfigurationFile.read(Array(text.utf8), reading).askedKeys
+  }
+}
+
+@Suite("proxy.conf.example")
+struct ExampleTests {
+  private let text: String
+
+  init() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    text = try String(contentsOf: root.appendingPathComponent("proxy.conf.example"), encoding: .utf8)
+  }
+
+  /// `#key: value` becomes `key: value`; text begins with `##` and stays.
+  private var uncommented: String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      line.hasPrefix("#") && !line.hasPrefix("##") ? String(line.dropFirst()) : String(line)
+    }.joined(separator: "\n")
+  }
+
+  /// Every file that the example names is there, with what its name says.
+  private static let system = SystemAccess(
+    readFile: { (path: String, _: Int) throws(FileError) in
+      let content =
+        switch path.split(separator: ".").last.map(String.init) {
+        case "pem": path.contains("next") ? PEMSamples.next : PEMSamples.certificate
+        case "key": PEMSamples.encryptedKey
+        case "crl": PEMSamples.list
+        case "base64": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        default: "s3cr3t\n"
+        }
+      let identity = FileIdentity(device: 1, inode: 1, size: Int64(content.utf8.count), modified: 0)
+      return FileContent(bytes: Array(content.utf8), identity: identity, permissions: 0o600)
+    }, run: World.system.run)
+
+  private func load(_ text: String) -> LoadedConfiguration {
+    ConfigurationFile.read(
+      text: Array(text.utf8), name: "proxy.conf", folder: "/etc/authproxy",
+      environment: [
+        "API_TOKEN": "s3cr3t", "LEGACY_PASSWORD": "s3cr3t", "KEY_PASSPHRASE": "s3cr3t", "SERVICE_PASSWORD": "s3cr3t",
+      ],
+      system: Self.system)
+  }
+
+  @Test("works as it is, without a warning")
+  func asShipped() {
+    let loaded = load(text)
+    #expect(loaded.lines == [])
+    #expect(loaded.settings?.upstreams.count == 1)
+  }
+
+  @Test("works with everything uncommented, too; what it warns of, it says")
+  func uncommentedWorks() {
+    let loaded = load(uncommented)
+    #expect(loaded.errorLines == [])
+    #expect(loaded.warnings.count <= 3)
+  }
+
+  @Test("shows every key of the language")
+  func complete() throws {
+    let root = try #require(NodeComposer.compose(Array(uncommented.utf8), report: Report(file: "example")))
+    var shown: Set<String> = []
+    func collect(_ node: Node, _ path: KeyPath) {
+      switch node.content {
+      case .scalar: break
+      case .sequence(let items): for item in items { collect(item, path) }
+      case .mapping(let entries):
+        for entry in entries {
+          let named = ["credentials", "trust"].contains(path.schema) ? path.named(entry.key) : path.key(entry.key)
+          shown.insert(named.schema)
+          collect(entry.value, named)
+        }
+      }
+    }
+    collect(root, KeyPath())
+    // Shown once: the forms of a secret, a unix socket's permissions, the timeouts, and the evaluators, which a composite has
+    // again.
+    let known = World.knownKeys(of: uncommented).union(World.knownKeys(of: wholeLanguage)).filter { key in
+      let last = key.split(separator: ".").last.map(String.init) ?? ""
+      return !["file", "env", "command", "timeout", "refresh"].contains(last) && !key.contains(".composite.")
+        && !["admin.mode", "admin.owner", "admin.group"].contains(key) && !key.hasPrefix("upstreams.timeouts.")
+    }
+    #expect(known.subtracting(shown).sorted() == [])
+    for form in ["{file: ", "{env: ", "{command: ", "timeout: 10s, refresh: "] { #expect(text.contains(form)) }
+  }
+
+  @Test("shows the defaults: a file with the limits and timeouts written out means the same as one without")
+  func defaults() throws {
+    let settings = try #require(load(uncommented).settings)
+    #expect(settings.limits == Limits())
+    #expect(settings.timeouts == Timeouts())
+    #expect(settings.log == LogSettings())
+    #expect(settings.watchInterval == 10_000)
+    #expect(settings.threads == nil)
+  }
+}

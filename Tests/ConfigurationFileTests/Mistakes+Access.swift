@@ -1,0 +1,201 @@
+extension Mistake {
+  /// Listeners, clients, tunnels and addresses.
+  static let ofAccess: [Mistake] = [
+    Mistake(
+      "an address without a port",
+      #"""
+      admin: 127.0.0.1
+      """#,
+      [
+        "2:8: error: admin: '127.0.0.1' needs a port, as in 127.0.0.1:3128; or is it unix:/path, or fd:3?"
+      ]),
+    Mistake(
+      "a name instead of an address",
+      #"""
+      admin: localhost:9128
+      """#,
+      [
+        "2:8: error: admin: 'localhost:9128' must start with an IP address: 127.0.0.1:9128"
+      ]),
+    Mistake(
+      "no address before the port",
+      #"""
+      admin: :9128
+      """#,
+      [
+        "2:8: error: admin: ':9128' must start with an IP address; 0.0.0.0 is every IPv4 one, [::] every one"
+      ]),
+    Mistake(
+      "an IPv6 address without brackets",
+      #"""
+      admin: ::1:9128
+      """#,
+      [
+        "2:8: error: admin: '::1:9128' has more than one ':'; an IPv6 address goes in brackets: [::1]:3128"
+      ]),
+    Mistake(
+      "a port beyond 65535",
+      #"""
+      admin: 127.0.0.1:99999
+      """#,
+      [
+        "2:8: error: admin: '127.0.0.1:99999' has a port that is no number from 0 to 65535"
+      ]),
+    Mistake(
+      "a standard stream is no listener",
+      #"""
+      admin: fd:1
+      """#,
+      [
+        "2:8: error: admin: 'fd:1' must name a descriptor from 3 upwards"
+      ]),
+    Mistake(
+      "a unix socket without a path",
+      #"""
+      admin: "unix:"
+      """#,
+      [
+        "2:8: error: admin: 'unix:' has no path, or one of more than 107 bytes"
+      ]),
+    Mistake(
+      "permissions for a TCP listener",
+      #"""
+      admin: {address: 127.0.0.1:9128, mode: "0660", owner: root}
+      """#,
+      [
+        "2:34: error: admin.mode is for unix sockets only",
+        "2:48: error: admin.owner is for unix sockets only",
+      ]),
+    Mistake(
+      "permissions that are none",
+      #"""
+      admin: {address: unix:/run/a.sock, mode: "0888"}
+      """#,
+      [
+        "2:42: error: admin.mode must be permissions such as \"0660\", not '0888'"
+      ]),
+    Mistake(
+      "an unknown admin page",
+      #"""
+      admin: {address: 127.0.0.1:9128, expose: [healthz, metric]}
+      """#,
+      [
+        "2:52: error: admin.expose[1] must be healthz, readyz, metrics or status, not 'metric' (did you mean "
+          + "'metrics'?)"
+      ]),
+    Mistake(
+      "the admin address equal to a listener",
+      #"""
+      admin: 127.0.0.1:3128
+      """#,
+      [
+        "2:8: error: 127.0.0.1:3128 is listened on already, at 1:9"
+      ]),
+    Mistake(
+      "a client without a way to be known",
+      #"""
+      clients:
+        - name: a
+      """#,
+      [
+        "3:5: error: clients[0] needs 'password', 'from' or both"
+      ]),
+    Mistake(
+      "two clients with one name",
+      #"""
+      clients:
+        - {name: a, from: [10.0.0.0/8]}
+        - {name: a, from: [11.0.0.0/8]}
+      """#,
+      [
+        "4:12: error: clients[1]: a client named 'a' stands at 3:12 already"
+      ]),
+    Mistake(
+      "a client name with a colon",
+      #"""
+      clients:
+        - {name: "a:b", from: [10.0.0.0/8]}
+      """#,
+      [
+        "3:12: error: clients[0].name must not hold a ':', where a Basic user name ends"
+      ]),
+    Mistake(
+      "no clients in the list",
+      #"""
+      clients: []
+      """#,
+      [
+        "2:10: error: clients is empty; leave it out if everybody may use the proxy"
+      ]),
+    Mistake(
+      "address blocks",
+      #"""
+      clients:
+        - {name: a, from: [10.0.0.1/8, 10.0.0.0/33, host, "fd00::/8"]}
+        - {name: b, from: ["fd00::/8"]}
+      """#,
+      [
+        "3:22: error: clients[0].from[0]: '10.0.0.1/8' has bits set beyond its prefix; the block is 10.0.0.0/8",
+        "3:34: error: clients[0].from[1]: '10.0.0.0/33' has a prefix length that is no number from 0 to 32",
+        "3:47: error: clients[0].from[2]: 'host' must be an address or a block such as 10.2.0.0/16 or fd00::/8",
+        "4:22: error: clients[1].from[0]: the same block stands at 3:53; whose are they?",
+      ]),
+    Mistake(
+      "an empty from",
+      #"""
+      clients:
+        - {name: a, from: []}
+      """#,
+      [
+        "3:21: error: clients[0].from is empty"
+      ]),
+    Mistake(
+      "allow with a mistyped upstream",
+      #"""
+      upstreams:
+        - {name: payments, match: api.example.com}
+      clients:
+        - {name: a, from: [10.0.0.0/8], allow: [paymnets]}
+      """#,
+      [
+        "5:43: error: clients[0].allow[0]: there is no upstream named 'paymnets' (did you mean 'payments'?)"
+      ]),
+    Mistake(
+      "anonymous with a dangling upstream",
+      #"""
+      anonymous: {allow: [payments]}
+      """#,
+      [
+        "2:21: error: anonymous.allow[0]: there is no upstream named 'payments'"
+      ]),
+    Mistake(
+      "unlisted_hosts",
+      #"""
+      unlisted_hosts: forwrad
+      """#,
+      [
+        "2:17: error: unlisted_hosts must be deny or forward, not 'forwrad' (did you mean 'forward'?)"
+      ]),
+    Mistake(
+      "connect patterns",
+      #"""
+      connect: {allow: ["a.*.com:443", "*example.com", "a..b", "h:0", "*.10.0.0.1"]}
+      """#,
+      [
+        "2:19: error: connect.allow[0]: 'a.*.com:443' may have one '*', as its whole first label",
+        "2:34: error: connect.allow[1]: '*example.com' may have one '*', as its whole first label",
+        "2:50: error: connect.allow[2]: 'a..b' has a host with an empty or too long label",
+        "2:58: error: connect.allow[3]: 'h:0' has port 0",
+        "2:65: error: connect.allow[4]: '*.10.0.0.1' has a '*' before an address",
+      ]),
+    Mistake(
+      "forbidden addresses",
+      #"""
+      forbidden_addresses: [defualt, 10.0.0.0/8/8]
+      """#,
+      [
+        "2:23: error: forbidden_addresses[0]: 'defualt' is no block (did you mean 'default'?)",
+        "2:32: error: forbidden_addresses[1]: '10.0.0.0/8/8' has a prefix length that is no number from 0 to 32",
+      ]),
+  ]
+}

@@ -1,0 +1,46 @@
+import Credentials
+import Settings
+
+@testable import ConfigurationFile
+
+/// A folder that exists in memory only, so that every case has the same small world.
+enum World {
+  static let folder = "/etc/authproxy"
+  static let environment = ["TOKEN": "s3cr3t", "EMPTY": ""]
+  static let files: [String: String] = [
+    "token": "s3cr3t\n", "empty": "\n", "lines": "s3cr3t\r\nInjected: yes\n", "words": "s3cr3t with spaces",
+    "key32": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "cert.pem": PEMSamples.certificate, "next.pem": PEMSamples.next,
+    "key.pem": PEMSamples.key, "encrypted.pem": PEMSamples.encryptedKey, "crl.pem": PEMSamples.list,
+    "broken.pem": "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n",
+    "fake.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
+    "mangled.pem": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
+    "half.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n",
+  ]
+
+  static let system = SystemAccess(
+    readFile: { (path: String, limit: Int) throws(FileError) in
+      guard let text = files[String(path.dropFirst(folder.count + 1))] else { throw FileError("No such file or directory") }
+      let identity = FileIdentity(device: 1, inode: 1, size: Int64(text.utf8.count), modified: 0)
+      return FileContent(bytes: Array(text.utf8), identity: identity, permissions: 0o600)
+    },
+    run: { (program: HelperProgram) throws(SecretError) in
+      guard program.arguments.first != "/bin/fails" else { throw SecretError("ended with status 1") }
+      return Array("from-a-program\n".utf8)
+    })
+
+  static func read(_ text: String, readableByOthers: Bool = false, system: SystemAccess = system) -> LoadedConfiguration {
+    read(Array(text.utf8), readableByOthers: readableByOthers, system: system)
+  }
+
+  static func read(_ bytes: [UInt8], readableByOthers: Bool = false, system: SystemAccess = system) -> LoadedConfiguration {
+    ConfigurationFile.read(
+      text: bytes, name: "proxy.conf", folder: folder, environment: environment, readableByOthers: readableByOthers,
+      system: system)
+  }
+}
+
+extension LoadedConfiguration {
+  /// As they are printed, without the file's name.
+  var lines: [String] { diagnostics.map { String($0.description.dropFirst("proxy.conf:".count)) } }
+  var errorLines: [String] { errors.map { String($0.description.dropFirst("proxy.conf:".count)) } }
+}

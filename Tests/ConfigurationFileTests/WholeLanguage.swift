@@ -1,0 +1,193 @@
+/// Every key of the language in one file that is right.
+let wholeLanguage = #"""
+  name: authproxy
+  listen:
+    - 127.0.0.1:3128
+    - address: unix:/run/authproxy/proxy.sock
+      mode: "0660"
+      owner: root
+      group: app
+    - address: 0.0.0.0:3128
+      clients: required
+    - address: fd:3
+  admin:
+    address: 127.0.0.1:9128
+    expose: [healthz, readyz, metrics]
+  threads: auto
+  watch_files: 10s
+  log:
+    level: info
+    format: json
+    access: true
+    file: stdout
+  limits:
+    connections: 10000
+    request_head: 32KiB
+    response_head: 64KiB
+    replay_body: 64KiB
+    waiting_for_credential: 10000
+    upstream_connections: 256
+  timeouts:
+    request_head: 30s
+    idle: 75s
+    upstream_idle: 30s
+    resolve: 5s
+    connect: 10s
+    response_head: 60s
+    stall: 60s
+    tunnel: 1h
+    credential: 15s
+    shutdown_delay: 0s
+    drain: 30s
+  clients:
+    - name: billing
+      password: {file: token}
+      allow: [payments, "*.internal.example.com"]
+    - name: legacy-java
+      from: [10.2.0.0/16, "fd00::/8"]
+  anonymous: {allow: []}
+  unlisted_hosts: forward
+  connect:
+    allow: ["*.example.com:443"]
+  forbidden_addresses: [default, 192.0.2.0/24]
+  upstreams:
+    - name: payments
+      match: api.example.com/v1/
+      clients: [billing]
+      origin: https://api.example.com
+      credential: example-api
+      wildcard_credential: false
+      trust: strict
+      client_certificate:
+        certificate: cert.pem
+        key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+      client_authorization: replace
+      retry:
+        attempts: 2
+        methods: [GET, HEAD, OPTIONS, PUT, DELETE]
+        statuses: [408, 500, 502, 503, 504]
+        backoff: 500ms
+        max_wait: 15s
+      rewrite:
+        location: true
+        link: true
+        secure_cookies: false
+      timeouts: {response_head: 5m}
+      decompress: false
+      host_header: origin
+    - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true}
+    - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
+    - {match: bearer.example.com., credential: static-bearer}
+    - {match: key.example.com, credential: api-key}
+    - {match: refreshing.example.com, credential: refreshing}
+    - {match: person.example.com, credential: person}
+    - {match: signed.example.com, credential: signed}
+    - {match: ready.example.com, credential: ready}
+    - {match: workload.example.com, credential: workload}
+    - {match: keyed.example.com, credential: keyed, trust: lab}
+  credentials:
+    legacy-basic:
+      basic: {username: svc, password: {env: TOKEN}}
+    static-bearer:
+      bearer: {token: {file: token}}
+    plain:
+      bearer: {token: {command: [bin/helper, show, x], timeout: 5s, refresh: 30m}}
+      allow_plaintext: true
+    api-key:
+      header: {name: X-Api-Key, value: {file: token}, format: "Token {value}"}
+    example-api:
+      oauth2:
+        grant: client_credentials
+        token_url: https://login.example.com/oauth/token
+        client_id: my-app
+        client_secret: {file: token}
+        client_auth: basic
+        scope: "read write"
+        parameters: {audience: "https://api.example.com"}
+        refresh_before_expiry: 5m
+        default_lifetime: 1h
+        refresh_window: {interval: 30s, attempts: 5}
+        retry_statuses: [401]
+        timeout: 10s
+        trust: strict
+    refreshing:
+      oauth2:
+        grant: refresh_token
+        issuer: https://login.example.com
+        client_id: my-app
+        client_auth: none
+        refresh_token: {file: token}
+    person:
+      oauth2:
+        grant: password
+        token_url: http://127.0.0.1:8080/token
+        client_id: my-app
+        client_secret: plain-secret
+        client_auth: post
+        username: u
+        password: {env: TOKEN}
+    signed:
+      oauth2:
+        grant: jwt_bearer
+        token_url: https://login.example.com/oauth/token
+        private_key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+        key_id: "2026-01"
+        assertion: {issuer: i, subject: s, audience: a, lifetime: 5m}
+    ready:
+      oauth2: {grant: jwt_bearer, issuer: https://login.example.com, assertion: {file: token}}
+    workload:
+      oauth2:
+        grant: client_credentials
+        token_url: https://login.example.com/oauth/token
+        client_assertion: {file: token}
+    keyed:
+      oauth2:
+        grant: client_credentials
+        token_url: https://login.example.com/oauth/token
+        client_id: my-app
+        client_auth: private_key_jwt
+        private_key: {file: key.pem}
+      allow_untrusted: true
+  token_store:
+    file: tokens.json
+    key: {file: key32}
+  all_hosts_must_be_evaluated: false
+  trust:
+    default:
+      - default: {}
+    strict:
+      - default:
+          ca_file: cert.pem
+          system_roots: false
+          validate_host: true
+          min_version: tls1.3
+      - pinned_public_keys:
+          pins: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+          certificates: [cert.pem]
+          expires: 2090-06-01
+          enforce: true
+          validate_chain: true
+          validate_host: true
+      - pinned_certificates:
+          certificates: [cert.pem, next.pem]
+          accept_self_signed: false
+          validate_chain: true
+          validate_host: true
+      - revocation:
+          methods: [crl, ocsp]
+          responder: http://ocsp.internal/
+          crl_files: [crl.pem]
+          network: true
+          timeout: 3s
+          require_positive_response: false
+          check: leaf
+          validate_chain: false
+          validate_host: true
+      - composite:
+          - composite:
+              - revocation: {network: false}
+    lab:
+      - disabled: {}
+  """#

@@ -1,0 +1,176 @@
+import Credentials
+import Settings
+import TLS
+import Testing
+import Trust
+
+@testable import ConfigurationFile
+
+@Suite("The whole language")
+struct WholeLanguageTests {
+  private func load() throws -> (Settings, LoadedConfiguration) {
+    let loaded = World.read(wholeLanguage)
+    #expect(loaded.errorLines == [])
+    return (try #require(loaded.settings), loaded)
+  }
+
+  private func secret(_ text: String) -> Secret { Secret(Array(text.utf8)) }
+
+  @Test("listeners, admin, clients and tunnels come out as they were meant")
+  func access() throws {
+    let (settings, _) = try load()
+    #expect(
+      settings.listeners == [
+        ListenerSettings(endpoint: .tcp(host: "127.0.0.1", port: 3128), clientsRequired: true),
+        ListenerSettings(
+          endpoint: .unix(path: "/run/authproxy/proxy.sock", mode: 0o660, owner: "root", group: "app"), clientsRequired: true),
+        ListenerSettings(endpoint: .tcp(host: "0.0.0.0", port: 3128), clientsRequired: true),
+        ListenerSettings(endpoint: .inherited(descriptor: 3), clientsRequired: true),
+      ])
+    #expect(
+      settings.admin
+        == AdminSettings(endpoint: .tcp(host: "127.0.0.1", port: 9128), expose: [.healthz, .readyz, .metrics]))
+    let internalHosts = HostPattern(host: "internal.example.com", isWildcard: true, port: nil)
+    #expect(
+      settings.clients == [
+        ClientSettings(
+          name: "billing", password: secret("s3cr3t"), allow: .only(upstreams: ["payments"], hosts: [internalHosts])),
+        ClientSettings(
+          name: "legacy-java",
+          from: [
+            AddressRange(network: IPAddress.mapped([10, 2, 0, 0]), prefixLength: 112),
+            AddressRange(network: [0xfd] + [UInt8](repeating: 0, count: 15), prefixLength: 8),
+          ]),
+      ])
+    #expect(settings.anonymous == .only(upstreams: [], hosts: []))
+    #expect(settings.unlistedHosts == .forward)
+    #expect(settings.connectAllow == [HostPattern(host: "example.com", isWildcard: true, port: 443)])
+    #expect(settings.forbiddenAddresses.count == AddressRange.defaults.count + 1)
+    #expect(settings.limits == Limits())
+    #expect(settings.timeouts == Timeouts())
+    #expect(settings.log == LogSettings())
+  }
+
+  @Test("upstreams come out as they were meant")
+  func upstreams() throws {
+    let (settings, _) = try load()
+    let payments = settings.upstreams[0]
+    #expect(payments.name == "payments")
+    #expect(payments.match == UpstreamSettings.Match(host: "api.example.com", pathPrefix: "/v1"))
+    #expect(payments.clients == ["billing"])
+    #expect(payments.origin == UpstreamSettings.Origin(scheme: .https, host: "api.example.com", port: 443))
+    #expect(payments.originIsExplicit)
+    #expect(payments.timeouts.responseHead == 300_000)
+    #expect(payments.retry.attempts == 2)
+    let certificate = try #require(payments.clientCertificate)
+    #expect(String(decoding: certificate.certificates, as: UTF8.self) == PEMSamples.certificate + "\n")
+    #expect(certificate.key == secret(PEMSamples.encryptedKey))
+    #expect(certificate.passphrase == secret("s3cr3t"))
+
+    let wildcard = settings.upstreams[1]
+    #expect(wildcard.name == "*.example.com")
+    #expect(wildcard.match == UpstreamSettings.Match(host: "example.com", isWildcard: true))
+    #expect(wildcard.origin == UpstreamSettings.Origin(scheme: .https, host: "", port: 443))
+    #expect(!wildcard.originIsExplicit)
+
+    let literal = settings.upstreams[2]
+    #expect(literal.match == UpstreamSettings.Match(host: "2001:db8::1", port: 8080))
+    #expect(literal.origin == UpstreamSettings.Origin(scheme: .http, host: "2001:db8::1", port: 8080))
+    #expect(settings.upstreams[3].match.host == "bearer.example.com")
+  }
+
+  @Test("credentials come out as they were meant")
+  func credentials() throws {
+    let (settings, _) = try load()
+    #expect(
+      settings.credentials["plain"]?.kind == .bearer(token: secret("from-a-program")))
+    #expect(
+      settings.credentials["api-key"]?.kind
+        == .header(name: "X-Api-Key", value: secret("s3cr3t"), format: "Token {value}"))
+    #expect(
+      settings.credentials["example-api"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .token(url: "https://login.example.com/oauth/token"), grant: .clientCredentials, clientID: "my-app",
+            clientAuthentication: .basic(secret: secret("s3cr3t")), scope: "read write",
+            parameters: ["audience": "https://api.example.com"], trust: "strict")))
+    #expect(
+      settings.credentials["refreshing"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .issuer(url: "https://login.example.com"), grant: .refreshToken(secret("s3cr3t")), clientID: "my-app",
+            clientAuthentication: .none)))
+    let key = OAuth2Policy.SigningKey(
+      pem: secret(PEMSamples.encryptedKey), passphrase: secret("s3cr3t"), keyID: "2026-01")
+    #expect(
+      settings.credentials["signed"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .token(url: "https://login.example.com/oauth/token"),
+            grant: .jwtBearer(.signed(issuer: "i", subject: "s", audience: "a", lifetime: 300_000, key: key)), clientID: nil,
+            clientAuthentication: .none)))
+    #expect(
+      settings.credentials["workload"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .token(url: "https://login.example.com/oauth/token"), grant: .clientCredentials, clientID: nil,
+            clientAuthentication: .clientAssertion(secret("s3cr3t")))))
+    #expect(settings.credentials["keyed"]?.allowUntrusted == true)
+    guard case .file(let path, let storeKey?) = settings.tokenStore else {
+      Issue.record("no token store")
+      return
+    }
+    #expect(path == "/etc/authproxy/tokens.json")
+    #expect(storeKey.bytes == Array(0..<32))
+  }
+
+  @Test("trust policies come out as they were meant")
+  func trust() throws {
+    let (settings, _) = try load()
+    let certificate = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
+    let next = try #require(PEM.blocks(Array(PEMSamples.next.utf8)).first).der
+    let list = try #require(PEM.blocks(Array(PEMSamples.list.utf8)).first).der
+    let pin = try #require(Base64.decode(PEMSamples.pin.utf8.dropFirst(7)))
+    let strict = try #require(settings.trust["strict"])
+    #expect(strict.anchors == .only([certificate]))
+    #expect(strict.minimumVersion == .tls13)
+    #expect(
+      strict.evaluators == [
+        .chain(TrustPolicy.Validation()),
+        .pinnedPublicKeys(
+          TrustPolicy.PinnedPublicKeys(pins: [[UInt8](repeating: 0, count: 32), pin], expires: 3_800_044_800)),
+        .pinnedCertificates(TrustPolicy.PinnedCertificates(certificates: [certificate, next])),
+        .revocation(
+          TrustPolicy.Revocation(
+            methods: [.crl, .ocsp], responder: "http://ocsp.internal/", lists: [list], scope: .leaf,
+            validation: TrustPolicy.Validation(chain: false))),
+        .composite([.composite([.revocation(TrustPolicy.Revocation(network: false))])]),
+      ])
+    #expect(settings.trust["lab"]?.evaluators == [.disabled])
+    #expect(settings.trust["default"]?.anchors == .system)
+  }
+
+  @Test("where everything came from is known: files once each, secrets by their key")
+  func provenance() throws {
+    let (_, loaded) = try load()
+    #expect(
+      Set(loaded.watched.map(\.path))
+        == Set(
+          ["token", "cert.pem", "encrypted.pem", "next.pem", "crl.pem", "key.pem", "key32"].map { "/etc/authproxy/" + $0 }))
+    #expect(loaded.watched.count == 7)
+    #expect(loaded.watched.allSatisfy { $0.digest.count == 32 && $0.identity != nil })
+    let sources = loaded.secretSources.mapValues(\.description)
+    #expect(sources["clients[0].password"] == "file /etc/authproxy/token")
+    #expect(sources["credentials.legacy-basic.basic.password"] == "environment variable TOKEN")
+    #expect(sources["credentials.plain.bearer.token"] == "command /etc/authproxy/bin/helper")
+    #expect(sources["credentials.person.oauth2.client_secret"] == "written in the configuration")
+    #expect(sources["token_store.key"] == "file /etc/authproxy/key32")
+    #expect(loaded.refreshedPrograms.map(\.keyPath) == ["credentials.plain.bearer.token"])
+    #expect(loaded.refreshedPrograms.first?.program.refresh == 1_800_000)
+    #expect(loaded.source(ofStaticCredential: "api-key") == .file("/etc/authproxy/token"))
+    #expect(loaded.source(ofStaticCredential: "example-api") == nil)
+    #expect(loaded.source(ofOAuth2Credential: "workload", "client_assertion") == .file("/etc/authproxy/token"))
+    #expect(!String(reflecting: loaded.secretSources).contains("s3cr3t"))
+    #expect(!"\(loaded)".contains("s3cr3t"))
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// CONNECT to a host and port that an entry matches is no tunnel: Node's fetch sends that, then clear HTTP, for http:// URLs.
+@Suite struct ConnectToEntryTests {
+  private func open(_ proxy: ProxyProcess, _ target: String = "api.test:80") throws -> RawConnection {
+    let client = try proxy.connect()
+    try client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n")
+    #expect(try client.readAnswer(to: "CONNECT").status == 200)
+    return client
+  }
+
+  @Test func `the requests that follow are served by the entry, credential and all`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      let client = try open(proxy)
+      for turn in 0..<3 {
+        try client.send(ProxyProcess.request("POST", "/echo?turn=\(turn)", ["Host: api.test"], body: "hello"))
+        let received = try client.readAnswer().received()
+        #expect(received.target == "/echo?turn=\(turn)")
+        #expect(received["Authorization"] == "Bearer \(Configuration.token)")
+        #expect(received.body == "hello")
+      }
+    }
+  }
+
+  @Test func `the authority is the CONNECT's, whatever Host says afterwards`() throws {
+    let other = "  - match: other.test\n    origin: http://127.0.0.1:1\n"
+    let configuration = try Configuration.https().replacingOccurrences(of: "upstreams:\n", with: "upstreams:\n" + other)
+    try withProxy(configuration) { proxy in
+      let client = try open(proxy)
+      try client.send(ProxyProcess.request("GET", "/echo", ["Host: other.test"]))
+      #expect(try client.readAnswer().received()["Authorization"] == "Bearer \(Configuration.token)")
+      try client.send(ProxyProcess.request("GET", "http://other.test/"))
+      let absolute = try client.readAnswer()
+      #expect(absolute.status == 400 || absolute.proxyError == nil, "\(absolute.head)")
+    }
+  }
+
+  @Test func `WebSocket works inside`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      let client = try open(proxy)
+      try client.send(ProxyProcess.request("GET", "/", ["Host: api.test"] + WebSocketTests.fields))
+      #expect(try client.readAnswer().status == 101)
+      try client.send("ping")
+      #expect(try client.read(4) == Array("ping".utf8))
+    }
+  }
+
+  @Test func `what is malformed inside is 400 as anywhere`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      let client = try open(proxy)
+      try client.send("GET /echo HTTP/1.1\r\nHost: api.test\r\nContent-Length: x\r\n\r\n")
+      #expect(try client.readAnswer().status == 400)
+    }
+  }
+
+  @Test func `a TLS ClientHello instead is closed, and a log line says what to do`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      let client = try open(proxy)
+      let before = proxy.process.lines.count
+      try client.send([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x00])
+      #expect(try client.readToEnd().bytes.isEmpty)
+      #expect(
+        proxy.process.awaitLine(from: max(0, before - 1), seconds: 5) { $0.contains("connect.allow") || $0.contains("TLS") }
+          != nil)
+    }
+  }
+
+  @Test func `a ClientHello is tunnelled where connect allows it`() throws {
+    let port = try Origin.shared().ports.https
+    let configuration = """
+      upstreams:
+        - match: localhost:\(port)
+          origin: https://localhost:\(port)
+          credential: api
+      credentials:
+        api: {bearer: {token: \(Configuration.token)}}
+      connect: {allow: ["localhost:\(port)"]}
+      forbidden_addresses: []
+      """
+    try withProxy(configuration) { proxy in
+      let url = "localhost:\(port)/echo"
+      let common = [
+        "-sSf", "--noproxy", "", "--cacert", try Surroundings.pki() + "/ca.pem", "-x", "http://127.0.0.1:\(proxy.port)",
+      ]
+      let tunnelled = try ChildProcess.run("curl", common + ["https://" + url])
+      #expect(tunnelled.status == .exited(0), "\(tunnelled.errors)")
+      #expect(!tunnelled.output.contains(Configuration.secretMark))
+      let served = try ChildProcess.run("curl", common + ["--proxytunnel", "http://" + url])
+      #expect(served.status == .exited(0), "\(served.errors)")
+      #expect(served.output.contains("Bearer \(Configuration.token)"))
+    }
+  }
+}

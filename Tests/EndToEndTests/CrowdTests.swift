@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// Crowds of clients that do little: memory per client is small, the same for the next crowd, and nobody else waits.
+@Suite(.serialized) struct CrowdTests {
+  private func crowd(
+    _ proxy: ProxyProcess, _ count: Int, perClient: Int, options: [String], _ during: () throws -> Void = {}
+  ) throws {
+    // Twice: the second crowd shows whether the first left anything behind.
+    var peaks: [Int] = []
+    #expect(try LoadGenerator.load(proxy, "http://api.test/", "--clients", "32", "--requests", "500").good == 500)
+    let before = try Measures(proxy.pid)
+    for _ in 0..<2 {
+      let held = try LoadGenerator.hold(proxy, connections: count, options)
+      #expect(held.count == count)
+      try during()
+      let others = try LoadGenerator.load(proxy, "http://api.test/", "--clients", "4", "--requests", "400")
+      #expect(others.good == 400)
+      #expect(others.max_us < 1_000_000, "\(others)")
+      peaks.append(try Measures(proxy.pid).resident)
+      let outcome = try held.release()
+      #expect(outcome.open == count, "\(outcome)")
+      let settled = try eventually { try Measures(proxy.pid).descriptors < before.descriptors + 40 }
+      #expect(settled)
+    }
+    let each = (peaks[0] - before.resident) * 1024 / count
+    print("\(count) clients: \(each) bytes each, \(before.resident) KiB before, then \(peaks) KiB")
+    #expect(each <= perClient, "\(each) bytes a client")
+    #expect(peaks[1] - peaks[0] < 4 << 10, "\(peaks)")
+  }
+
+  private func configuration(_ more: String = "", origin: Int? = nil) throws -> String {
+    try Configuration.http(
+      top:
+        "log: {access: false}\nlimits: {connections: 15000, upstream_connections: 4000}\ntimeouts: {upstream_idle: 500ms}\n\(more)",
+      port: origin)
+  }
+
+  @Test func `10,000 idle clients cost at most 2 KiB each`() throws {
+    let (server, port) = try LoadGenerator.serve()
+    defer { server.closeInput() }
+    try withProxy(try configuration(origin: port)) { proxy in
+      try crowd(
+        proxy, 10_000, perClient: 2048,
+        options: ["--answered", "--send", "GET http://api.test/ HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n"])
+    }
+  }
+
+  @Test func `1,000 clients with slow heads cost little`() throws {
+    let (server, port) = try LoadGenerator.serve()
+    defer { server.closeInput() }
+    try withProxy(try configuration(origin: port)) { proxy in
+      try crowd(
+        proxy, 1_000, perClient: 24 << 10,
+        options: [
+          "--send", "GET http://api.test/ HTTP/1.1\\r\\nHost: api.test\\r\\nX-Slow: ", "--trickle", "x", "--every", "100",
+        ])
+    }
+  }
+
+  @Test func `1,000 stalled uploads cost little`() throws {
+    let origin = try Origin()
+    try withProxy(try configuration(origin: origin.ports.http)) { proxy in
+      let name = Origin.newName()
+      var expected = 0
+      try crowd(
+        proxy, 1_000, perClient: 48 << 10,
+        options: [
+          "--send",
+          "POST http://api.test/upload?id=\(name) HTTP/1.1\\r\\nHost: api.test\\r\\nContent-Length: 1000000\\r\\n\\r\\nhello",
+        ]
+      ) {
+        expected += 1_000
+        try origin.await(name, count: expected, seconds: 30)
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// `decompress`: the app gets identity though the origin was asked for gzip.
+@Suite struct DecompressTests {
+  @Test func `gzip and deflate become identity, with the fields that go with it`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      let plain = try proxy.ask("http://api.test/bytes/200000").body
+      for coding in ["gzip", "deflate"] {
+        for more in ["", "&chunked"] {
+          let name = Origin.newName()
+          let answer = try proxy.ask("http://api.test/encoded/\(coding)/200000?id=\(name)\(more)")
+          #expect(answer.status == 200)
+          #expect(answer.body == plain, "\(coding)\(more)")
+          #expect(answer["Content-Encoding"] == nil)
+          #expect(answer["Content-Length"] == nil || answer["Content-Length"] == "200000")
+          #expect(answer["ETag"] == "W/\"v1\"")
+          #expect(answer.all("Vary").joined(separator: ", ").contains("Accept-Encoding"))
+          #expect(answer.all("Vary").joined(separator: ", ").contains("Accept-Language"))
+          #expect(try origin.exchanges(name)[0]["Accept-Encoding"]?.contains("gzip") == true)
+        }
+      }
+    }
+  }
+
+  @Test func `deflate without zlib's frame is understood, as RFC 9110 section 8.4.1.2 notes that some send it`() throws {
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      #expect(
+        try proxy.ask("http://api.test/encoded/raw-deflate/200000").body == proxy.ask("http://api.test/bytes/200000").body)
+    }
+  }
+
+  @Test func `an app that asks for gzip itself gets gzip`() throws {
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      let answer = try proxy.ask("http://api.test/encoded/gzip/1000", ["Accept-Encoding: gzip"])
+      #expect(answer["Content-Encoding"] == "gzip")
+      #expect(answer.body.starts(with: [0x1f, 0x8b]))
+      #expect(answer["ETag"] == "\"v1\"")
+    }
+  }
+
+  @Test func `without decompress nothing is touched`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      let none = try proxy.ask("http://api.test/encoded/gzip/1000")
+      #expect(none["Content-Encoding"] == nil)
+      #expect(none["ETag"] == "\"v1\"")
+      #expect(none.body.count == 1000)
+    }
+  }
+
+  @Test func `an answer that is not compressed passes as it is`() throws {
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      let answer = try proxy.ask("http://api.test/bytes/1000")
+      #expect(answer["Content-Length"] == "1000")
+      #expect(answer["ETag"] == "\"v1\"")
+      #expect(answer.body.count == 1000)
+    }
+  }
+
+  @Test func `HEAD, 304 and empty bodies need no decoder`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      #expect(try proxy.ask("HEAD", "http://api.test/encoded/gzip/1000").status == 200)
+      for head in [
+        "HTTP/1.1 304 Not Modified\r\nContent-Encoding: gzip\r\nETag: \"v1\"\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 204 No\r\nContent-Encoding: gzip\r\n\r\n",
+      ] {
+        let name = Origin.newName()
+        try origin.script(name, [.readBody, .send(head)])
+        let client = try proxy.connect()
+        try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
+        #expect(try client.readAnswer().body.isEmpty)
+        try client.send(ProxyProcess.request("GET", "http://api.test/status/202"))
+        #expect(try client.readAnswer().status == 202)
+      }
+    }
+  }
+
+  @Test func `a body that is no gzip breaks off, and never looks whole`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try origin.script(
+      name, [.readBody, .send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!")])
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
+      let whole = try? client.readAnswer()
+      #expect(whole == nil || whole?.status == 502, "\(whole?.head ?? "")\(whole?.text ?? "")")
+    }
+  }
+
+  @Test func `a bomb is cut off in bounded memory`() throws {
+    try withProxy(try Configuration.https("decompress: true")) { proxy in
+      #expect(try proxy.ask("http://api.test/").status == 200)
+      let before = try Measures(proxy.pid)
+      let result = try LoadGenerator.load(proxy, "http://api.test/bomb", "--requests", "1", seconds: 60)
+      #expect(result.good == 0, "\(result)")
+      #expect(result.bytes < 1 << 30)
+      let after = try Measures(proxy.pid)
+      #expect(after.residentPeak - before.resident < 16 << 10, "\(before) \(after)")
+    }
+  }
+}
