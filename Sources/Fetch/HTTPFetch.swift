@@ -3,7 +3,7 @@ import TLS
 import Trust
 
 /// A request of the proxy's own: to a token endpoint, for a discovery document, to an OCSP responder, for a revocation list.
-public struct HTTPFetch: Sendable {
+public struct HTTPFetch {
   public enum Method: Sendable { case get, post }
   public var method: Method
   /// `http` or `https`; redirects are not followed.
@@ -19,11 +19,11 @@ public struct HTTPFetch: Sendable {
   /// turns out closed, and a server may have acted on it already.
   public var sharesConnections: Bool
   /// Which addresses may be connected to; nil = any.
-  public var permits: (@Sendable (Address) -> Bool)?
+  public var permits: ((Address) -> Bool)?
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,
-    limitBytes: Int, sharesConnections: Bool = true, permits: (@Sendable (Address) -> Bool)? = nil
+    limitBytes: Int, sharesConnections: Bool = true, permits: ((Address) -> Bool)? = nil
   ) {
     self.method = method
     self.url = url

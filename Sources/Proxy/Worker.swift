@@ -31,8 +31,6 @@ public final class Worker {
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
-  /// For the proxy's own requests.
-  private(set) lazy var fetches = FetchClient(loop: loop)
   private lazy var endpointGate = EndpointGate(self)
   private var drainGrace = 0
 
@@ -66,9 +64,9 @@ public final class Worker {
     self.shared = shared
     self.snapshot = snapshot
     self.observer = observer
+    fetch.gate = endpointGate
     adopt(snapshot)
     _ = revocations
-    fetches.gate = endpointGate
   }
 
   public static func of(_ loop: EventLoop) -> Worker {
@@ -98,7 +96,6 @@ public final class Worker {
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
-    fetches.keepOnly(policies)
     // A responder that failed may be one that the new configuration puts right.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }

@@ -28,8 +28,10 @@ public struct FetchRequest: Sendable {
     _ url: String, _ certificate: Certificate, _ issuer: Certificate, timeout: Int, isConfigured: Bool
   ) -> FetchRequest? {
     guard let body = try? OCSP.request(for: certificate, issuer: issuer) else { return nil }
+    // An address that the rules for strangers refuse is no failure of the one that the operator named.
+    let kind = isConfigured ? "responder" : "ocsp"
     return FetchRequest(
-      key: SHA256.digest(Array("ocsp\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint), url: url, body: body,
+      key: SHA256.digest(Array("\(kind)\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint), url: url, body: body,
       limitBytes: ocspLimit, timeout: timeout, isConfigured: isConfigured, subject: .ocsp(certificate, issuer: issuer))
   }
 

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `deflate without zlib's frame is understood, as RFC 9110 section 8.4.1.2 notes that some send it`() throws {
-    try withProxy(try Configuration.https("decompress: true")) { proxy in
+    try withProxy(try Configuration.https("decompress: true")) { proxy throws in
       #expect(
         try proxy.ask("http://api.test/encoded/raw-deflate/200000").body == proxy.ask("http://api.test/bytes/200000").body)
     }

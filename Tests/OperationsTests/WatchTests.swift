@@ -2,6 +2,7 @@ import CSystem
 import Credentials
 import Foundation
 import Settings
+import TLS
 import Synchronization
 import Testing
 
@@ -43,7 +44,7 @@ private final class World: Sendable {
     let text = self[path]
     return WatchedFile(
       path: path, identity: text.map { _ in FileIdentity(device: 0, inode: 0, size: 0, modified: 0) },
-      digest: text.map { ContentDigest.sha256(Array($0.utf8)) } ?? [])
+      digest: text.map { SHA256.digest(Array($0.utf8)) } ?? [])
   }
 }
 

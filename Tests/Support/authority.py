@@ -2,7 +2,7 @@
 
     authority.py FOLDER [CA.pem CA.key]
 
-Writes NAME.pem (what the server sends, leaf first) and NAME.key into FOLDER, prints its port as JSON, and serves:
+Writes NAME.pem (what the server sends, leaf first), NAME.rest.pem (that without the leaf) and NAME.key into FOLDER, prints its port as JSON, and serves:
 
     POST /ocsp/MODE, GET /crl/MODE       an answer of that kind, for whoever's certificate it is
     POST, GET /live/NAME                 the same, of the mode set for NAME (certificates point here)
@@ -136,6 +136,9 @@ class World:
     def write(self, stem, certificates, key=None):
         pem = b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates)
         (self.folder / f"{stem}.pem").write_bytes(pem)
+        if certificates[1:]:
+            rest = b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates[1:])
+            (self.folder / f"{stem}.rest.pem").write_bytes(rest)
         if key:
             (self.folder / f"{stem}.key").write_bytes(
                 key.private_bytes(
@@ -221,6 +224,7 @@ class World:
         )
         intermediate = (folder / "intermediate.pem").read_bytes()
         (folder / "sha1.pem").write_bytes((folder / "sha1-leaf.pem").read_bytes() + intermediate)
+        (folder / "sha1.rest.pem").write_bytes(intermediate)
 
     def client(self):
         certificate, key = issue("client", self.root, purpose=ExtendedKeyUsageOID.CLIENT_AUTH)

@@ -142,7 +142,7 @@ final class TokenOwner: CredentialOwner {
     let request = HTTPFetch(
       method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
       body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
-    flight?.transfer = worker.fetches.start(request, under: setup.trust) { [weak self] in self?.fetched(id, $0) }
+    flight?.transfer = worker.fetch.start(request, under: setup.trust) { [weak self] in self?.fetched(id, $0) }
   }
 
   private func fetched(_ id: UInt64, _ outcome: HTTPFetch.Outcome) {

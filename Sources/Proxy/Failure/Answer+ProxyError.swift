@@ -129,6 +129,10 @@ extension ProxyError {
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
         body: "\(upstream) switched protocols without being asked to.\n")
+    case .tooManyInterims:
+      return Answer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "1xx responses without an end",
+        body: "\(upstream) sent 1xx responses without an end.\n")
     case .responseHeadTooLarge:
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
@@ -137,6 +141,10 @@ extension ProxyError {
       return Answer(
         status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
         body: "\(upstream) did not answer in time (timeouts.response_head).\n")
+    case .upstreamStalled:
+      return Answer(
+        status: 504, reason: "Gateway Timeout", error: "connection_write_timeout", details: "the request's body was not taken in time",
+        body: "\(upstream) took no more of the request's body in time (timeouts.stall).\n", closes: true)
     case .bodyBroken:
       return Answer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the answer was cut",

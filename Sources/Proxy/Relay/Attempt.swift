@@ -22,6 +22,9 @@ final class Attempt {
 
   // Downwards.
   private(set) var awaitsHead = true
+  /// More 1xx responses to one request than anybody means.
+  private static let interimLimit = 100
+  private var interims = 0
   private(set) var receivedAnything = false
   var download: Download?
   /// An answer that refused the credential.
@@ -38,6 +41,8 @@ final class Attempt {
   var client: ClientConnection { request.client }
   var loop: EventLoop { request.loop }
   var isEventStream: Bool { download?.isEventStream ?? false }
+  /// Bytes stand ready for the upstream, which does not take them.
+  var waitsForUpstream: Bool { connection.map { !$0.transport.writable } ?? false && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }
 
   // MARK: Life
@@ -319,9 +324,12 @@ final class Attempt {
         request.sendWithoutExpectation()
       case .retry(let wish):
         awaitsHead = false
+        block.consume(length)
+        connection.headDone()
         guard let entry = request.entry else { return }
-        // Small and whole: the connection stays in step. Else it is closed.
-        abort()
+        // Small and here: the connection stays in step. Else it is closed.
+        if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }
+        if body.isDone, block.isEmpty { complete(reusable: keepsUpstream) } else { abort() }
         request.retry(entry, after: wish)
       }
     } catch { fail(error) }

@@ -13,11 +13,7 @@ extension Worker {
 
   /// Whether connecting there would reach this very process.
   func isOwnListener(_ address: Address) -> Bool {
-    Self.isOwn(address, among: ownAddresses)
-  }
-
-  static func isOwn(_ address: Address, among addresses: [Address]) -> Bool {
-    addresses.contains { own in
+    ownAddresses.contains { own in
       guard own.port == address.port, let ours = own.words, let theirs = address.words else { return false }
       if ours == theirs { return true }
       // Bound to all addresses: reached by any local one; loopback is the one that is certain.
