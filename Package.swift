@@ -48,7 +48,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: dataPath),
     .target(
-      name: "Operations", dependencies: ["Proxy", "CSystem", "EventIO", "Settings", .product(name: "Logging", package: "swift-log")], swiftSettings: dataPath),
+      name: "Operations",
+      dependencies: ["Proxy", "CSystem", "EventIO", "HTTPWire", "Settings", "Trust", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: dataPath),
     .target(name: "DemoServers", dependencies: ["EventIO", "TLS", "HTTPWire"]),
     .executableTarget(
       name: "authproxy",
@@ -64,6 +66,7 @@ let package = Package(
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
     .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
+    .testTarget(name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "TLS", "Trust"]),
     .testTarget(name: "EndToEndTests"),
   ],
   swiftLanguageModes: [.v6]

@@ -1,7 +1,11 @@
 #define _GNU_SOURCE 1
 #include "CSystem.h"
 
+#include <dirent.h>
+#include <linux/filter.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
 int csys_accept(int listener, struct sockaddr_storage *address, socklen_t *length) {
   int fd;
@@ -79,3 +83,55 @@ int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 }
 
 void csys_exit(int status) { exit(status); }
+
+// A classic BPF program on the listener sees segments from their TCP header on: byte 13 holds the flags. A SYN without ACK asks
+// for a new connection and is dropped; its sender asks again a second later.
+int csys_refuse_new_connections(int listener) {
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+  };
+  struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+  return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
+}
+
+int csys_notify(const char *path, const char *message) {
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length == 0 || length >= sizeof to.sun_path) return -EINVAL;
+  memcpy(to.sun_path, path, length);
+  if (to.sun_path[0] == '@') to.sun_path[0] = 0;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  ssize_t sent = sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&to,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+  int result = sent < 0 ? -errno : 0;
+  close(fd);
+  return result;
+}
+
+int csys_connect_blocking(int family, const struct sockaddr_storage *address, socklen_t length, int seconds) {
+  int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  struct timeval time = {.tv_sec = seconds};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  if (connect(fd, (const struct sockaddr *)address, length) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+int csys_open_descriptors(void) {
+  DIR *folder = opendir("/proc/self/fd");
+  if (!folder) return -1;
+  int count = -3;  // the folder's own descriptor, "." and ".."
+  while (readdir(folder)) count++;
+  closedir(folder);
+  return count;
+}

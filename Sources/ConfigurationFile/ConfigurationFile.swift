@@ -55,7 +55,7 @@ public enum ConfigurationFile {
     return (loaded, reading.askedKeys)
   }
 
-  private static func folder(of path: String) -> String {
+  static func folder(of path: String) -> String {
     let folder: String
     if let slash = path.lastIndex(of: "/") {
       folder = slash == path.startIndex ? "/" : String(path[..<slash])

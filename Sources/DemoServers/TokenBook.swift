@@ -22,12 +22,6 @@ public final class TokenBook {
 
   public init() {}
 
-  /// A token that was made elsewhere, good for ever.
-  public func add(_ text: String) {
-    count += 1
-    entries[text] = Entry(number: count, expires: .max)
-  }
-
   /// - Parameter seconds: how long it is good for.
   public func issue(seconds: Int) throws(TLSError) -> (text: String, number: Int) {
     count += 1

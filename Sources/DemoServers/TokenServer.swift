@@ -34,23 +34,23 @@ public final class TokenServer: Responder {
     guard isClient(request["authorization"], form) else { return refuse(401, "Unauthorized", "invalid_client") }
     let grant = form["grant_type"] ?? ""
     switch grant {
-    case "client_credentials": return issue(grant, refreshing: false)
+    case "client_credentials": return issue(refreshing: false)
     case "refresh_token":
       guard let given = form["refresh_token"], !given.isEmpty, given == refreshToken else {
         return refuse(400, "Bad Request", "invalid_grant")
       }
-      return issue(grant, refreshing: true)
+      return issue(refreshing: true)
     default: return refuse(400, "Bad Request", "unsupported_grant_type")
     }
   }
 
-  private func issue(_ grant: String, refreshing: Bool) -> ServedAnswer {
+  private func issue(refreshing: Bool) -> ServedAnswer {
     guard let token = try? book.issue(seconds: lifetime), let next = try? TokenBook.randomText() else {
       return refuse(500, "Internal Server Error", "server_error")
     }
     tell(
       DemoEvent(
-        source: .tokenServer, text: "\(grant): gives token \(token.number), good for \(lifetime) s; asked \(times) so far"))
+        source: .tokenServer, text: "gives token \(token.number), good for \(lifetime) s (asked \(times) so far)"))
     var members: [(String, JSON)] = [
       ("access_token", .text(token.text)), ("token_type", .text("Bearer")), ("expires_in", .number(lifetime)),
     ]

@@ -1,7 +1,7 @@
 import CSystem
 import Synchronization
 
-/// A bound, listening socket, shared by the loops and closed when the last of them has let go.
+/// A bound socket, shared by the loops and closed when the last of them has let go.
 public final class ListeningSocket: Sendable {
   public struct BindError: Error, Sendable, CustomStringConvertible {
     public let address: String
@@ -9,15 +9,35 @@ public final class ListeningSocket: Sendable {
     public var description: String { "cannot listen on \(address): \(Socket.text(ofError: error))" }
   }
 
+  /// Who may connect to a unix socket; nil = as the process makes files.
+  public struct Access: Sendable, Hashable {
+    public var mode, owner, group: UInt32?
+    public init(mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil) {
+      self.mode = mode
+      self.owner = owner
+      self.group = group
+    }
+  }
+
   public let descriptor: Int32
   /// As bound: with the real port.
   public let address: Address
-  /// Unlinked at `close`.
+  /// Unlinked at `close`, where it still is this socket's.
   private let ownedPath: String?
+  private let inode: UInt64
   private let isOpen = Atomic<Bool>(true)
 
   /// Binds and listens. A unix path that no process answers on any more is removed first.
-  public init(binding address: Address, mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil) throws(BindError) {
+  public convenience init(
+    binding address: Address, mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil
+  ) throws(BindError) {
+    try self.init(reserving: address, access: Access(mode: mode, owner: owner, group: group))
+    try listen()
+  }
+
+  /// Binds only: nobody can connect before `listen`.
+  /// - Parameter sharesPort: beside another socket that has `sharePort(true)`, of the same user, and overlaps (0.0.0.0 with 127.0.0.1).
+  public init(reserving address: Address, access: Access = Access(), sharesPort: Bool = false) throws(BindError) {
     func fail(_ result: Int32, closing descriptor: Int32? = nil) -> BindError {
       if let descriptor { Socket.close(descriptor) }
       return BindError(address: address.description, error: -result)
@@ -27,6 +47,7 @@ public final class ListeningSocket: Sendable {
     switch address.kind {
     case .ip(let v6, _, _, _, _):
       _ = csys_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+      if sharesPort { _ = csys_set_option(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
       if v6 { _ = csys_set_option(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
       ownedPath = nil
     case .unix(let path):
@@ -38,26 +59,46 @@ public final class ListeningSocket: Sendable {
     let bound = address.withSockaddr { csys_bind(descriptor, $0, $1) } ?? -ENAMETOOLONG
     if let mask { _ = umask(mask) }
     guard bound == 0 else { throw fail(bound, closing: descriptor) }
+    inode = ownedPath.map { csys_inode($0) } ?? 0
     if let path = ownedPath {
-      if owner != nil || group != nil, chown(path, owner ?? .max, group ?? .max) != 0 {
-        throw fail(-csys_errno(), closing: descriptor)
+      do { try Self.apply(access, to: path) } catch {
+        unlink(path)
+        throw fail(-error.error, closing: descriptor)
       }
-      if chmod(path, mode ?? 0o600) != 0 { throw fail(-csys_errno(), closing: descriptor) }
     }
-    let listening = csys_listen(descriptor, 4096)
-    guard listening == 0 else { throw fail(listening, closing: descriptor) }
     self.descriptor = descriptor
     self.address = ownedPath == nil ? Socket.local(of: descriptor) ?? address : address
   }
 
   /// Takes over a socket that was bound by whoever started the process (systemd's socket activation).
   public init(inherited descriptor: Int32) throws(BindError) {
-    guard let address = Socket.local(of: descriptor), csys_set_nonblocking(descriptor) == 0 else {
-      throw BindError(address: "fd:\(descriptor)", error: EBADF)
-    }
+    guard csys_is_listening(descriptor) != 0, let address = Socket.local(of: descriptor), csys_set_nonblocking(descriptor) == 0
+    else { throw BindError(address: "fd:\(descriptor)", error: EBADF) }
     self.descriptor = descriptor
     self.address = address
     ownedPath = nil
+    inode = 0
+  }
+
+  public func listen() throws(BindError) {
+    let result = csys_listen(descriptor, 4096)
+    guard result == 0 else { throw BindError(address: address.description, error: -result) }
+  }
+
+  /// Lets a socket of this user be bound beside this one, or ends that.
+  public func sharePort(_ shares: Bool) { _ = csys_set_option(descriptor, SOL_SOCKET, SO_REUSEPORT, shares ? 1 : 0) }
+
+  /// Changes who may connect to a unix socket; connections that stand are not touched.
+  public func permit(_ access: Access) throws(BindError) {
+    guard let ownedPath else { return }
+    try Self.apply(access, to: ownedPath)
+  }
+
+  private static func apply(_ access: Access, to path: String) throws(BindError) {
+    if access.owner != nil || access.group != nil, chown(path, access.owner ?? .max, access.group ?? .max) != 0 {
+      throw BindError(address: "unix:\(path)", error: csys_errno())
+    }
+    if chmod(path, access.mode ?? 0o600) != 0 { throw BindError(address: "unix:\(path)", error: csys_errno()) }
   }
 
   /// A socket file that refuses connections was left by a process that is gone.
@@ -71,10 +112,20 @@ public final class ListeningSocket: Sendable {
     }
   }
 
+  /// New connections are turned away from now on; those that the kernel has agreed to can still be accepted.
+  public func refuseNew() {
+    if ownedPath != nil { removePath() } else { _ = csys_refuse_new_connections(descriptor) }
+  }
+
+  /// Another process may have bound the path anew.
+  private func removePath() {
+    if let ownedPath, csys_inode(ownedPath) == inode { unlink(ownedPath) }
+  }
+
   /// Closes the socket; idempotent.
   public func close() {
     guard isOpen.exchange(false, ordering: .relaxed) else { return }
-    if let ownedPath { unlink(ownedPath) }
+    removePath()
     Socket.close(descriptor)
   }
 

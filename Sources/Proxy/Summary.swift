@@ -40,6 +40,8 @@ public struct Summary {
   public var refusals = 0
   public var wasResent = false
   public var isTunnel = false
+  /// Name of the trust policy that judged the origin; nil where it is reached in clear.
+  public var trust: String?
 
   public init() {}
 }

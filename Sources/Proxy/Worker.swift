@@ -21,20 +21,26 @@ public final class Worker {
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
   var credentials = CredentialTable()
-  /// For the proxy's own requests.
-  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
+  /// Of listeners that are gone from the configuration, until their queues are empty.
+  private var retiringAcceptors: [Acceptor] = []
+  /// Where this process listens beside its listeners: the admin's address.
+  private var otherAddresses: [Address] = []
+  private lazy var retirement = Retirement(self)
   private(set) var isDraining = false
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
   private lazy var endpointGate = EndpointGate(self)
+  private var drainGrace = 0
 
   /// Scratch for heads that come in one piece; what trickles gets its own.
   var requestHead = RequestHead()
   var responseHead = ResponseHead()
 
   private var pools: [OriginIdentity: OriginPool] = [:]
+  /// Those that no entry leads to any more, until their last connection has ended.
+  private var retiredPools: [ObjectIdentifier: OriginPool] = [:]
   private var poolOfEntry: ContiguousArray<OriginPool?> = []
   private var clients = ContiguousArray<ClientConnection>()
   private var contexts: [ContextKey: TLSContext] = [:]
@@ -70,39 +76,69 @@ public final class Worker {
 
   // MARK: Configuration
 
-  /// From now on requests begin on this snapshot. Pools of origins that it no longer names are retired.
+  /// From now on requests begin on this snapshot. Pools of origins that it no longer leads to are retired; exchanges that it has
+  /// no place for end after `drain`.
   public func adopt(_ next: Snapshot) {
+    let old = snapshot
     snapshot = next
     adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
-    let named = Set(next.entries.compactMap { $0.origin?.identity })
-    for (identity, pool) in pools where !named.contains(identity) {
-      pool.retire()
-      pools[identity] = nil
+    let addressesChanged = old.settings.forbiddenAddresses != next.settings.forbiddenAddresses
+    for (identity, pool) in pools {
+      if let entry = next.entry(leadingTo: identity), !(addressesChanged && identity.checksAddresses) {
+        pool.upstream = entry.name
+      } else {
+        pools[identity] = nil
+        pool.retire()
+        if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
+      }
     }
     let policies = Set(next.trust.values.map(\.digest) + [next.defaultTrust.digest])
     let identities = Set(next.entries.map { PolicyDigest.of($0.identity) } + [[]])
-    fetch.keepOnly(policies)
     contexts = contexts.filter { policies.contains($0.key.trust) && identities.contains($0.key.certificate) }
     // A responder that failed may be one that the new configuration puts right.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
+    observer.adopted(next)
+    if clients.contains(where: { $0.request?.isCutOff(by: next) == true }) {
+      loop.arm(retirement, afterMilliseconds: next.settings.timeouts.drain)
+    }
+  }
+
+  func endCutOff() {
+    for client in Array(clients) where client.request?.isCutOff(by: snapshot) == true { client.cutOff() }
   }
 
   /// Listens on exactly these from now on; sockets that stay are not touched.
-  public func listen(on listeners: [BoundListener]) {
-    for acceptor in acceptors where !listeners.contains(where: { $0 === acceptor.listener }) { acceptor.drain() }
+  /// - Parameter others: where the process listens, too, and what therefore is never connected to.
+  public func listen(on listeners: [BoundListener], others: [Address] = []) {
+    otherAddresses = others
+    if isDraining { return }
+    for acceptor in acceptors where !listeners.contains(where: { $0 === acceptor.listener }) {
+      if listeners.contains(where: { $0.socket === acceptor.listener.socket }) { acceptor.stop() } else { retire(acceptor) }
+    }
     acceptors = listeners.map { listener in
       acceptors.first { $0.listener === listener } ?? Acceptor(listener, self)
     }
   }
 
-  /// No more accepting; connections that are idle end now, others with their present exchange.
-  public func drain() {
+  private func retire(_ acceptor: Acceptor) {
+    retiringAcceptors.append(acceptor)
+    acceptor.retire()
+  }
+
+  func stopped(_ acceptor: Acceptor) { retiringAcceptors.removeAll { $0 === acceptor } }
+
+  var ownAddresses: [Address] { acceptors.map(\.listener.socket.address) + otherAddresses }
+
+  /// No more accepting; connections end with their present exchange, and idle ones after `grace` milliseconds, in which they are
+  /// told with their next answer.
+  public func drain(grace: Int) {
     isDraining = true
-    for acceptor in acceptors { acceptor.drain() }
+    for acceptor in acceptors { retire(acceptor) }
     acceptors = []
-    for client in Array(clients) { client.drain() }
+    for client in Array(clients) { client.drain(grace: grace) }
+    drainGrace = grace
   }
 
   // MARK: Clients
@@ -112,7 +148,7 @@ public final class Worker {
     client.place = clients.count
     clients.append(client)
     client.begin()
-    if isDraining { client.drain() }
+    if isDraining { client.drain(grace: drainGrace) }
   }
 
   func ended(_ client: ClientConnection) {
@@ -150,10 +186,16 @@ public final class Worker {
     return pool
   }
 
+  var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
+
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
   /// A pool of an origin that no entry names has nothing left: its record goes.
   func emptied(_ pool: OriginPool) {
+    if pool.isRetired {
+      retiredPools[ObjectIdentifier(pool)] = nil
+      return
+    }
     let identity = pool.origin.identity
     if pools[identity] === pool, !poolOfEntry.contains(where: { $0 === pool }) { pools[identity] = nil }
   }

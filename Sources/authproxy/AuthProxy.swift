@@ -12,6 +12,7 @@ struct AuthProxy: ParsableCommand {
       Explain.self,
       Pins.self,
       Demo.self,
+      Health.self,
     ])
 
   static let version = "0.1.0"

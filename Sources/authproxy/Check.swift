@@ -29,8 +29,7 @@ struct Check: ParsableCommand {
     var warnings = loaded.warnings.count
     for policy in settings.trust.values.sorted(by: { $0.name < $1.name }) {
       guard let expiry = policy.earliestPinExpiry, Days.isNear(expiry) else { continue }
-      let verb = expiry <= Days.now ? "were enforced until" : "are enforced until"
-      Terminal.error("\(config): warning: trust.\(policy.name): pins \(verb) \(Describing.expiry(expiry))")
+      Terminal.error("\(config): warning: trust.\(policy.name): pins are enforced until \(Describing.expiry(expiry))")
       warnings += 1
     }
     Terminal.print("\(config) is good" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))

@@ -1,22 +1,19 @@
 import CSystem
+import Trust
 
 /// Dates as far from today as people think of them. All times are seconds since 1970.
 enum Days {
-  /// Time enough to have a certificate made, or pins rolled out.
-  private static let near: Int64 = 30 * day
   private static let day: Int64 = 86_400
+  /// Time enough to roll out new pins.
+  private static let near: Int64 = 30 * day
 
-  static var now: Int64 { csys_wall_clock() / 1_000_000_000 }
-  static func isNear(_ time: Int64) -> Bool { time - now < near }
+  private static var now: Int64 { csys_wall_clock() / 1_000_000_000 }
+
+  /// Still to come, and soon.
+  static func isNear(_ time: Int64) -> Bool { (0..<near).contains(time - now) }
 
   /// `2027-06-01`, UTC.
-  static func date(_ time: Int64) -> String {
-    var clock = time_t(time)
-    var parts = tm()
-    gmtime_r(&clock, &parts)
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-  }
+  static func date(_ time: Int64) -> String { String(UTCTime.text(time).prefix(10)) }
 
   /// `in 12 days`, `3 days ago`, `today`.
   static func distance(_ time: Int64) -> String {

@@ -36,9 +36,13 @@ struct Demo: ParsableCommand {
     let api = "http://\(DemoConfiguration.api)"
     Terminal.print(
       """
-      An API that wants a bearer token, and a proxy that has one.
+      An API that wants a bearer token, a token server, and a proxy that knows both.
 
-        your app --http--> authproxy --TLS, with the token--> API
+        your app --http--> authproxy --TLS, with a token--> API
+                               |
+                               +-----TLS, when needed-----> token server
+
+      Tokens are good for \(DemoWorld.tokenLifetime) seconds; /revoke ends one before its time.
 
       Everything is in this process and gone when you stop it. The proxy's whole
       configuration:
@@ -50,6 +54,7 @@ struct Demo: ParsableCommand {
         export http_proxy=http://\(world.proxy)
         curl \(api)/hello
         curl -H 'Authorization: Bearer guess' \(api)/hello
+        curl \(api)/revoke
         curl http://other.demo.internal/
 
       What happens shows up here. Ctrl-C ends it.

@@ -7,26 +7,31 @@ struct DemoConfiguration {
   /// Folder of the files that the text names. Nothing is there on disk.
   private static let folder = "/demo"
   static let api = "api.demo.internal"
+  static let clientID = "demo"
 
   let text: String
   private let files: [String: [UInt8]]
 
-  init(api: Address, authority: [UInt8], token: String) {
+  init(api: Address, tokenServer: Address, authority: [UInt8], clientSecret: String) {
     text = """
-      listen: 127.0.0.1:0              # a free port
+      listen: 127.0.0.1:0                  # a free port
       upstreams:
-        - match: \(Self.api)     # what apps ask for: http://\(Self.api)/
-          origin: https://\(api)   # where it really goes
+        - match: \(Self.api)         # apps ask for http://\(Self.api)/
+          origin: https://\(api)  # where that really goes
           credential: demo
       credentials:
         demo:
-          bearer: {token: {file: token}}
+          oauth2:
+            grant: client_credentials
+            token_url: https://\(tokenServer)/token
+            client_id: \(Self.clientID)
+            client_secret: {file: client_secret}
       trust:
         default:
           - default: {ca_file: ca.pem, system_roots: false}
 
       """
-    files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/token": Array(token.utf8)]
+    files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
   }
 
   func read() -> LoadedConfiguration {

@@ -8,6 +8,13 @@ final class DemoNarrator: Sendable {
   private let start = csys_monotonic()
   /// Requests whose end the proxy has logged.
   private let ended = Mutex(0)
+  private let tokens = Mutex(Tokens())
+
+  private struct Tokens {
+    var asked = 0
+    /// Asked for since the API was last used.
+    var sinceUse = 0
+  }
 
   func tell(_ who: String, _ what: String) {
     let hundredths = (csys_monotonic() - start) / 10_000_000
@@ -17,9 +24,25 @@ final class DemoNarrator: Sendable {
     page.print()
   }
 
-  func tell(_ event: DemoEvent) { tell(event.source == .api ? "API" : "token server", event.text) }
+  func tell(_ event: DemoEvent) {
+    switch event.source {
+    case .api:
+      tokens.withLock { $0.sinceUse = 0 }
+      tell("API", event.text)
+    case .tokenServer:
+      let sinceUse = tokens.withLock { tokens in
+        tokens.asked += 1
+        tokens.sinceUse += 1
+        return tokens.sinceUse
+      }
+      if sinceUse <= 2 { tell("token server", event.text) }
+      if sinceUse == 3 { tell("token server", "... and so on while nobody asks") }
+    }
+  }
 
   var endedRequests: Int { ended.withLock { $0 } }
+  /// How often the token server was asked.
+  var tokenRequests: Int { tokens.withLock { $0.asked } }
 
   /// A line of the proxy's log, in its text format.
   func tell(logLine: String) {
@@ -41,8 +64,9 @@ final class DemoNarrator: Sendable {
       return story + " by the proxy itself" + (line["details"].map { ", \($0)" } ?? "")
     }
     story += " in \(line["duration_ms"].map { String($0.prefix { $0 != "." }) } ?? "?") ms"
-    if let credential = line["credential"] { story += ", credential \(credential) added" }
-    if let attempts = line["attempts"].flatMap({ Int($0) }), attempts > 1 { story += ", sent \(attempts) times" }
+    if let attempts = line["attempts"].flatMap({ Int($0) }), attempts > 1 {
+      story += attempts == 2 ? ", sent twice" : ", sent \(attempts) times"
+    }
     return story
   }
 }

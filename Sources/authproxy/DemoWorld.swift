@@ -11,6 +11,9 @@ import TLS
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
+  /// Seconds; short, so that something happens.
+  static let tokenLifetime = 5
+
   let narrator = DemoNarrator()
   let configuration: DemoConfiguration
   let proxy: Address
@@ -22,9 +25,10 @@ final class DemoWorld: Sendable {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
     let authority = try DemoAuthority()
     let identity = try authority.server(["localhost", "127.0.0.1"])
-    let socket = try ListeningSocket(binding: anyPort)
-    let token = try TokenBook.randomText()
-    configuration = DemoConfiguration(api: socket.address, authority: authority.pem, token: token)
+    let sockets = Sockets(api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort))
+    let secret = try TokenBook.randomText()
+    configuration = DemoConfiguration(
+      api: sockets.api.address, tokenServer: sockets.tokenServer.address, authority: authority.pem, clientSecret: secret)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
@@ -35,31 +39,40 @@ final class DemoWorld: Sendable {
     let log = LogSettings(level: .info, format: .text, access: true, destination: .file("/dev/fd/\(ends[1])"))
     var serving = settings
     serving.log = log
-    service = Service(threads: 1, output: try LogOutput(log.destination), log: log)
-    proxy = try service.start(serving)[0]
+    service = Service(
+      threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
+      supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
+    proxy = try service.start(loaded, serving)[0]
     loop.start()
-    try open(socket, identity, token, logEnd: ends[0])
+    open(sockets, identity, secret, logEnd: ends[0])
   }
 
-  private func open(_ socket: ListeningSocket, _ identity: TLSIdentity, _ token: String, logEnd: Int32) throws {
+  private struct Sockets {
+    let api, tokenServer: ListeningSocket
+  }
+
+  private func open(_ sockets: Sockets, _ identity: TLSIdentity, _ secret: String, logEnd: Int32) {
     let narrator = narrator
     loop.call { loop in
       let book = TokenBook()
-      book.add(token)
       let api = BearerAPI(book) { narrator.tell($0) }
-      do { _ = try TLSServer(on: loop, socket: socket, identity: identity, responder: api) } catch {
-        Terminal.error("authproxy: the demo's API cannot serve: \(error)")
+      let tokens = TokenServer(
+        book, clientID: DemoConfiguration.clientID, clientSecret: secret, lifetime: Self.tokenLifetime
+      ) { narrator.tell($0) }
+      do {
+        _ = try TLSServer(on: loop, socket: sockets.api, identity: identity, responder: api)
+        _ = try TLSServer(on: loop, socket: sockets.tokenServer, identity: identity, responder: tokens)
+      } catch {
+        Terminal.error("authproxy: the demo's servers cannot serve: \(error)")
         Process.exit()
       }
       _ = DemoLogReader(logEnd, on: loop, narrator)
     }
   }
 
-  /// One request through the proxy, as an app would make it. Blocks until it is answered and told.
+  /// Requests through the proxy, as apps would make them: all at once, each on a connection of its own. Blocks until they are answered,
+  /// and the answers told of.
   /// - Parameter fields: further lines, each with its CRLF.
-  func ask(_ url: String, fields: String = "") -> TinyClient.Reply { ask([url], fields: fields)[0] }
-
-  /// Several at once, each on a connection of its own.
   func ask(_ urls: [String], fields: String = "") -> [TinyClient.Reply] {
     let wanted = narrator.endedRequests + urls.count
     let replies = Replies(count: urls.count)

@@ -15,7 +15,9 @@ struct Run: ParsableCommand {
   var config: String
 
   func run() throws {
-    let loaded = loadConfiguration(config)
+    let (path, environment) = (config, Environment.forPrograms)
+    let source = ConfigurationSource { ConfigurationFile.load(path: path, environment: environment, system: $0) }
+    let (loaded, _) = source.load(.demand)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
     guard loaded.unbuilt.isEmpty else {
@@ -30,47 +32,35 @@ struct Run: ParsableCommand {
       Terminal.error("\(error)")
       throw ExitStatus.badConfiguration
     }
-    let service = Service(threads: Threads.count(settings.threads), output: output, log: settings.log)
-    let addresses: [Address]
-    do { addresses = try service.start(settings, sources: loaded.secretSources) } catch {
-      Terminal.error("authproxy: \(error)")
-      throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
-    }
-    service.logger.info("serving", metadata: ["addresses": .array(addresses.map { .string("\($0)") })])
+    let service = Service(
+      threads: Threads.count(settings.threads), version: AuthProxy.version, output: output, log: settings.log,
+      supervisor: Supervisor(environment: Environment.current), source: source)
+    // Before anything is bound: a signal that comes early must not end the process.
     let signals = Signals()
-    let path = config
-    signals.on(SIGHUP) { @Sendable in Self.reload(path, service) }
-    let drain = settings.timeouts.drain
     let ends = Endings()
     for number in [SIGTERM, SIGINT] {
       signals.on(number) { @Sendable in
-        if ends.isSecond() { Process.exit() }
-        service.logger.info("draining")
-        service.drain(deadline: drain) {
+        if ends.isSecond() {
+          service.flushLogs()
+          Process.exit()
+        }
+        service.shutDown {
           service.logger.info("stopped")
           service.flushLogs()
           Process.exit()
         }
       }
     }
+    signals.on(SIGHUP) { @Sendable in service.reload() }
     signals.on(SIGUSR1) { @Sendable in
       do { try service.output.reopen() } catch {
         service.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
       }
     }
-    withExtendedLifetime(signals) { dispatchMain() }
-  }
-
-  private static func reload(_ path: String, _ service: Service) {
-    let loaded = loadConfiguration(path)
-    guard let settings = loaded.settings else {
-      service.logger.error(
-        "reload failed: the old configuration serves on", metadata: ["errors": .array(loaded.errors.map { .string("\($0)") })])
-      return
+    do { try service.start(loaded, settings) } catch {
+      Terminal.error("authproxy: \(error)")
+      throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration
     }
-    do {
-      try service.reload(settings, sources: loaded.secretSources)
-      service.logger.info("configuration reloaded")
-    } catch { service.logger.error("reload failed: the old configuration serves on", metadata: ["errors": "\(error)"]) }
+    withExtendedLifetime(signals) { dispatchMain() }
   }
 }

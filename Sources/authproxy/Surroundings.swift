@@ -15,6 +15,13 @@ enum Environment {
   }
 }
 
+extension Environment {
+  /// What helper programs get: not what systemd told this process about itself.
+  static var forPrograms: [String: String] {
+    current.filter { !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key) }
+  }
+}
+
 enum Terminal {
   /// One line on standard error.
   static func error(_ line: String) { write(2, line + "\n") }

@@ -174,16 +174,17 @@ class Bench:
     def memory_and_start(self):
         if not self.wanted("start memory idle"):
             return
-        memory, start, idle = {}, {}, {}
+        memory, resident, start, idle = {}, {}, {}, {}
         connections = int(10000 * max(self.scale, 0.2))
         for turn in range(self.rounds):
             for name in self.names:
                 server = self.start(name, True)
                 start.setdefault(name, []).append(server.start_seconds * 1000)
-                memory.setdefault(name, []).append(server.resident_kib() / 1024)
+                memory.setdefault(name, []).append(server.memory_kib() / 1024)
+                resident.setdefault(name, []).append(server.memory_kib("Rss") / 1024)
                 try:
                     self.load(server, "/small", "--clients", 64, "--requests", 2000)
-                    before = server.resident_kib()
+                    before = server.memory_kib()
                     holder = subprocess.Popen(
                         [self.loadgen, "hold", "--to", f"127.0.0.1:{server.port}", "--connections", str(connections),
                          "--answered", "--send", f"GET {URL}/small HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n"],
@@ -191,13 +192,14 @@ class Bench:
                     held = int(holder.stdout.readline().split()[1])
                     if held != connections:
                         raise SystemExit(f"{name}: {held} of {connections} idle connections")
-                    idle.setdefault(name, []).append((server.resident_kib() - before) * 1024 / held)
+                    idle.setdefault(name, []).append((server.memory_kib() - before) * 1024 / held)
                     holder.stdin.close()
                     holder.wait()
                 finally:
                     server.stop()
         self.record("start until it listens", "ms", start)
-        self.record("memory at start, https", "MiB", memory)
+        self.record("memory at start, resident", "MiB", resident)
+        self.record("memory at start, shared pages in part", "MiB", memory)
         self.record(f"memory of an idle client of {connections}", "bytes", idle)
 
     def threads(self):

@@ -14,7 +14,7 @@ ROWS = [
     "1 GiB download, https origin: CPU",
     "1 GiB upload, https origin: CPU",
     "latency at 5000/s, https, 64 clients: p99",
-    "memory at start, https",
+    "memory at start, resident",
 ]
 WIDTH, LEFT, BAR, GAP = 900, 300, 16, 14
 

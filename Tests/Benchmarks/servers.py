@@ -56,12 +56,12 @@ class Server:
             total += (int(values[11]) + int(values[12])) / TICK
         return total
 
-    def resident_kib(self):
-        """Proportional set size of all processes: what a second worker shares with its master is counted once."""
+    def memory_kib(self, kind="Pss"):
+        """Of all processes together. Pss, the proportional set size, counts what several processes share once; Rss each time."""
         total = 0
         for pid in self.pids():
             for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
+                if line.startswith(kind + ":"):
                     total += int(line.split()[1])
         return total
 

@@ -17,9 +17,12 @@ import Testing
     upstreams:
       - match: api.test
         credential: missing
+      - match: ftp.test
         origin: ftp://api.test
+      - match: typo.test
         trsut: strict
-      - match: api.test
+      - match: twice.test
+      - match: twice.test
     credentials:
       billing:
         basic: {username: svc, pasword: x}

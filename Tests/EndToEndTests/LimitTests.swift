@@ -134,7 +134,7 @@ import Testing
         try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
         return client
       }
-      try origin.await(name, count: 2, gate: "on")
+      try origin.await(name, gate: "on")
       expectOwnAnswer(try proxy.ask("http://api.test/"), 503, "connection_limit_reached")
       let waiting = try proxy.connect()
       try waiting.send(ProxyProcess.request("GET", "http://api.test/status/202"))

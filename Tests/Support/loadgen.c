@@ -1,9 +1,11 @@
 // A load generator, a holder of connections, and a small fast origin, for tests and benchmarks. One thread, epoll.
 //
 //   loadgen load --to HOST:PORT --url URL --clients N --requests N [--rate PER_SECOND] [--new-connections fin|rst]
-//                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS]
+//                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
+//       --stop-on-refusal ends the run, without counting that one as failed, when a new connection is refused. SIGTERM ends it when
+//       the requests under way have ended. --slow reads no faster than that.
 //       One line of JSON at the end.
 //   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--answered] [--trickle TEXT --every MS]
 //       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), with --answered awaits one byte on each, prints
@@ -15,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -104,7 +107,9 @@ static struct sockaddr_in target;
 static char *request;
 static size_t request_length;
 static uint64_t upload, wanted, started, finished, good, failed, mismatched, bytes, statuses[600];
-static bool verify, fin_each, rst_each;
+static bool verify, fin_each, rst_each, stop_on_refusal;
+static volatile sig_atomic_t stopping;
+static size_t slow;
 static uint32_t *latencies;
 static Client *clients;
 static int client_count;
@@ -122,11 +127,20 @@ static void client_close(Client *client) {
   client->fd = -1;
 }
 
+static void stop(int number) {
+  (void)number;
+  stopping = 1;
+}
+
 static void client_open(Client *client) {
   client->fd = open_connection(&target);
   client->connected = false;
   client->writable = true;
   if (client->fd < 0) die("connect");
+  if (slow) {
+    int small = 16384;
+    setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  }
   watch(client->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, (uint64_t)(client - clients));
 }
 
@@ -154,7 +168,7 @@ static void client_finish(Client *client, bool ok) {
     if (client->status >= 200 && client->status < 300) good++;
   }
   if (!ok || client->closes || fin_each || rst_each) client_close(client);
-  if (rate == 0 && started < wanted) client_start(client, now_ns());
+  if (rate == 0 && started < wanted && !stopping) client_start(client, now_ns());
 }
 
 static const char *field(Client *client, const char *name) {
@@ -269,24 +283,36 @@ static void client_advance(Client *client) {
     }
     if (sent < 0) {
       if (errno == EAGAIN || errno == ENOTCONN) client->writable = false;
-      else return client_finish(client, false);
+      else if (errno == ECONNREFUSED && stop_on_refusal) {
+        stopping = 1;
+        started--;
+        client->busy = false;
+        return client_close(client);
+      } else return client_finish(client, false);
     }
   }
 }
 
 static void client_read(Client *client) {
   while (client->fd >= 0) {
-    ssize_t count = recv(client->fd, buffer, sizeof buffer, 0);
+    ssize_t count = recv(client->fd, buffer, slow ? slow : sizeof buffer, 0);
+    if (slow && count > 0) usleep(1000);
     if (count > 0) {
       if (!client->busy) return client_close(client);
       if (client_received(client, buffer, (size_t)count)) {
         client_finish(client, true);
-        if (count < (ssize_t)sizeof buffer) return;
+        if (!slow && count < (ssize_t)sizeof buffer) return;
       }
     } else if (count < 0 && errno == EAGAIN) {
       return;
     } else {
       if (!client->busy) return client_close(client);
+      if (count < 0 && errno == ECONNREFUSED && stop_on_refusal) {
+        stopping = 1;
+        started--;
+        client->busy = false;
+        return client_close(client);
+      }
       bool whole = client->head_done && client->framing == UNTIL_CLOSE && count == 0;
       client->closes = true;
       return client_finish(client, whole);
@@ -315,7 +341,8 @@ static int load(int timeout) {
     for (int i = 0; i < client_count && started < wanted; i++) client_start(&clients[i], now_ns());
   struct epoll_event events[512];
   int next_idle = 0;
-  while (finished < wanted) {
+  signal(SIGTERM, stop);
+  while (finished < wanted && !(stopping && finished == started)) {
     uint64_t now = now_ns();
     if (now > deadline) break;
     struct timespec wait = {1, 0};
@@ -517,6 +544,7 @@ int main(int count, char **arguments) {
     const char *option = arguments[i];
     if (!strcmp(option, "--answered")) { answered = true; continue; }
     if (!strcmp(option, "--verify")) { verify = true; continue; }
+    if (!strcmp(option, "--stop-on-refusal")) { stop_on_refusal = true; continue; }
     if (i + 1 == count) return 64;
     const char *value = arguments[++i];
     if (!strcmp(option, "--to")) target = address(value);
@@ -527,6 +555,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--new-connections")) fin_each = !strcmp(value, "fin"), rst_each = !strcmp(value, "rst");
     else if (!strcmp(option, "--upload")) upload = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--header")) strcat(strcat(headers, value), "\r\n");
+    else if (!strcmp(option, "--slow")) slow = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--timeout")) timeout = atoi(value);
     else if (!strcmp(option, "--connections")) connections = atoi(value);
     else if (!strcmp(option, "--send")) text = unescape(value);

@@ -4,14 +4,26 @@ The test sets a realm by POST /oauth?name=NAME on the control port; every key is
     queue         answers for the next token requests, each used once: {"status", "body", "fields", "gate", "drop"}; then the default
     expires_in    of the default answer (3600); null = left out
     rotate        each refresh gives a new refresh token, and an old one is invalid_grant (false)
+    reuse         the old refresh token that was sent again, once one was; it ends all others
     refresh_token the one that is valid now
+    delay         seconds before each token request is answered (0)
+    same          every token is the first one again (false)
+    issuer        what the discovery document says
     revoke        true: no token issued so far is valid any more
     accept        tokens that are valid beside the issued ones
-It answers what has happened: {"requests": [...], "issued": [...], "concurrent": the most requests at one time}.
+    refused       paths below /api/NAME whose answer is 401 whatever the token
+    scoped        paths whose answer is 403, or `status`, with insufficient_scope
+    status        of a refusal (401)
+    size          bytes of a refusal's body (3)
+    early         a refusal does not wait for the request's body, and does not take it (false)
+    forget        what has happened so far is not of interest
+It answers what has happened: {"requests": [...], "issued": [...], "concurrent": the most requests at one time, "uses": [...]}, a use
+being a request to the API: its path, method, token, body's length, and the status it got; `late` where the token had ended.
 """
 
 import json
 import threading
+import time
 import urllib.parse
 
 lock = threading.RLock()
@@ -20,9 +32,10 @@ realms = {}
 
 class Realm:
     def __init__(self):
-        self.queue, self.requests, self.issued, self.valid = [], [], [], set()
-        self.expires_in, self.rotate, self.refresh_token = 3600, False, None
-        self.now, self.concurrent = 0, 0
+        self.queue, self.requests, self.issued, self.valid, self.uses = [], [], [], {}, []
+        self.expires_in, self.rotate, self.refresh_token, self.reuse, self.issuer = 3600, False, None, None, None
+        self.refused, self.scoped, self.status, self.size, self.early, self.same = [], [], 401, 3, False, False
+        self.now, self.concurrent, self.delay = 0, 0, 0
 
 
 def realm(name):
@@ -37,22 +50,57 @@ def control(name, given):
             if key == "revoke":
                 it.valid.clear()
             elif key == "accept":
-                it.valid.update(value)
+                it.valid.update({token: float("inf") for token in value})
+            elif key == "forget":
+                it.requests, it.uses = [], []
             else:
                 setattr(it, key, value)
-        return {"requests": it.requests, "issued": it.issued, "concurrent": it.concurrent, "refresh_token": it.refresh_token}
+        return {
+            "requests": it.requests, "issued": it.issued, "concurrent": it.concurrent, "refresh_token": it.refresh_token,
+            "uses": it.uses, "reuse": it.reuse,
+        }
+
+
+def judge(it, exchange, path):
+    """The status that the API answers with, and the use to be noted."""
+    got = [v for n, v in exchange["fields"] if n.lower() == "authorization"]
+    token = got[0][7:] if len(got) == 1 and got[0].startswith("Bearer ") else None
+    with lock:
+        status = 200
+        if token not in it.valid or path in it.refused:
+            status = it.status
+        elif path in it.scoped:
+            status = it.status if it.status != 401 else 403
+        late = time.monotonic() > it.valid.get(token, float("inf"))
+        return status, {"path": path, "method": exchange["method"], "token": token or "", "status": status, "late": late}
+
+
+def refuses_early(exchange, parts):
+    it = realm(parts[1])
+    return it.early and judge(it, exchange, "/".join(parts[2:]))[0] != 200
 
 
 def serve(connection, exchange, parts, answer, wait_for_gate):
     it = realm(parts[1])
     if parts[0] == "api":
-        got = [v for n, v in exchange["fields"] if n.lower() == "authorization"]
+        path = "/".join(parts[2:])
+        status, use = judge(it, exchange, path)
         with lock:
-            fine = len(got) == 1 and got[0].startswith("Bearer ") and got[0][7:] in it.valid
-        if fine:
+            it.uses.append({**use, "body_length": exchange["body_length"]})
+        if status == 200:
             answer(connection, exchange, 200, json.dumps(exchange), [("Content-Type", "application/json")])
-        else:
-            answer(connection, exchange, 401, "no\n", [("WWW-Authenticate", 'Bearer error="invalid_token"')])
+            return
+        error = "insufficient_scope" if path in it.scoped else "invalid_token"
+        fields = [("WWW-Authenticate", f'Basic realm="x", Bearer error="{error}"')]
+        if exchange["state"] != "complete":
+            fields.append(("Connection", "close"))
+        answer(connection, exchange, status, "no\n".ljust(it.size, "x"), fields)
+        return
+    if parts[2] == ".well-known":
+        issuer = it.issuer or "https://" + dict(exchange["fields"])["Host"] + "/oauth/" + parts[1]
+        answer(
+            connection, exchange, 200, json.dumps({"issuer": issuer, "token_endpoint": issuer + "/token"}),
+            [("Content-Type", "application/json")])
         return
 
     form = dict(urllib.parse.parse_qsl(exchange["body"], keep_blank_values=True))
@@ -62,6 +110,8 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
         it.concurrent = max(it.concurrent, it.now)
         step = it.queue.pop(0) if it.queue else {}
     try:
+        if it.delay:
+            time.sleep(it.delay)
         if "gate" in step:
             wait_for_gate(step["gate"])
         if step.get("drop"):
@@ -83,14 +133,18 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
 def token(it, name, form):
     body = {"token_type": "Bearer"}
     if form.get("grant_type") == "refresh_token":
-        if it.refresh_token is not None and form.get("refresh_token") != it.refresh_token:
-            return 400, {"error": "invalid_grant"}
+        sent = form.get("refresh_token")
+        if it.refresh_token is not None and sent != it.refresh_token:
+            # Somebody else may have it: what came after it is withdrawn too.
+            it.reuse, it.refresh_token = sent, ""
+            it.valid.clear()
+            return 400, {"error": "invalid_grant", "error_description": f"unknown refresh token {sent}"}
         if it.rotate:
-            it.refresh_token = f"{name}-refresh-{len(it.issued) + 1}"
+            it.refresh_token = f"{name}-5ecret-refresh-{len(it.issued) + 1}"
             body["refresh_token"] = it.refresh_token
-    body["access_token"] = f"{name}-token-{len(it.issued) + 1}"
+    body["access_token"] = f"{name}-5ecret-token-{1 if it.same else len(it.issued) + 1}"
     it.issued.append(body["access_token"])
-    it.valid.add(body["access_token"])
+    it.valid[body["access_token"]] = time.monotonic() + (float("inf") if it.expires_in is None else it.expires_in)
     if it.expires_in is not None:
         body["expires_in"] = it.expires_in
     return 200, body

@@ -349,6 +349,14 @@ def serve(connection, exchange):
         connection.send(head(101, [("Upgrade", "websocket"), ("Connection", "Upgrade")]))
         echo(connection)
 
+    if parts[0] == "api" and oauth.refuses_early(exchange, parts):
+        oauth.serve(connection, exchange, parts, answer, None)
+        if exchange["state"] != "complete":
+            if not connection.parser.they_are_waiting_for_100_continue:
+                connection.read_body(exchange)
+            connection.shut("close")
+            raise Gone("refused")
+        return
     continue_if_asked(connection)
     if parts[0] in ("oauth", "api"):
         connection.read_body(exchange)

@@ -110,6 +110,37 @@ static inline int csys_is_socket_file(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
+/// Whether the descriptor is a socket that listens.
+static inline int csys_is_listening(int fd) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value;
+}
+/// Makes a listening TCP socket deaf to new connections, while those whose handshake is under way, or done, can still be accepted.
+int csys_refuse_new_connections(int listener);
+/// Sends one datagram to a unix socket, `@` for the abstract name space (sd_notify(3)); 0 or -errno.
+int csys_notify(const char *path, const char *message);
+/// Inode of the path itself, 0 where there is none.
+static inline uint64_t csys_inode(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 ? status.st_ino : 0;
+}
+/// Connects, blocking, with `seconds` for this and every later read and write; a descriptor or -errno.
+int csys_connect_blocking(int family, const struct sockaddr_storage *address, socklen_t length, int seconds);
+static inline int csys_page_size(void) { return (int)sysconf(_SC_PAGESIZE); }
+static inline int csys_clock_ticks(void) { return (int)sysconf(_SC_CLK_TCK); }
+static inline uint64_t csys_descriptor_limit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+/// User and system time of the process, in nanoseconds.
+static inline int64_t csys_processor_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+/// Open descriptors of the process, -1 where /proc is not there.
+int csys_open_descriptors(void);
 /// pipe2(2) with O_CLOEXEC; 0 or -errno.
 int csys_pipe(int ends[2]);
 /// All descriptors from `first` on are closed in the program that is spawned.

@@ -4,12 +4,16 @@ import Proxy
 import Settings
 import Trust
 
-/// What one loop tells: its access log and, from here on, its counters.
+/// What one loop tells: its access log and its counters.
 final class LoopRecorder: LoopObserver {
   private let access: AccessLog
   private var logsAccess: Bool
   private let logger: Logger
   private let trustLog: TrustLog
+  private(set) var counters = LoopCounters()
+  private var snapshot: Snapshot?
+  /// On the first loop only.
+  var admin: AdminServer?
 
   init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, _ trustLog: TrustLog, log: LogSettings) {
     self.trustLog = trustLog
@@ -18,12 +22,35 @@ final class LoopRecorder: LoopObserver {
     logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
   }
 
-  func follow(_ log: LogSettings) { logsAccess = log.access }
   func flush() { access.flush() }
 
+  static func of(_ loop: EventLoop) -> LoopRecorder? { Worker.of(loop).observer as? LoopRecorder }
+
+  override func adopted(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    logsAccess = snapshot.settings.log.access
+    counters.follow(snapshot)
+  }
+
   override func ended(_ request: borrowing Summary) {
+    counters.count(request, in: snapshot)
     if logsAccess { access.add(request) }
   }
+  override func retried(_ entry: Entry, _ reason: RetryReason) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
+  }
+  override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
+  }
+  override func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].trustFailures.add(
+      LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
+  }
+  override func revocationChecked(source: String, result: String) {
+    counters.revocation.add(LoopCounters.RevocationOutcome(source: source, result: result))
+  }
+  override func tunnels(_ change: Int) { counters.tunnels += change }
+
   override func descriptorsExhausted() {
     logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
   }

@@ -5,34 +5,51 @@ import Logging
 import Proxy
 import Settings
 import Synchronization
+import Trust
 
-/// The running proxy: loops, listeners, and the configuration in force. Everything that changes it runs on one control queue.
+/// The running proxy: loops, listeners, and the configuration in force. Reloads happen one after another on a queue of their own;
+/// a shutdown does not wait for them.
 public final class Service: Sendable {
+  /// Asks the owners of the credentials; answers from any thread, once.
+  public typealias CredentialReports = @Sendable (@escaping @Sendable ([CredentialReport]) -> Void) -> Void
+
   public let group: LoopGroup
+  public let shared: Shared
   public let output: LogOutput
   public let logger: Logger
-  private let format: OperationalLogHandler.Format
-  private let builder: SnapshotBuilder
-  private let shared: Shared
   private let trustLog: TrustLog
-  private let control = DispatchQueue(label: "control")
-  private let state: Mutex<State>
+  let version: String
+  let format: OperationalLogHandler.Format
+  let builder: SnapshotBuilder
+  let source: ConfigurationSource
+  let supervisor: Supervisor
+  let reloads = DispatchQueue(label: "reloads")
+  let shutdowns = DispatchQueue(label: "shutdown")
+  let state: Mutex<State>
+  private let threads: Int
+  private let reports = Mutex<CredentialReports?>(nil)
 
-  private struct State {
+  struct State {
     var snapshot: Snapshot?
     var listeners: [BoundListener] = []
-    var generation = 0
+    var admin: BoundListener?
+    var lifecycle = LifecycleReport()
+    var watch = Watch()
+    /// Of the tick that is due; others have been overtaken.
+    var watchTurn = 0
   }
 
-  public struct StartError: Error, CustomStringConvertible {
-    public enum Kind: Sendable { case bind, load }
-    public let kind: Kind
-    public let description: String
-  }
-
-  /// - Parameter threads: event loops.
-  public init(threads: Int, output: LogOutput, log: LogSettings) {
+  /// - Parameters:
+  ///   - threads: event loops.
+  ///   - source: where `start` was told from, and what reloads read.
+  public init(
+    threads: Int, version: String, output: LogOutput, log: LogSettings, supervisor: Supervisor, source: ConfigurationSource
+  ) {
+    self.threads = threads
+    self.version = version
     self.output = output
+    self.supervisor = supervisor
+    self.source = source
     let format = OperationalLogHandler.Format()
     format.follow(log)
     self.format = format
@@ -45,92 +62,107 @@ public final class Service: Sendable {
     state = Mutex(State())
   }
 
-  /// Binds, builds and serves; answers the bound addresses.
-  /// - Parameter sources: where the secrets came from, by key path.
-  public func start(_ settings: Settings, sources: [String: SecretSource] = [:]) throws(StartError) -> [Address] {
+  /// Who knows how the credentials are; without one, all count as ready.
+  public func reportCredentials(by reports: @escaping CredentialReports) { self.reports.withLock { $0 = reports } }
+
+  /// Binds, builds, serves, and says so in the log, with the bound addresses.
+  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) {
     let snapshot: Snapshot
-    do { snapshot = try builder.build(settings, sources: sources, generation: 1) } catch {
+    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
       throw StartError(kind: .load, description: "\(error)")
     }
-    var listeners: [BoundListener] = []
-    for listener in settings.listeners { listeners.append(try Self.bind(listener)) }
+    let plan = try ListenerPlan(from: [], to: Self.wanted(settings))
+    let (listeners, admin) = Self.split(plan.listeners, settings)
     group.connectionLimit = settings.limits.connections
     group.start()
-    let (shared, output, format, bound, trustLog) = (shared, output, format, listeners, trustLog)
-    group.all { loop in
+    let (shared, output, format, trustLog) = (shared, output, format, trustLog)
+    let others = admin.map { [$0.socket.address] } ?? []
+    onEveryLoop { loop in
       Worker.install(
-        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: snapshot.settings.log))
+        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: settings.log))
     }
     // Only once every loop has its worker: they speak with each other from the first request on.
-    group.all { Worker.of($0).listen(on: bound) }
-    state.withLock { $0 = State(snapshot: snapshot, listeners: bound, generation: 1) }
-    return listeners.map(\.socket.address)
+    onEveryLoop { Worker.of($0).listen(on: listeners, others: others) }
+    state.withLock {
+      $0.snapshot = snapshot
+      $0.listeners = listeners
+      $0.admin = admin
+      $0.lifecycle.started = Int(csys_wall_clock() / 1_000_000_000)
+      $0.lifecycle.phase = .serving
+      $0.lifecycle.follow(snapshot, listeners)
+      $0.watch.follow(loaded, interval: settings.watchInterval, now: csys_monotonic())
+    }
+    serveAdmin(admin, settings.admin)
+    scheduleWatch()
+    supervisor.watch(group.executors)
+    supervisor.ready("serving")
+    warn(of: loaded, settings)
+    var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
+    if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
+    logger.info("serving", metadata: metadata)
   }
 
-  private static func bind(_ settings: ListenerSettings) throws(StartError) -> BoundListener {
-    do {
-      switch settings.endpoint {
-      case .tcp(let host, let port):
-        guard let address = Address(literal: host, port: port) else {
-          throw StartError(kind: .bind, description: "\(host) is no address")
+  /// What is to be bound: the listeners, then the admin's.
+  static func wanted(_ settings: Settings) -> [ListenerSettings] {
+    settings.listeners + (settings.admin.map { [ListenerSettings(endpoint: $0.endpoint)] } ?? [])
+  }
+  static func split(_ bound: [BoundListener], _ settings: Settings) -> ([BoundListener], BoundListener?) {
+    settings.admin == nil ? (bound, nil) : (Array(bound.dropLast()), bound.last)
+  }
+
+  /// What an operator should see at each load, beside the errors.
+  func warn(of loaded: LoadedConfiguration, _ settings: Settings) {
+    for warning in loaded.warnings { logger.warning("configuration", metadata: ["warning": "\(warning)"]) }
+    for (name, policy) in settings.trust.sorted(by: { $0.key < $1.key }) where policy.evaluators.contains(.disabled) {
+      logger.warning("a trust policy is disabled: whoever answers is believed", metadata: ["policy": "\(name)"])
+    }
+  }
+
+  /// Runs `body` on every loop and waits for all of them.
+  func onEveryLoop(_ body: @escaping @Sendable (EventLoop) -> Void) {
+    let waiter = DispatchGroup()
+    for executor in group.executors {
+      waiter.enter()
+      executor.call { loop in
+        body(loop)
+        waiter.leave()
+      }
+    }
+    waiter.wait()
+  }
+
+  /// The admin listener lives on the first loop.
+  func serveAdmin(_ listener: BoundListener?, _ settings: AdminSettings?) {
+    group.executors[0].call { loop in
+      guard let recorder = LoopRecorder.of(loop) else { return }
+      recorder.admin?.stop()
+      recorder.admin = nil
+      if let listener, let settings { recorder.admin = AdminServer(listener.socket, settings, self, loop) }
+    }
+  }
+
+  var lifecycle: LifecycleReport { state.withLock { $0.lifecycle } }
+
+  /// Gathers what loops and owners know, without making any of them wait.
+  func gather(_ deliver: @escaping @Sendable (Figures) -> Void) {
+    let (lifecycle, names) = state.withLock { ($0.lifecycle, $0.snapshot?.credentials.map(\.name) ?? []) }
+    var figures = Figures(lifecycle: lifecycle, version: version)
+    figures.connections = group.connections
+    figures.logLinesDropped = output.dropped
+    let gathering = Gathering(figures, parts: group.executors.count + 1, deliver)
+    for executor in group.executors {
+      executor.call { loop in
+        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).poolReports())
+        gathering.add {
+          $0.counters += counters
+          $0.add(pools)
         }
-        return BoundListener(socket: try ListeningSocket(binding: address), settings: settings)
-      case .unix(let path, let mode, let owner, let group):
-        return BoundListener(
-          socket: try ListeningSocket(
-            binding: Address(unixPath: path), mode: mode, owner: try Owner.user(owner), group: try Owner.group(group)),
-          settings: settings)
-      case .inherited(let descriptor):
-        return BoundListener(socket: try ListeningSocket(inherited: descriptor), settings: settings)
-      }
-    } catch { throw (error as? StartError) ?? StartError(kind: .bind, description: "\(error)") }
-  }
-
-  /// Puts another configuration in force: what did not change keeps its sockets, pools and state. Where something cannot be
-  /// had, nothing changes.
-  public func reload(_ settings: Settings, sources: [String: SecretSource] = [:]) throws(StartError) {
-    let (old, generation) = state.withLock { ($0.listeners, $0.generation + 1) }
-    let snapshot: Snapshot
-    do { snapshot = try builder.build(settings, sources: sources, generation: generation) } catch {
-      throw StartError(kind: .load, description: "\(error)")
-    }
-    var listeners: [BoundListener] = []
-    for wanted in settings.listeners {
-      if let same = old.first(where: { $0.settings == wanted }) {
-        listeners.append(same)
-      } else if let socket = old.first(where: { $0.settings.endpoint == wanted.endpoint })?.socket {
-        listeners.append(BoundListener(socket: socket, settings: wanted))
-      } else {
-        listeners.append(try Self.bind(wanted))
       }
     }
-    format.follow(settings.log)
-    group.connectionLimit = settings.limits.connections
-    let bound = listeners
-    group.all { loop in
-      let worker = Worker.of(loop)
-      worker.adopt(snapshot)
-      worker.listen(on: bound)
-      (worker.observer as? LoopRecorder)?.follow(settings.log)
-    }
-    state.withLock { $0 = State(snapshot: snapshot, listeners: bound, generation: generation) }
-  }
-
-  /// Stops accepting, ends idle connections, waits for the others up to `deadline` milliseconds; then calls `done`.
-  public func drain(deadline: Int, done: @escaping @Sendable () -> Void) {
-    state.withLock { $0.listeners = [] }
-    group.all { Worker.of($0).drain() }
-    let end = csys_monotonic() + Int64(deadline) * 1_000_000
-    waitForEnd(until: end, done)
-  }
-
-  private func waitForEnd(until end: Int64, _ done: @escaping @Sendable () -> Void) {
-    control.asyncAfter(deadline: .now() + .milliseconds(20)) { @Sendable in
-      if self.group.connections == 0 && !self.shared.mustFinish || csys_monotonic() >= end {
-        done()
-      } else {
-        self.waitForEnd(until: end, done)
-      }
+    if let reports = reports.withLock({ $0 }) {
+      reports { credentials in gathering.add { $0.credentials = credentials } }
+    } else {
+      gathering.add { $0.credentials = names.map { CredentialReport(name: $0, phase: .ready, version: 1) } }
     }
   }
 
@@ -140,7 +172,7 @@ public final class Service: Sendable {
     for executor in group.executors {
       waiter.enter()
       executor.call { loop in
-        (Worker.of(loop).observer as? LoopRecorder)?.flush()
+        LoopRecorder.of(loop)?.flush()
         waiter.leave()
       }
     }
@@ -149,18 +181,53 @@ public final class Service: Sendable {
   }
 }
 
-/// Users and groups by name or number.
-private enum Owner {
-  static func user(_ name: String?) throws(Service.StartError) -> UInt32? {
-    guard let name else { return nil }
-    if let number = UInt32(name) { return number }
-    guard let entry = getpwnam(name) else { throw Service.StartError(kind: .bind, description: "there is no user \(name)") }
-    return entry.pointee.pw_uid
+/// Figures that come in parts; the last part delivers them.
+private final class Gathering: Sendable {
+  private struct State {
+    var figures: Figures
+    var left: Int
   }
-  static func group(_ name: String?) throws(Service.StartError) -> UInt32? {
-    guard let name else { return nil }
-    if let number = UInt32(name) { return number }
-    guard let entry = getgrnam(name) else { throw Service.StartError(kind: .bind, description: "there is no group \(name)") }
-    return entry.pointee.gr_gid
+  private let state: Mutex<State>
+  private let deliver: @Sendable (Figures) -> Void
+
+  init(_ figures: Figures, parts: Int, _ deliver: @escaping @Sendable (Figures) -> Void) {
+    state = Mutex(State(figures: figures, left: parts))
+    self.deliver = deliver
+  }
+
+  func add(_ part: (inout Figures) -> Void) {
+    let whole: Figures? = state.withLock {
+      part(&$0.figures)
+      $0.left -= 1
+      return $0.left == 0 ? $0.figures : nil
+    }
+    if let whole { deliver(whole) }
+  }
+}
+
+extension Figures {
+  mutating func add(_ reports: [PoolReport]) {
+    for report in reports {
+      if let index = pools.firstIndex(where: { $0.upstream == report.upstream }) {
+        pools[index].idle += report.idle
+        pools[index].active += report.active
+        pools[index].connecting += report.connecting
+        if let expiry = report.certificateExpiry {
+          pools[index].certificateExpiry = min(pools[index].certificateExpiry ?? expiry, expiry)
+        }
+      } else {
+        pools.append(report)
+      }
+    }
+  }
+}
+
+extension LifecycleReport {
+  mutating func follow(_ snapshot: Snapshot, _ listeners: [BoundListener]) {
+    generation = snapshot.generation
+    addresses = listeners.map(\.socket.address.description)
+    pinExpiries = snapshot.settings.trust.sorted { $0.key < $1.key }.compactMap { name, policy in
+      policy.pinExpiry.map { (name, $0) }
+    }
   }
 }

@@ -55,7 +55,7 @@ final class AccessLog: EventHandler {
       line.add("credential_version", Int64(clamping: request.credentialVersion))
     }
     line.add("attempts", request.attempts)
-    if let trust = request.entry?.settings.trust { line.add("trust", trust) }
+    if let trust = request.trust { line.add("trust", trust) }
     buffer = line.finish()
     if buffer.count >= Self.flushAt { return flush() }
     if !isScheduled {

@@ -14,7 +14,7 @@ public final class LogOutput: Sendable {
     var isScheduled = false
     var dropped = 0
   }
-  private struct Target {
+  fileprivate struct Target {
     var destination: LogSettings.Destination
     var descriptor: Int32
   }
@@ -61,18 +61,36 @@ public final class LogOutput: Sendable {
   /// How many writes were dropped so far because the writer had fallen behind.
   public var dropped: Int { state.withLock { $0.dropped } }
 
-  /// Opens the file anew (SIGUSR1, after log rotation), or another one. What cannot be opened changes nothing.
-  public func reopen(_ destination: LogSettings.Destination? = nil) throws(OpenError) {
-    let wanted = destination ?? target.withLock { $0.destination }
-    let descriptor = try Self.open(wanted)
+  /// A destination that is open, but not yet written to.
+  struct Prepared {
+    fileprivate var target: Target
+    func discard() {
+      if case .file = target.destination { _ = csys_close(target.descriptor) }
+    }
+  }
+
+  /// Opens another destination; nil where it is the present one.
+  func prepare(_ destination: LogSettings.Destination) throws(OpenError) -> Prepared? {
+    if target.withLock({ $0.destination == destination }) { return nil }
+    return Prepared(target: Target(destination: destination, descriptor: try Self.open(destination)))
+  }
+
+  /// Writes there from now on; what was handed over before may go either way.
+  func adopt(_ prepared: Prepared) {
     queue.sync {
       let old = target.withLock { target in
         let old = target
-        target = Target(destination: wanted, descriptor: descriptor)
+        target = prepared.target
         return old
       }
       if case .file = old.destination { _ = csys_close(old.descriptor) }
     }
+  }
+
+  /// Opens the file anew (SIGUSR1, after log rotation). What cannot be opened changes nothing.
+  public func reopen() throws(OpenError) {
+    let destination = target.withLock { $0.destination }
+    adopt(Prepared(target: Target(destination: destination, descriptor: try Self.open(destination))))
   }
 
   /// Waits until everything handed over so far has been written.

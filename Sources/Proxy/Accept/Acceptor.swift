@@ -1,15 +1,35 @@
 import CSystem
 import EventIO
 import Settings
+import Synchronization
 
 /// A bound socket with the settings that came with it: what loops accept from.
 public final class BoundListener: Sendable {
   public let socket: ListeningSocket
   public let settings: ListenerSettings
+  private let acceptors = Atomic<Int>(0)
+  private let isRetired = Atomic<Bool>(false)
+
   public init(socket: ListeningSocket, settings: ListenerSettings) {
     self.socket = socket
     self.settings = settings
   }
+
+  /// Nobody will listen here any more: the socket turns new connections away, and is closed when the last loop has stopped
+  /// accepting what its queue held. (Client connections keep the listener, so it is not enough to let go of it.)
+  public func retire() {
+    isRetired.store(true, ordering: .sequentiallyConsistent)
+    socket.refuseNew()
+  }
+
+  func began() { acceptors.add(1, ordering: .sequentiallyConsistent) }
+  func stopped() {
+    let left = acceptors.subtract(1, ordering: .sequentiallyConsistent).newValue
+    if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { socket.close() }
+  }
+
+  /// How long a retired listener goes on accepting, in milliseconds: a handshake that was under way needs a round trip.
+  public var linger: Int { socket.address.isLoopbackOrUnix ? 20 : 250 }
 }
 
 /// One listener in one loop. Level-triggered with EPOLLEXCLUSIVE: each connection wakes one loop, which hands it to the least
@@ -20,11 +40,14 @@ final class Acceptor: EventHandler {
   /// Lives as long as its loop, which never ends.
   private unowned(unsafe) let worker: Worker
   private var token: Token?
+  /// Set once it is retired: when it stops for good.
+  private var end: Int64?
 
   init(_ listener: BoundListener, _ worker: Worker) {
     self.listener = listener
     self.worker = worker
     super.init()
+    listener.began()
     resume()
   }
 
@@ -33,25 +56,32 @@ final class Acceptor: EventHandler {
     token = worker.loop.register(listener.socket.descriptor, self, interest: CSYS_LISTENER)
   }
 
+  /// Stops at once: another acceptor takes the same socket over.
   func stop() {
     worker.loop.forget(self)
-    guard let token else { return }
-    self.token = nil
-    worker.loop.withdraw(token, descriptor: listener.socket.descriptor)
+    if let token {
+      self.token = nil
+      worker.loop.withdraw(token, descriptor: listener.socket.descriptor)
+    }
+    listener.stopped()
   }
 
-  /// Stops, after taking what the queue holds: nobody whose connection the kernel had accepted is turned away.
-  func drain() {
-    accept(atMost: .max)
-    stop()
+  /// Goes on for the linger time and then stops: nobody whose connection the kernel had accepted is turned away.
+  func retire() {
+    let end = worker.loop.now + Int64(listener.linger) * 1_000_000
+    self.end = end
+    worker.loop.arm(self, at: end)
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) { accept(atMost: Self.batch) }
 
-  private func accept(atMost count: Int) {
+  /// - Parameter count: nil = all there are, also over the limit.
+  private func accept(atMost count: Int?) {
     let group = worker.group
-    for _ in 0..<count {
-      if group.isFull {
+    var left = count ?? .max
+    while left > 0 {
+      left -= 1
+      if group.isFull, count != nil {
         group.pause()
         // One may have ended between the look and the pause: looked at again soon.
         return pause(milliseconds: 100)
@@ -81,8 +111,19 @@ final class Acceptor: EventHandler {
       self.token = nil
       worker.loop.withdraw(token, descriptor: listener.socket.descriptor)
     }
-    worker.loop.arm(self, afterMilliseconds: milliseconds)
+    let wakeup = worker.loop.now + Int64(milliseconds) * 1_000_000
+    worker.loop.arm(self, at: min(wakeup, end ?? wakeup))
   }
 
-  override func expired(on loop: EventLoop) { resume() }
+  override func expired(on loop: EventLoop) {
+    guard let end else { return resume() }
+    if loop.now >= end {
+      accept(atMost: nil)
+      stop()
+      worker.stopped(self)
+    } else {
+      resume()
+      loop.arm(self, at: end)
+    }
+  }
 }

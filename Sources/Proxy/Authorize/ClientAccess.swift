@@ -28,29 +28,28 @@ struct ClientIdentity {
 /// What the last Proxy-Authorization of a connection was found to be: the same bytes need no second look.
 struct AccessMemo {
   var field: [UInt8]
-  unowned(unsafe) var snapshot: Snapshot
+  /// Of the snapshot: an address could be another snapshot's by now.
+  var generation: Int
   var identity: ClientIdentity
 }
 
 extension Request {
-  /// By Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407 everywhere.
-  func identify(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> ClientIdentity {
+  /// By Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407 everywhere,
+  /// also where nobody has to say who it is.
+  /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
+  func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]? = nil) throws(ProxyError) -> ClientIdentity {
     let settings = snapshot.settings
     if settings.clients.isEmpty, !client.listener.settings.clientsRequired {
       return ClientIdentity(name: nil, access: settings.anonymous)
     }
     let identity: ClientIdentity
     if let field = worker.requestHead.fields.first(.proxyAuthorization) {
-      let value = field.value.bytes(in: bytes)
-      if let memo = client.accessMemo, memo.snapshot === snapshot, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) }) {
-        identity = memo.identity
-      } else {
-        guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1,
-          let found = byPassword(value, settings.clients)
-        else { throw .wrongPassword }
-        identity = found
-        client.accessMemo = AccessMemo(field: Array(value), snapshot: snapshot, identity: found)
-      }
+      guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
+      guard let found = self.identity(by: field.value.bytes(in: bytes)) else { throw .wrongPassword }
+      identity = found
+    } else if let earlier {
+      guard let found = earlier.withUnsafeBytes({ self.identity(by: $0) }) else { throw .wrongPassword }
+      identity = found
     } else if let found = byAddress(settings.clients) {
       identity = found
     } else if !client.listener.settings.clientsRequired {
@@ -62,20 +61,29 @@ extension Request {
     return identity
   }
 
-  private func byPassword(_ value: UnsafeRawBufferPointer, _ clients: [ClientSettings]) -> ClientIdentity? {
+  private func identity(by value: UnsafeRawBufferPointer) -> ClientIdentity? {
+    let generation = snapshot.generation
+    if let memo = client.accessMemo, memo.generation == generation, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) }) {
+      return memo.identity
+    }
+    guard let found = Self.byPassword(value, snapshot.settings.clients) else { return nil }
+    client.accessMemo = AccessMemo(field: Array(value), generation: generation, identity: found)
+    return found
+  }
+
+  /// RFC 7617 section 2.
+  static func byPassword(_ value: UnsafeRawBufferPointer, _ clients: [ClientSettings]) -> ClientIdentity? {
     guard value.count > 6, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: value[..<6]), "basic ") else { return nil }
     let encoded = value[6...].drop { $0 == 32 }
     guard let decoded = Base64.decode(Array(encoded)), let colon = decoded.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let name = String(decoding: decoded[..<colon], as: UTF8.self)
-    let password = Array(decoded[(colon + 1)...])
-    // Digests of equal length are compared, so that neither content nor length shows in time.
-    let given = SHA256.digest(password)
-    for client in clients where client.name == name {
-      if let expected = client.password, constantTimeEquals(given, SHA256.digest(expected.bytes)) {
-        return ClientIdentity(name: client.name, access: client.allow)
-      }
-    }
-    return nil
+    // Digests of equal length are compared, so that neither content nor length shows in time; one comparison happens for unknown
+    // names, too.
+    let given = SHA256.digest(Array(decoded[(colon + 1)...]))
+    let client = clients.first { $0.name == name && $0.password != nil }
+    let isRight = constantTimeEquals(given, SHA256.digest(client?.password?.bytes ?? []))
+    guard let client, isRight else { return nil }
+    return ClientIdentity(name: client.name, access: client.allow)
   }
 
   private func byAddress(_ clients: [ClientSettings]) -> ClientIdentity? {

@@ -16,7 +16,7 @@ public final class CredentialSetup: Sendable {
   /// Requests that may wait for it, in the whole process.
   let waitingLimit: Int
 
-  var name: String { policy.name }
+  public var name: String { policy.name }
 
   init(
     _ policy: CredentialPolicy, generation: Int, trust: FetchTrust, store: any TokenStore, sources: CredentialSources,

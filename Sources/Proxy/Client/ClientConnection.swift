@@ -243,10 +243,17 @@ final class ClientConnection: EventHandler {
     if phase != .closed { close() }
   }
 
-  /// Idle connections end; a request under way is the last one.
-  func drain() {
+  /// A request under way, or one that comes within `grace` milliseconds, is the last one; its answer says so.
+  func drain(grace: Int) {
     closesAfterAnswer = true
-    if phase == .head, inbound == nil || inbound!.isEmpty { close() }
+    guard phase == .head, inbound == nil || inbound?.isEmpty == true else { return }
+    loop.arm(self, afterMilliseconds: grace)
+  }
+
+  /// A reload has taken away what the exchange under way depends on, and its time is up.
+  func cutOff() {
+    if phase == .tunnel, let tunnel { return tunnel.abandon() }
+    request?.fail(.cutOff)
   }
 
   /// Whether the response under way should announce the end of the connection.

@@ -143,6 +143,12 @@ extension ProxyError {
       return Answer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
         body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
+    case .cutOff:
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",
+        details: "the configuration was changed under this request",
+        body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n", retryAfter: 1,
+        closes: true)
     case .internalError:
       return Answer(
         status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",

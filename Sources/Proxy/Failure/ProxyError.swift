@@ -41,6 +41,8 @@ enum ProxyError: Error {
   // Credentials.
   case credentialUnavailable(String, reason: String, retryAfter: Int)
   case credentialMissing(String, reason: String)
+  /// A reload has removed the client or the entry, or changed its trust.
+  case cutOff
   case internalError
 
   /// A pooled connection that the origin had closed meanwhile looks like this.

@@ -320,7 +320,13 @@ final class Request {
     guard attempt === failed, !isOver else { return }
     attempt = nil
     waitsForConnection = false
-    if isStale, canReplay { return connect() }
+    if case .untrusted(let evaluator, let reason, _) = error {
+      worker.observer.trustFailed(entry, evaluator: evaluator, reason: reason)
+    }
+    if isStale, canReplay {
+      if let entry { worker.observer.retried(entry, .staleConnection) }
+      return connect()
+    }
     if let entry, error.isWorthRepeating, mayRetry(entry) { return retry(entry, after: nil) }
     fail(error)
   }
@@ -336,6 +342,7 @@ final class Request {
 
   /// - Parameter wish: what Retry-After asked for, in seconds.
   func retry(_ entry: Entry, after wish: Int?) {
+    worker.observer.retried(entry, attempt == nil ? .failure : .status)
     let policy = entry.settings.retry
     let backoff = policy.backoff << min(retries, 16)
     retries += 1
@@ -443,6 +450,7 @@ final class Request {
     abandonAttempt()
     isOver = true
     summary.ended = loop.clock()
+    summary.trust = pool?.origin.trust?.policy.name
     worker.observer.ended(summary)
   }
 }

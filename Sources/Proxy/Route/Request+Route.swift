@@ -18,8 +18,12 @@ extension Request {
       guard let connected = client.connectedAuthority else { throw .originForm }
       summary.authority = connected.text
       note(path: target, bytes)
-      return try routeTo(connected.host, connected.port, connected.route, target, bytes)
+      // The route, too, is of the snapshot of the CONNECT.
+      let route = snapshot.routes.find(host: connected.host, port: connected.port, isHTTPS: false)
+      return try routeTo(connected.host, connected.port, route, target, bytes, earlier: connected.authorization)
     case .absolute:
+      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      if client.connectedAuthority != nil { throw .malformed(.targetForm) }
       let authority = target.authority.bytes(in: bytes)
       if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
         client.memo.remember(target, bytes, in: snapshot)
@@ -31,9 +35,10 @@ extension Request {
   }
 
   private func routeTo(
-    _ host: String, _ port: UInt16, _ route: RouteTable.Host?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
+    _ host: String, _ port: UInt16, _ route: RouteTable.Host?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
+    earlier: [UInt8]? = nil
   ) throws(ProxyError) -> Destination {
-    let access = try identify(bytes)
+    let access = try identify(bytes, earlier: earlier)
     let entry = try snapshot.entry(
       route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
     // RFC 9110 section 7.6.2: at 0 it is ours to answer.

@@ -6,7 +6,8 @@ import HTTPWire
 struct RouteMemo {
   private var authority: [UInt8] = []
   private var isHTTPS = false
-  private unowned(unsafe) var snapshot: Snapshot?
+  /// Of the snapshot: an address could be another snapshot's by now.
+  private var generation = -1
   /// Lower-case, without a trailing dot.
   private(set) var host = ""
   private(set) var port: UInt16 = 0
@@ -15,7 +16,7 @@ struct RouteMemo {
   private(set) var text = ""
 
   func matches(_ authority: UnsafeRawBufferPointer, isHTTPS: Bool, in snapshot: Snapshot) -> Bool {
-    self.snapshot === snapshot && self.isHTTPS == isHTTPS && self.authority.count == authority.count
+    generation == snapshot.generation && self.isHTTPS == isHTTPS && self.authority.count == authority.count
       && self.authority.withUnsafeBytes { $0.elementsEqualFast(authority) }
   }
 
@@ -23,7 +24,7 @@ struct RouteMemo {
     let authority = target.authority.bytes(in: bytes)
     self.authority = Array(authority)
     isHTTPS = target.isHTTPS
-    self.snapshot = snapshot
+    generation = snapshot.generation
     host = normalised(target.host.bytes(in: bytes))
     port = target.port ?? (target.isHTTPS ? 443 : 80)
     text = String(decoding: authority, as: UTF8.self)

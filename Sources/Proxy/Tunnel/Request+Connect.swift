@@ -12,8 +12,11 @@ extension Request {
     summary.isTunnel = true
     switch try snapshot.wayOfConnect(host: host, port: port, for: identity) {
     case .entries(let route):
+      let field = worker.requestHead.fields.first(.proxyAuthorization)
       return .entryThroughConnect(
-        ConnectedAuthority(host: host, port: port, text: summary.authority, route: route, identity: identity))
+        ConnectedAuthority(
+          host: host, port: port, text: summary.authority, route: route, identity: identity,
+          authorization: field.map { Array($0.value.bytes(in: bytes)) }))
     case .tunnel: return .tunnel(TunnelTarget(host: host, port: port))
     }
   }

@@ -93,6 +93,7 @@ final class Tunnel {
   private func start(greeting: StaticString) {
     client.tunnel = self
     client.enterTunnel()
+    request.worker.observer.tunnels(1)
     if greeting.utf8CodeUnitCount > 0 {
       let block = client.outbound ?? request.loop.blocks.borrow()
       block.append(greeting)
@@ -195,6 +196,7 @@ final class Tunnel {
   private func end(reset: Bool) {
     guard !isOver else { return }
     isOver = true
+    request.worker.observer.tunnels(-1)
     giveBack(&up)
     giveBack(&down)
     far.close(on: request.loop, reset: reset)

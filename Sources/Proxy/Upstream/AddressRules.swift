@@ -13,8 +13,7 @@ extension Worker {
 
   /// Whether connecting there would reach this very process.
   func isOwnListener(_ address: Address) -> Bool {
-    acceptors.contains { acceptor in
-      let own = acceptor.listener.socket.address
+    ownAddresses.contains { own in
       guard own.port == address.port, let ours = own.words, let theirs = address.words else { return false }
       if ours == theirs { return true }
       // Bound to all addresses: reached by any local one; loopback is the one that is certain.

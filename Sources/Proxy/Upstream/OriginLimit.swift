@@ -62,13 +62,23 @@ extension OriginLimit {
 
 /// The limits by origin; they outlive snapshots, as connections do.
 final class OriginLimits: Sendable {
-  private let limits = Mutex<[OriginIdentity: OriginLimit]>([:])
+  private struct Table {
+    var limits: [OriginIdentity: Weak] = [:]
+    var tidiedAt = 64
+  }
+  /// The pools own it: unlisted hosts come and go without bound.
+  private struct Weak { weak var limit: OriginLimit? }
+  private let table = Mutex(Table())
 
   func limit(for identity: OriginIdentity) -> OriginLimit {
-    limits.withLock {
-      if let limit = $0[identity] { return limit }
+    table.withLock {
+      if let limit = $0.limits[identity]?.limit { return limit }
       let limit = OriginLimit(identity)
-      $0[identity] = limit
+      $0.limits[identity] = Weak(limit: limit)
+      if $0.limits.count > $0.tidiedAt {
+        $0.limits = $0.limits.filter { $0.value.limit != nil }
+        $0.tidiedAt = max(64, $0.limits.count * 2)
+      }
       return limit
     }
   }

@@ -38,6 +38,8 @@ final class OriginPool {
   var isConnecting: Bool { !connecting.isEmpty }
   /// An answer about revocation is waited for, which has time limits of its own.
   var isJudging: Bool { connecting.contains { $0.phase == .judging } }
+  var connectingCount: Int { connecting.count }
+  var isEmpty: Bool { idle.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -105,6 +107,8 @@ final class OriginPool {
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
+    // One handshake less: the next in line gets its own.
+    if !line.isEmpty { connectForLine() }
   }
 
   func failed(_ connection: UpstreamConnection, _ error: ProxyError) {
@@ -153,7 +157,7 @@ final class OriginPool {
   }
 
   private func tidy() {
-    if idle.isEmpty, connecting.isEmpty, active == 0, line.isEmpty { worker.emptied(self) }
+    if isEmpty { worker.emptied(self) }
   }
 }
 

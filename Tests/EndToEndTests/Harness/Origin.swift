@@ -25,7 +25,7 @@ final class Origin: Sendable {
   /// A name for an exchange that no other test uses.
   static func newName() -> String { "x" + UUID().uuidString.prefix(8).lowercased() }
 
-  private func ask<Reply: Decodable>(_ path: String, _ body: String = "", as type: Reply.Type) throws -> Reply {
+  func ask<Reply: Decodable>(_ path: String, _ body: String = "", as type: Reply.Type) throws -> Reply {
     let connection = try RawConnection(port: ports.control)
     connection.timeout = 40
     try connection.send(
@@ -35,7 +35,7 @@ final class Origin: Sendable {
     return try JSONDecoder().decode(type, from: Data(answer.body))
   }
 
-  private struct Nothing: Decodable {}
+  struct Nothing: Decodable {}
 
   /// One step of an answer that the origin plays for an exchange of a given name.
   enum Step: Encodable {

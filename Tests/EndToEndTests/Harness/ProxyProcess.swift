@@ -7,6 +7,8 @@ final class ProxyProcess: Sendable {
   let folder: String
   /// As logged, in the order of `listen`.
   let addresses: [String]
+  /// The admin listener's port; 0 where there is none.
+  let adminPort: Int
 
   var pid: pid_t { process.pid }
   var port: Int { Int(addresses[0].split(separator: ":").last ?? "") ?? 0 }
@@ -15,6 +17,7 @@ final class ProxyProcess: Sendable {
   private struct Serving: Decodable {
     let message: String
     let addresses: [String]
+    let admin: String?
   }
 
   /// `listen`, on a free port, and a `trust` policy named `default` that knows the test's CA are added where the text has none.
@@ -48,7 +51,9 @@ final class ProxyProcess: Sendable {
     }
     if let serving = try? JSONDecoder().decode(Serving.self, from: Data(line.utf8)) {
       addresses = serving.addresses
+      adminPort = serving.admin?.split(separator: ":").last.flatMap { Int($0) } ?? 0
     } else {
+      adminPort = 0
       let list = line.components(separatedBy: "addresses=").last ?? ""
       addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
     }
@@ -62,7 +67,7 @@ final class ProxyProcess: Sendable {
   }
 
   /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
-  func reload(_ configuration: String, expecting mark: String = "\"message\":\"reloaded\"") throws {
+  func reload(_ configuration: String, expecting mark: String = "configuration reloaded") throws {
     let before = process.lines.count
     try Self.write(try Self.complete(configuration), to: configurationPath)
     process.signal(SIGHUP)

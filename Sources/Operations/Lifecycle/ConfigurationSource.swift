@@ -1,0 +1,88 @@
+import CSystem
+import Settings
+import Synchronization
+
+/// Where the configuration comes from, time and again. Keeps what was read, so that a look at what changed neither runs every
+/// helper program nor trips over a file that cannot be read for the moment: then the old content stays.
+public final class ConfigurationSource: Sendable {
+  public typealias Reader = @Sendable (SystemAccess) -> LoadedConfiguration
+
+  public enum Occasion: Sendable {
+    /// The start, or a person's wish: everything is read anew, and what cannot be read is an error.
+    case demand
+    /// A file has changed, or programs are due.
+    case change(due: Set<HelperProgram>)
+  }
+
+  private struct Cache {
+    var files: [String: FileContent] = [:]
+    var outputs: [HelperProgram: [UInt8]] = [:]
+  }
+  private struct Reading {
+    var cache = Cache()
+    var stale: [String] = []
+  }
+
+  private let read: Reader
+  private let system: SystemAccess
+  private let cache = Mutex(Cache())
+
+  /// - Parameter read: reads the configuration anew, touching files and programs through what it is given.
+  public init(system: SystemAccess = .system, _ read: @escaping Reader) {
+    self.read = read
+    self.system = system
+  }
+
+  /// Blocks on files and programs.
+  /// - Returns: what was read, and what of it is old content, with the reason.
+  public func load(_ occasion: Occasion) -> (loaded: LoadedConfiguration, stale: [String]) {
+    let known = cache.withLock { $0 }
+    let reading = Mutex(Reading())
+    let system = system
+    let access = SystemAccess(
+      readFile: { (path: String, limit: Int) throws(FileError) in
+        do throws(FileError) {
+          let content = try system.readFile(path, limit)
+          reading.withLock { $0.cache.files[path] = content }
+          return content
+        } catch {
+          guard case .change = occasion, let old = known.files[path] else { throw error }
+          reading.withLock {
+            $0.cache.files[path] = old
+            $0.stale.append("\(path): \(error)")
+          }
+          return old
+        }
+      },
+      run: { (program: HelperProgram) throws(SecretError) in
+        if case .change(let due) = occasion, !due.contains(program), let old = known.outputs[program] {
+          reading.withLock { $0.cache.outputs[program] = old }
+          return old
+        }
+        do throws(SecretError) {
+          let output = try system.run(program)
+          reading.withLock { $0.cache.outputs[program] = output }
+          return output
+        } catch {
+          guard case .change = occasion, let old = known.outputs[program] else { throw error }
+          reading.withLock {
+            $0.cache.outputs[program] = old
+            $0.stale.append("\(program): \(error)")
+          }
+          return old
+        }
+      })
+    let loaded = read(access)
+    let result = reading.withLock { $0 }
+    // A reading that failed may have stopped half-way: what was known before is still worth keeping.
+    cache.withLock { cache in
+      if loaded.settings != nil {
+        cache = result.cache
+      } else {
+        cache.files.merge(result.cache.files) { $1 }
+        cache.outputs.merge(result.cache.outputs) { $1 }
+      }
+    }
+    return (loaded, result.stale)
+  }
+}

@@ -1,0 +1,20 @@
+/// Where the process stands: the configuration in force, and whether it serves.
+struct LifecycleReport: Sendable {
+  enum Phase: String, Sendable {
+    case starting, serving
+    /// A shutdown has begun; accepting goes on for `shutdown_delay`.
+    case stopping
+    case draining
+  }
+  struct Reloads: Sendable { var success: UInt64 = 0, unchanged: UInt64 = 0, failure: UInt64 = 0 }
+
+  var phase = Phase.starting
+  var generation = 0
+  var lastReloadSucceeded = true
+  var lastReloadErrors: [String] = []
+  var reloads = Reloads()
+  /// Seconds since 1970.
+  var started = 0
+  var addresses: [String] = []
+  var pinExpiries: [(name: String, expiry: Int64)] = []
+}

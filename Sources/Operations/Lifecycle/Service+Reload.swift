@@ -1,0 +1,163 @@
+import CSystem
+import Dispatch
+import EventIO
+import Logging
+import Proxy
+import Settings
+
+extension Service {
+  /// Puts what the configuration says now in force: what did not change keeps its sockets, pools, tokens and state. Where anything
+  /// is wrong, nothing changes and the log says all of it. Returns at once.
+  public func reload() {
+    reloads.async { @Sendable in self.reload(.demand, because: "signal", metadata: [:]) }
+  }
+
+  private enum Outcome {
+    case changed, unchanged
+    case failed([String])
+  }
+
+  private func reload(_ occasion: ConfigurationSource.Occasion, because reason: String, metadata: Logger.Metadata) {
+    guard lifecycle.phase == .serving else { return }
+    supervisor.reloading()
+    let (loaded, stale) = source.load(occasion)
+    if !stale.isEmpty {
+      logger.warning("what cannot be read now stays as it was", metadata: ["errors": .array(stale.map { .string($0) })])
+    }
+    let outcome = apply(loaded)
+    state.withLock {
+      let interval = loaded.settings.map(\.watchInterval) ?? $0.snapshot?.settings.watchInterval
+      $0.watch.follow(loaded, interval: interval, now: csys_monotonic())
+      switch outcome {
+      case .changed: $0.lifecycle.reloads.success += 1
+      case .unchanged: $0.lifecycle.reloads.unchanged += 1
+      case .failed: $0.lifecycle.reloads.failure += 1
+      }
+      if case .failed(let errors) = outcome {
+        $0.lifecycle.lastReloadErrors = errors
+        $0.lifecycle.lastReloadSucceeded = false
+      } else {
+        $0.lifecycle.lastReloadErrors = []
+        $0.lifecycle.lastReloadSucceeded = true
+      }
+    }
+    scheduleWatch()
+    var metadata = metadata
+    metadata["reason"] = .string(reason)
+    switch outcome {
+    case .changed:
+      if let settings = loaded.settings { warn(of: loaded, settings) }
+      let report = lifecycle
+      metadata["generation"] = "\(report.generation)"
+      metadata["addresses"] = .array(report.addresses.map { .string($0) })
+      logger.info("configuration reloaded", metadata: metadata)
+      supervisor.ready("serving, configuration \(report.generation)")
+    case .unchanged:
+      metadata["changed"] = "false"
+      logger.info("configuration reloaded", metadata: metadata)
+      supervisor.ready("serving")
+    case .failed(let errors):
+      metadata["errors"] = .array(errors.map { .string($0) })
+      logger.error("reload failed: the old configuration serves on", metadata: metadata)
+      supervisor.ready("serving; the last reload failed")
+    }
+  }
+
+  private func apply(_ loaded: LoadedConfiguration) -> Outcome {
+    guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
+    guard loaded.unbuilt.isEmpty else {
+      return .failed(loaded.unbuilt.map { "\($0.place): \($0.keyPath): not built yet: \($0.feature)" })
+    }
+    let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
+    if let old, old.settings == settings { return .unchanged }
+    let before = old?.settings
+
+    // Everything that can fail comes first, and everything wrong is told.
+    var errors: [String] = []
+    var snapshot: Snapshot?
+    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: (old?.generation ?? 0) + 1) } catch { errors.append("\(error)") }
+    var log: LogOutput.Prepared?
+    do { log = try output.prepare(settings.log.destination) } catch { errors.append("\(error)") }
+    var plan: ListenerPlan?
+    do throws(StartError) {
+      plan = try ListenerPlan(from: listeners + (admin.map { [$0] } ?? []), to: Self.wanted(settings))
+    } catch { errors.append("\(error)") }
+    guard let snapshot, let plan, errors.isEmpty else {
+      log?.discard()
+      plan?.takeBack()
+      return .failed(errors)
+    }
+
+    let bound = Self.split(plan.listeners, settings)
+    let isServing = state.withLock {
+      // A shutdown that began meanwhile has the last word.
+      guard $0.lifecycle.phase == .serving || $0.lifecycle.phase == .stopping else { return false }
+      $0.snapshot = snapshot
+      $0.listeners = bound.0
+      $0.admin = bound.1
+      $0.lifecycle.follow(snapshot, bound.0)
+      return true
+    }
+    guard isServing else {
+      log?.discard()
+      plan.takeBack()
+      return .failed(["the proxy is shutting down"])
+    }
+    if let log { output.adopt(log) }
+    format.follow(settings.log)
+    group.connectionLimit = settings.limits.connections
+    if let before, before.threads != settings.threads {
+      logger.warning("threads changes with a restart only", metadata: ["threads": "\(group.executors.count)"])
+    }
+    swap(to: snapshot, bound.0, bound.1, leaving: plan.leaving, formerAdmin: admin)
+    return .changed
+  }
+
+  private func swap(
+    to snapshot: Snapshot, _ listeners: [BoundListener], _ admin: BoundListener?, leaving: [BoundListener], formerAdmin: BoundListener?
+  ) {
+    let adminLeaves = formerAdmin.map { former in leaving.contains { $0 === former } } ?? false
+    let others = admin.map { [$0.socket.address] } ?? []
+    for listener in leaving where listener !== formerAdmin { listener.retire() }
+    onEveryLoop { loop in
+      let worker = Worker.of(loop)
+      worker.adopt(snapshot)
+      worker.listen(on: listeners, others: others)
+    }
+    serveAdmin(admin, snapshot.settings.admin)
+    if adminLeaves, let formerAdmin {
+      group.executors[0].call { _ in formerAdmin.socket.close() }
+    }
+  }
+
+  // MARK: Watching
+
+  /// Sets the one timer for the next look.
+  func scheduleWatch() {
+    let (turn, next) = state.withLock {
+      $0.watchTurn += 1
+      return ($0.watchTurn, $0.watch.next)
+    }
+    guard let next else { return }
+    let delay = max(next - csys_monotonic(), 1_000_000)
+    reloads.asyncAfter(deadline: .now() + .nanoseconds(Int(delay))) { @Sendable in self.look(turn) }
+  }
+
+  private func look(_ turn: Int) {
+    let watch: Watch? = state.withLock { $0.watchTurn == turn ? $0.watch : nil }
+    guard var watch else { return }
+    let findings = watch.look(now: csys_monotonic())
+    state.withLock { $0.watch = watch }
+    if !findings.unreadable.isEmpty {
+      logger.warning(
+        "what cannot be read now stays as it was", metadata: ["errors": .array(findings.unreadable.map { .string($0) })])
+    }
+    guard !findings.isEmpty else { return scheduleWatch() }
+    let occasion = ConfigurationSource.Occasion.change(due: findings.due)
+    if findings.changed.isEmpty {
+      reload(occasion, because: "refresh", metadata: ["programs": .array(findings.due.map { .string("\($0)") })])
+    } else {
+      reload(occasion, because: "watch", metadata: ["files": .array(findings.changed.map { .string($0) })])
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import CSystem
+import Dispatch
+import Proxy
+
+extension Service {
+  /// Not ready any more from now on; accepts for `shutdown_delay` more, then drains, then calls `done`. Only the first call counts.
+  public func shutDown(_ done: @escaping @Sendable () -> Void) {
+    let timeouts = state.withLock { state -> (delay: Int, drain: Int)? in
+      guard state.lifecycle.phase == .serving, let timeouts = state.snapshot?.settings.timeouts else { return nil }
+      state.lifecycle.phase = .stopping
+      return (timeouts.shutdownDelay, timeouts.drain)
+    }
+    guard let timeouts else { return }
+    // Writing out the logs may take a second.
+    supervisor.stopping(milliseconds: timeouts.delay + timeouts.drain + 5_000)
+    logger.info("shutting down", metadata: ["shutdown_delay_ms": "\(timeouts.delay)", "drain_ms": "\(timeouts.drain)"])
+    shutdowns.asyncAfter(deadline: .now() + .milliseconds(timeouts.delay)) { @Sendable in
+      self.drain(milliseconds: timeouts.drain, done)
+    }
+  }
+
+  private func drain(milliseconds: Int, _ done: @escaping @Sendable () -> Void) {
+    let listeners = state.withLock {
+      $0.lifecycle.phase = .draining
+      return $0.listeners
+    }
+    logger.info("draining", metadata: ["connections": "\(group.connections)"])
+    for listener in listeners { listener.retire() }
+    let now = csys_monotonic()
+    // Kept-alive clients learn from their next answer that there is no further one; who asks nothing for so long is idle.
+    let grace = min(1_000, milliseconds / 2)
+    group.all { Worker.of($0).drain(grace: grace) }
+    let linger = listeners.map(\.linger).max() ?? 0
+    // What the kernel accepts while the listeners linger is served, too; the timers of a loop are up to a tick late.
+    let earliest = now + Int64(min(linger + 40, milliseconds)) * 1_000_000
+    waitForEnd(notBefore: earliest, deadline: now + Int64(milliseconds) * 1_000_000, done)
+  }
+
+  private func waitForEnd(notBefore earliest: Int64, deadline: Int64, _ done: @escaping @Sendable () -> Void) {
+    shutdowns.asyncAfter(deadline: .now() + .milliseconds(20)) { @Sendable in
+      let now = csys_monotonic()
+      let left = self.group.connections
+      // A refresh token that is being exchanged is worth waiting for: a kill could lose it.
+      if left == 0 && !self.shared.mustFinish && now >= earliest || now >= deadline {
+        if left > 0 { self.logger.warning("the drain is over: connections are cut", metadata: ["connections": "\(left)"]) }
+        done()
+      } else {
+        self.waitForEnd(notBefore: earliest, deadline: deadline, done)
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import CSystem
+import Dispatch
+import EventIO
+import Synchronization
+
+/// The process's side of systemd's protocol (sd_notify(3), sd_watchdog_enabled(3)); silent where nobody asked.
+public final class Supervisor: Sendable {
+  private let path: String?
+  /// Microseconds; nil = no watchdog.
+  private let watchdog: Int64?
+  private let queue = DispatchQueue(label: "supervisor")
+  private let answered = Atomic<Int>(0)
+
+  /// - Parameter environment: of the process: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID.
+  public init(environment: [String: String]) {
+    path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
+    watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } : nil
+  }
+
+  private func tell(_ lines: [String]) {
+    guard let path else { return }
+    _ = csys_notify(path, lines.joined(separator: "\n"))
+  }
+
+  public func ready(_ status: String) { tell(["READY=1", "STATUS=\(status)"]) }
+
+  /// Followed by `ready`, whatever comes of it. systemd 253 and later ask for the time.
+  public func reloading() { tell(["RELOADING=1", "MONOTONIC_USEC=\(csys_monotonic() / 1_000)", "STATUS=reloading"]) }
+
+  /// - Parameter milliseconds: how long it may take: TimeoutStopSec counts from here, where it is shorter.
+  public func stopping(milliseconds: Int) {
+    tell(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(milliseconds * 1_000)", "STATUS=draining"])
+  }
+
+  /// Beats as long as every loop answers: one that hangs gets the process restarted.
+  public func watch(_ loops: [LoopExecutor]) {
+    guard let watchdog, path != nil else { return }
+    answered.store(loops.count, ordering: .relaxed)
+    // sd_watchdog_enabled(3) recommends half the interval; a third leaves room for one late answer.
+    beat(loops, everyMicroseconds: Int(max(watchdog / 3, 1_000)))
+  }
+
+  private func beat(_ loops: [LoopExecutor], everyMicroseconds interval: Int) {
+    if answered.load(ordering: .relaxed) >= loops.count {
+      tell(["WATCHDOG=1"])
+      answered.store(0, ordering: .relaxed)
+      for loop in loops { loop.call { _ in self.answered.add(1, ordering: .relaxed) } }
+    }
+    queue.asyncAfter(deadline: .now() + .microseconds(interval)) { @Sendable in self.beat(loops, everyMicroseconds: interval) }
+  }
+}

@@ -1,0 +1,145 @@
+import Proxy
+import Settings
+import Trust
+
+/// Everything that a scrape tells, gathered from loops, owners and the life cycle.
+struct Figures: Sendable {
+  var counters = LoopCounters()
+  var pools: [PoolReport] = []
+  var connections = 0
+  var credentials: [CredentialReport] = []
+  var lifecycle: LifecycleReport
+  var logLinesDropped = 0
+  var version: String
+
+  /// Writes every metric of the documentation, in one order always.
+  func text() -> String {
+    var metrics = MetricsText()
+    requests(&metrics)
+    connections(&metrics)
+    credentials(&metrics)
+    trust(&metrics)
+    life(&metrics)
+    ProcessFigures(started: lifecycle.started).write(to: &metrics)
+    return metrics.text
+  }
+
+  private func requests(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_requests_total", .counter, "Requests that have ended; code 0: the client left before an answer.")
+    for upstream in counters.upstreams {
+      for (code, count) in upstream.codes.entries { metrics.sample([("upstream", upstream.name), ("code", "\(code)")], count) }
+    }
+    histogram(&metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
+    metrics.family("authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
+    for credential in counters.credentials { metrics.sample([("credential", credential.name)], credential.wait) }
+    histogram(&metrics, "authproxy_upstream_connect_seconds", "New connections to origins: name, TCP and TLS.", \.connect)
+    histogram(
+      &metrics, "authproxy_upstream_first_byte_seconds", "From a request's last byte to its answer's first.", \.firstByte)
+    metrics.family("authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
+    for (error, count) in counters.errors.entries { metrics.sample([("error", error)], count) }
+    metrics.family("authproxy_retries_total", .counter, "Requests that were sent again, but for refused credentials.")
+    for upstream in counters.upstreams {
+      for (reason, count) in upstream.retries.entries {
+        metrics.sample([("upstream", upstream.name), ("reason", reason.rawValue)], count)
+      }
+    }
+    metrics.family("authproxy_unauthorized_retries_total", .counter, "Answers in retry_statuses, by what became of them.")
+    for upstream in counters.upstreams {
+      for (result, count) in upstream.unauthorized.entries {
+        metrics.sample([("upstream", upstream.name), ("result", result.rawValue)], count)
+      }
+    }
+  }
+
+  private func histogram(
+    _ metrics: inout MetricsText, _ name: String, _ help: String, _ path: KeyPath<LoopCounters.Upstream, Histogram>
+  ) {
+    metrics.family(name, .histogram, help)
+    for upstream in counters.upstreams where !upstream[keyPath: path].counts.isEmpty {
+      metrics.sample([("upstream", upstream.name)], upstream[keyPath: path])
+    }
+  }
+
+  private func connections(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
+    metrics.sample(connections)
+    metrics.family("authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
+    for pool in pools {
+      metrics.sample([("upstream", pool.upstream), ("state", "idle")], pool.idle)
+      metrics.sample([("upstream", pool.upstream), ("state", "active")], pool.active)
+      metrics.sample([("upstream", pool.upstream), ("state", "connecting")], pool.connecting)
+    }
+    metrics.family("authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
+    for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.reuses) }
+    metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
+    metrics.sample(counters.tunnels)
+  }
+
+  private func credentials(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by what came of them.")
+    for credential in credentials {
+      for (result, count) in credential.refreshes.sorted(by: { $0.key < $1.key }) {
+        metrics.sample([("credential", credential.name), ("result", result)], count)
+      }
+    }
+    metrics.family("authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
+    for credential in credentials {
+      if let expiry = credential.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
+    }
+    metrics.family("authproxy_credential_waiting_requests", .gauge, "Requests that wait for a token.")
+    for credential in credentials { metrics.sample([("credential", credential.name)], credential.waiting) }
+    metrics.family("authproxy_credential_needs_operator", .gauge, "1 where nothing but a person can bring the credential back.")
+    for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
+  }
+
+  private func trust(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_trust_failures_total", .counter, "Connections that an evaluator refused.")
+    for upstream in counters.upstreams {
+      for (failure, count) in upstream.trustFailures.entries {
+        metrics.sample(
+          [("upstream", upstream.name), ("evaluator", failure.evaluator), ("reason", failure.reason)], count)
+      }
+    }
+    metrics.family(
+      "authproxy_pin_expiry_timestamp_seconds", .gauge, "When a policy's pins stop being enforced, in seconds since 1970.")
+    for (name, expiry) in lifecycle.pinExpiries { metrics.sample([("trust", name)], Int(expiry)) }
+    metrics.family(
+      "authproxy_certificate_expiry_timestamp_seconds", .gauge,
+      "When the certificate that an origin showed last ends, in seconds since 1970.")
+    for pool in pools {
+      if let expiry = pool.certificateExpiry { metrics.sample([("upstream", pool.upstream)], Int(expiry)) }
+    }
+    metrics.family("authproxy_revocation_checks_total", .counter, "Revocation answers, by source; result soft_fail: none was had.")
+    for (outcome, count) in counters.revocation.entries {
+      metrics.sample([("source", outcome.source), ("result", outcome.result)], count)
+    }
+  }
+
+  private func life(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_config_last_reload_successful", .gauge, "1 where the last reload, or the start, succeeded.")
+    metrics.sample(lifecycle.lastReloadSucceeded)
+    metrics.family("authproxy_config_reloads_total", .counter, "Reloads, by result; unchanged: nothing was different.")
+    metrics.sample([("result", "success")], lifecycle.reloads.success)
+    metrics.sample([("result", "unchanged")], lifecycle.reloads.unchanged)
+    metrics.sample([("result", "failure")], lifecycle.reloads.failure)
+    metrics.family("authproxy_config_generation", .gauge, "Number of the configuration in force, from 1.")
+    metrics.sample(lifecycle.generation)
+    metrics.family("authproxy_log_lines_dropped_total", .counter, "Pieces of log that were dropped as the writer fell behind.")
+    metrics.sample(logLinesDropped)
+    metrics.family("authproxy_build_info", .gauge, "Always 1; the version is a label.")
+    metrics.sample([("version", version)], 1)
+  }
+}
+
+extension TrustPolicy {
+  /// When the first of its pins stop being enforced.
+  var pinExpiry: Int64? { evaluators.compactMap(Self.expiry).min() }
+
+  private static func expiry(_ evaluator: Evaluator) -> Int64? {
+    switch evaluator {
+    case .pinnedPublicKeys(let pins): pins.expires
+    case .composite(let inner): inner.compactMap(expiry).min()
+    default: nil
+    }
+  }
+}

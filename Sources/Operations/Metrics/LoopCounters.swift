@@ -1,0 +1,110 @@
+import Proxy
+import Settings
+
+/// What one loop has counted: plain arrays, touched by that loop alone; a scrape gets a copy by message and sums them. Series go
+/// with their entry, so that a reload cannot let them grow without bound.
+struct LoopCounters: Sendable {
+  struct Upstream: Sendable {
+    var name: String
+    var codes = Tally<Int>()
+    var duration = Histogram()
+    var connect = Histogram()
+    var firstByte = Histogram()
+    var reuses: UInt64 = 0
+    var unauthorized = Tally<UnauthorizedResult>()
+    var retries = Tally<RetryReason>()
+    var trustFailures = Tally<TrustFailure>()
+
+    static func += (left: inout Upstream, right: Upstream) {
+      left.codes += right.codes
+      left.duration += right.duration
+      left.connect += right.connect
+      left.firstByte += right.firstByte
+      left.reuses += right.reuses
+      left.unauthorized += right.unauthorized
+      left.retries += right.retries
+      left.trustFailures += right.trustFailures
+    }
+  }
+  struct TrustFailure: Sendable, Equatable { var evaluator, reason: String }
+  struct Credential: Sendable {
+    var name: String
+    var wait = Histogram()
+  }
+
+  /// What no entry was found for, and CONNECT tunnels, come before the entries.
+  static let none = 0
+  static let tunnel = 1
+  private static let fixed = 2
+
+  var upstreams: [Upstream] = [Upstream(name: "none"), Upstream(name: "tunnel")]
+  var credentials: [Credential] = []
+  var errors = Tally<String>()
+  var revocation = Tally<RevocationOutcome>()
+  var tunnels = 0
+  struct RevocationOutcome: Sendable, Equatable { var source, result: String }
+
+  /// Where an entry's credential stands in `credentials`; -1 = it has none.
+  private var credentialOfUpstream: [Int] = [-1, -1]
+
+  /// Takes over another configuration's names: what keeps its name keeps its counts.
+  mutating func follow(_ snapshot: Snapshot) {
+    let old = upstreams
+    upstreams = Array(old.prefix(Self.fixed))
+    for entry in snapshot.entries {
+      let name = entry.settings.name
+      upstreams.append(old.dropFirst(Self.fixed).first { $0.name == name } ?? Upstream(name: name))
+    }
+    let names = snapshot.credentials.map(\.name)
+    credentials = names.map { name in credentials.first { $0.name == name } ?? Credential(name: name) }
+    credentialOfUpstream =
+      [-1, -1] + snapshot.entries.map { entry in entry.settings.credential.flatMap { names.firstIndex(of: $0) } ?? -1 }
+  }
+
+  /// Where an entry stands; one of an older snapshot is found by its name.
+  func place(of entry: Entry?, in snapshot: Snapshot?) -> Int {
+    guard let entry else { return Self.none }
+    if let snapshot, entry.index < snapshot.entries.count, snapshot.entries[entry.index] === entry {
+      return entry.index + Self.fixed
+    }
+    return upstreams.dropFirst(Self.fixed).firstIndex { $0.name == entry.settings.name } ?? Self.none
+  }
+
+  mutating func count(_ request: borrowing Summary, in snapshot: Snapshot?) {
+    let place = request.entry == nil && request.isTunnel && request.status == 200 ? Self.tunnel : place(of: request.entry, in: snapshot)
+    upstreams[place].codes.add(request.status)
+    // The lifetime of a tunnel is no answer's time.
+    if !request.isTunnel, request.status != 101 { upstreams[place].duration.observe(request.ended - request.started) }
+    if let error = request.error { errors.add(error) }
+    if request.reusedConnection {
+      upstreams[place].reuses += 1
+    } else if request.connectStarted > 0, request.connected > 0 {
+      upstreams[place].connect.observe(max(request.connected, request.secured) - request.connectStarted)
+    }
+    if request.sent > 0, request.firstByte >= request.sent { upstreams[place].firstByte.observe(request.firstByte - request.sent) }
+    let credential = credentialOfUpstream[place]
+    if credential >= 0, request.credential != nil || request.waitedForCredential > 0 {
+      credentials[credential].wait.observe(request.waitedForCredential)
+    }
+  }
+
+  static func += (left: inout LoopCounters, right: LoopCounters) {
+    for upstream in right.upstreams {
+      if let index = left.upstreams.firstIndex(where: { $0.name == upstream.name }) {
+        left.upstreams[index] += upstream
+      } else {
+        left.upstreams.append(upstream)
+      }
+    }
+    for credential in right.credentials {
+      if let index = left.credentials.firstIndex(where: { $0.name == credential.name }) {
+        left.credentials[index].wait += credential.wait
+      } else {
+        left.credentials.append(credential)
+      }
+    }
+    left.errors += right.errors
+    left.revocation += right.revocation
+    left.tunnels += right.tunnels
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import ConfigurationFile
+import EventIO
+import Settings
+
+struct Health: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Ask a running proxy's admin listener whether it serves: exit status 0 or 1.")
+
+  @Option(name: .long, help: "The configuration file that the proxy runs on.")
+  var config = "proxy.conf"
+
+  @Flag(name: .long, help: "Ask /readyz instead of /healthz.")
+  var ready = false
+
+  func run() throws {
+    let endpoint: ListenerSettings.Endpoint
+    do { endpoint = try ConfigurationFile.adminEndpoint(path: config) } catch {
+      Terminal.error("authproxy: \(error)")
+      throw ExitCode(1)
+    }
+    let address: Address?
+    switch endpoint {
+    case .unix(let path, _, _, _): address = Address(unixPath: path)
+    // What is bound to every address answers on loopback.
+    case .tcp(let host, let port):
+      address = Address(literal: host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host, port: port)
+    case .inherited: address = nil
+    }
+    guard let address, address.port != 0 || address.isUnix else {
+      Terminal.error("authproxy: the admin listener's address is not known from the configuration")
+      throw ExitCode(1)
+    }
+    let page = ready ? "/readyz" : "/healthz"
+    switch BlockingExchange.get(page, from: address, seconds: 5) {
+    case .failure(let error):
+      Terminal.error("authproxy: \(address)\(page): \(error)")
+      throw ExitCode(1)
+    case .success(let answer):
+      Terminal.print(answer.body)
+      guard answer.status == 200 else { throw ExitCode(1) }
+    }
+  }
+}

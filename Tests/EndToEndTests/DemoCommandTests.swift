@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// `authproxy demo`: what a newcomer sees first.
+@Suite struct DemoCommandTests {
+  @Test func `demo --once shows the credential at the API, the revoked token and the request sent again`() throws {
+    let done = try ChildProcess.run(Surroundings.program, ["demo", "--once"])
+    #expect(done.status == .exited(0), "\(done.output)\(done.errors)")
+    let events = [
+      "gives token 1", "GET /hello with token 1: 200",
+      "GET /revoke with token 1: 200",
+      "GET /hello with token 1, which was revoked: 401", "gives token 2", "GET /hello with token 2: 200",
+      "gives token 3", "403 by the proxy",
+    ]
+    var rest = done.output[...]
+    for event in events {
+      let place = rest.range(of: event)
+      #expect(place != nil, "\(event) in its turn: \(done.output)")
+      if let place { rest = rest[place.upperBound...] }
+    }
+    #expect(!done.output.contains("token server  gives token 4"))
+  }
+
+  @Test func `what demo prints fits into 80 columns`() throws {
+    let done = try ChildProcess.run(Surroundings.program, ["demo", "--once"])
+    let wide = done.output.split(separator: "\n").filter { $0.count > 80 }
+    #expect(wide.isEmpty, "\(wide)")
+  }
+
+  @Test func `demo serves the curl lines that it proposes until Ctrl-C`() throws {
+    let demo = try ChildProcess(Surroundings.program, ["demo"])
+    defer { demo.signal(SIGKILL) }
+    let line = try #require(demo.awaitLine(where: { $0.contains("export http_proxy=") }), "\(demo.output)\(demo.errors)")
+    let proxy = String(line.split(separator: "=")[1])
+    _ = demo.awaitLine(where: { $0.contains("Ctrl-C") })
+    let proposed = demo.lines.compactMap { line in line.split(separator: " ").first == "curl" ? line : nil }
+    #expect(proposed.count >= 3)
+    for command in proposed {
+      let done = try ChildProcess.run(
+        "/bin/sh", ["-c", command.trimmingCharacters(in: .whitespaces) + " -sS -w '%{http_code}'"],
+        environment: ["http_proxy": proxy, "no_proxy": "", "NO_PROXY": ""])
+      #expect(done.output.hasSuffix(command.contains("other") ? "403" : "200"), "\(command): \(done.output)\(done.errors)")
+    }
+    #expect(demo.awaitLine(where: { $0.contains("API") && $0.contains("GET /hello with token 1: 200") }) != nil)
+    demo.signal(SIGINT)
+    #expect(demo.awaitEnd(seconds: 5) == .exited(0))
+  }
+}

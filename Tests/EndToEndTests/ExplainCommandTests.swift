@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+/// `authproxy explain`: what would become of a request, and why.
+@Suite struct ExplainCommandTests {
+  static let configuration = """
+    listen: [127.0.0.1:3128, "127.0.0.2:3128"]
+    clients:
+      - {name: billing, password: pw-5ecret}
+      - {name: guest, from: [10.0.0.0/8], allow: [wide]}
+    connect: {allow: ["*.example.test:443"]}
+    upstreams:
+      - {name: versioned, match: api.test/v1, credential: key, retry: {attempts: 2}}
+      - {name: for-billing, match: api.test, clients: [billing], credential: token, client_authorization: reject}
+      - {name: whole, match: api.test}
+      - {name: wide, match: "*.wide.test"}
+      - {name: plain, match: plain.test:8080, origin: "http://127.0.0.1:9"}
+    credentials:
+      key: {header: {name: X-Api-Key, value: key-5ecret}}
+      token: {bearer: {token: tok-5ecret}}
+    """
+
+  /// - Returns: the output in one line, as its line breaks depend on its words.
+  private func explain(_ arguments: [String], in text: String = configuration) throws -> (status: ChildProcess.Ending, text: String) {
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write(text, to: folder + "/proxy.conf")
+    let done = try ChildProcess.run(Surroundings.program, ["explain", "--config", "proxy.conf"] + arguments, folder: folder)
+    let words = (done.output + done.errors).split(whereSeparator: \.isWhitespace)
+    #expect(!done.output.contains("5ecret"))
+    return (done.status, words.joined(separator: " "))
+  }
+
+  @Test func `every decision is told with its reason`() throws {
+    let cases: [(arguments: String, told: [String])] = [
+      (
+        "--client billing GET http://api.test/v1/x",
+        [
+          "entry versioned: the host is the same, the path begins with /v1", "not for-billing: is less specific",
+          "goes to https://api.test", "key: header X-Api-Key", "up to 2 more times",
+        ]
+      ),
+      ("--client billing POST http://api.test/v1/x", ["entry versioned", "none for POST"]),
+      (
+        "--client billing GET http://api.test/v10",
+        ["entry for-billing", "it is for billing", "not versioned: is for paths under /v1", "gets 403", "retry none"]
+      ),
+      ("--client guest GET http://a.b.wide.test/", ["entry wide: the host is below wide.test", "goes to https://a.b.wide.test"]),
+      ("--client guest GET http://api.test/", ["entry whole", "403 Forbidden", "`allow`"]),
+      ("--client billing GET http://api.test/v1/../x", ["400 Bad Request", "dot segments"]),
+      ("--client billing TRACE http://api.test/v1", ["405 Method Not Allowed"]),
+      ("--client billing GET http://other.test/", ["403 Forbidden", "No `upstreams` entry matches other.test"]),
+      ("--client billing GET http://plain.test/", ["not plain: is for port 8080", "403 Forbidden"]),
+      ("--client billing GET http://plain.test:8080/", ["entry plain", "goes to http://127.0.0.1:9", "clear http://"]),
+      ("--client billing GET https://api.test/v1", ["entry versioned", "most tools send CONNECT"]),
+      ("--client billing GET /x", ["400 Bad Request", "http_proxy"]),
+      ("--client billing CONNECT plain.test:8080", ["no tunnel", "plain", "a TLS handshake instead: closed"]),
+      ("--client billing CONNECT www.example.test:443", ["opaque tunnel"]),
+      ("--client billing CONNECT www.example.test:8443", ["403 Forbidden", "connect.allow"]),
+      ("--client guest CONNECT www.example.test:443", ["403 Forbidden", "client guest"]),
+      ("GET http://api.test/", ["407 Proxy Authentication Required", "--client billing"]),
+    ]
+    each(cases) { (arguments, told) in
+      let (status, text) = try explain(arguments.split(separator: " ").map(String.init))
+      #expect(status == .exited(0), "\(arguments): \(text)")
+      for part in told { #expect(text.contains(part), "\(arguments): \(part) in: \(text)") }
+    }
+  }
+
+  @Test func `the proxy does what explain said`() throws {
+    let text = """
+      upstreams:
+        - {name: versioned, match: api.test/v1, credential: key, origin: "https://localhost:\(try Origin.shared().ports.https)"}
+      credentials:
+        key: {header: {name: X-Api-Key, value: key-5ecret}}
+      """
+    try withProxy(text) { proxy in
+      for target in ["http://api.test/v1", "http://api.test/v10", "http://api.test/v1/%2e%2e/x", "http://other.test/v1"] {
+        let status = try proxy.ask(target).status
+        let (_, told) = try explain(["GET", target], in: try ProxyProcess.complete(text))
+        #expect(told.contains("entry versioned") == (status == 200 || status == 400), "\(target): \(status), \(told)")
+        if status != 200 { #expect(told.contains("answer \(status) "), "\(target): \(status), \(told)") }
+      }
+    }
+  }
+
+  @Test func `a client that nobody knows is a usage error, 64, and a broken file is 78`() throws {
+    let (status, text) = try explain(["--client", "nobody", "GET", "http://api.test/"])
+    #expect(status == .exited(64))
+    #expect(text.contains("there are billing, guest"))
+    #expect(try explain(["GET", "http://api.test/"], in: "listen: nowhere\n").status == .exited(78))
+  }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+extension ProxyProcess {
+  /// A page of the admin listener.
+  func admin(_ page: String, method: String = "GET") throws -> Answer {
+    let connection = try RawConnection(port: adminPort)
+    try connection.send("\(method) /\(page) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return try connection.readAnswer(to: method)
+  }
+
+  /// A sample of /metrics by its whole series: `authproxy_tunnels`, `authproxy_requests_total{upstream="a",code="200"}`.
+  func metric(_ series: String) throws -> Double? {
+    for line in try admin("metrics").text.split(separator: "\n") where line.hasPrefix(series + " ") {
+      return Double(line.dropFirst(series.count + 1))
+    }
+    return nil
+  }
+
+  func status() throws -> [String: Any] {
+    guard let object = try JSONSerialization.jsonObject(with: Data(try admin("status").body)) as? [String: Any] else {
+      throw HarnessError("/status is no object")
+    }
+    return object
+  }
+}

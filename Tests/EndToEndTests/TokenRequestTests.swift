@@ -1,0 +1,161 @@
+import Foundation
+import Testing
+
+/// What the token server is asked with.
+@Suite struct TokenRequestTests {
+  @Test func `client_secret by Basic is encoded as RFC 6749 section 2_3_1 asks`() throws {
+    let server = try TokenServer()
+    try withProxy(
+      try server.configuration(
+        #"client_id: "m e""#, #"client_secret: "5ecret:+ü%""#, #"scope: "read write""#, #"parameters: {audience: "https://a.test/?x=1&y"}"#)
+    ) { proxy in
+      #expect(try proxy.ask(server.url()).status == 200)
+      let asked = try server.state().requests[0]
+      #expect(asked["Authorization"] == "Basic " + Data("m+e:5ecret%3A%2B%C3%BC%25".utf8).base64EncodedString())
+      #expect(
+        asked.form == ["grant_type": "client_credentials", "scope": "read write", "audience": "https://a.test/?x=1&y"])
+      #expect(asked["Content-Type"] == "application/x-www-form-urlencoded")
+      #expect(asked["Expect"] == nil)
+    }
+  }
+
+  @Test func `by post, with a password grant`() throws {
+    let server = try TokenServer()
+    try withProxy(
+      try server.configuration(
+        "grant: password", "client_auth: post", "client_secret: 5ecret", "username: u", "password: pw-5ecret&x")
+    ) { proxy in
+      #expect(try proxy.ask(server.url()).status == 200)
+      let asked = try server.state().requests[0]
+      #expect(asked["Authorization"] == nil)
+      #expect(
+        asked.form == [
+          "grant_type": "password", "client_id": "me", "client_secret": "5ecret", "username": "u", "password": "pw-5ecret&x",
+        ])
+    }
+  }
+
+  @Test func `a private key signs client assertions, each with its own identifier`() throws {
+    let server = try TokenServer(#"{"expires_in": 1}"#)
+    let folder = try Surroundings.newFolder()
+    for (options, algorithm) in [
+      (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "RS256"),
+      (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], "ES256"),
+    ] {
+      try server.set(#"{"forget": true}"#)
+      let key = folder + "/\(algorithm).pem"
+      _ = try ChildProcess.run("openssl", options + ["-out", key])
+      _ = try ChildProcess.run("openssl", ["pkey", "-in", key, "-pubout", "-out", key + ".pub"])
+      try withProxy(
+        try server.configuration("client_auth: private_key_jwt", "private_key: {file: \(key)}", "key_id: k1")
+      ) { proxy in
+        #expect(try proxy.ask(server.url()).status == 200)
+        #expect(try eventually { try proxy.ask(server.url()).status == 200 && server.state().requests.count >= 2 })
+        let forms = try server.state().requests.prefix(2).map(\.form)
+        var identifiers: Set<String> = []
+        for form in forms {
+          #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+          let parts = (form["client_assertion"] ?? "").split(separator: ".").map(String.init)
+          #expect(parts.count == 3)
+          let head = try Self.json(parts[0])
+          let claims = try Self.json(parts[1])
+          #expect(head["alg"] as? String == algorithm)
+          #expect(head["kid"] as? String == "k1")
+          #expect(claims["iss"] as? String == "me")
+          #expect(claims["aud"] as? String == server.tokenURL)
+          identifiers.insert(claims["jti"] as? String ?? "")
+        }
+        #expect(identifiers.count == 2)
+      }
+    }
+  }
+
+  private static func json(_ part: String) throws -> [String: Any] {
+    var text = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+    while text.utf8.count % 4 != 0 { text += "=" }
+    return try JSONSerialization.jsonObject(with: Data(base64Encoded: text) ?? Data()) as? [String: Any] ?? [:]
+  }
+
+  @Test func `a ready assertion is read anew for each use`() throws {
+    let server = try TokenServer()
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write("first.5ecret.jwt\n", to: folder + "/assertion")
+    try withProxy(try server.configuration("client_assertion: {file: \(folder)/assertion}")) { proxy in
+      #expect(try proxy.ask(server.url()).status == 200)
+      try ProxyProcess.write("second.5ecret.jwt\n", to: folder + "/assertion")
+      try server.set(#"{"revoke": true}"#)
+      #expect(try proxy.ask(server.url()).status == 200)
+      #expect(try server.state().requests.map { $0.form["client_assertion"] } == ["first.5ecret.jwt", "second.5ecret.jwt"])
+    }
+  }
+
+  @Test func `issuer leads to the token endpoint, and must be the document's`() throws {
+    let server = try TokenServer()
+    try withProxy(try server.configuration("issuer: \(server.issuer)")) { proxy in
+      let answer = try proxy.ask(server.url())
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+    try server.set(#"{"issuer": "https://evil.test"}"#)
+    try withProxy(try server.configuration("issuer: \(server.issuer)")) { proxy in
+      let answer = try proxy.ask(server.url())
+      expectOwnAnswer(answer, 503, "proxy_internal_response")
+      #expect(answer.text.contains("another issuer"))
+    }
+    #expect(try server.state().requests.count == 1)
+  }
+
+  @Test func `neither the environment's proxy nor a netrc takes part`() throws {
+    let server = try TokenServer()
+    let home = try Surroundings.newFolder()
+    try ProxyProcess.write("machine localhost login evil password netrc-5ecret\n", to: home + "/.netrc")
+    let nowhere = "http://127.0.0.1:1"
+    let proxy = try ProxyProcess(
+      try server.configuration("client_auth: post", "client_secret: 5ecret"),
+      environment: ["HOME": home, "http_proxy": nowhere, "https_proxy": nowhere, "ALL_PROXY": nowhere])
+    defer { proxy.stop() }
+    #expect(try proxy.ask(server.url()).status == 200)
+    #expect(try server.state().requests[0]["Authorization"] == nil)
+  }
+
+  @Test func `a redirect is not followed`() throws {
+    let server = try TokenServer()
+    let thief = try TokenServer()
+    try server.set(
+      "{\"queue\": [{\"status\": 307, \"fields\": {\"Location\": \"\(thief.tokenURL)\"}}]}")
+    try withProxy(try server.configuration()) { proxy in
+      let answer = try proxy.ask(server.url())
+      expectOwnAnswer(answer, 503, "proxy_internal_response")
+      #expect(answer.text.contains("redirect"))
+      #expect(try thief.state().requests.isEmpty)
+    }
+  }
+
+  @Test func `an endpoint that its trust policy refuses gets no secret`() throws {
+    let origin = try Origin.shared()
+    let server = try TokenServer()
+    for port in [origin.ports.self_signed, origin.ports.expired, origin.ports.wrong_host] {
+      try withProxy(
+        try server.configuration("token_url: https://localhost:\(port)/oauth/\(server.name)/token")
+      ) { proxy in
+        let answer = try proxy.ask(server.url())
+        expectOwnAnswer(answer, 503, "proxy_internal_response")
+        #expect(answer.text.contains("not trusted"), "\(answer.text)")
+      }
+    }
+    #expect(try server.state().requests.isEmpty)
+  }
+
+  @Test(arguments: [
+    #"{"body": ""}"#, #"{"body": "<html>"}"#, #"{"body": {"access_token": "a b", "token_type": "Bearer"}}"#,
+    #"{"body": {"access_token": "a\r\nX: y", "token_type": "Bearer"}}"#,
+    #"{"body": {"access_token": "abc", "token_type": "mac"}}"#, #"{"status": 204}"#, #"{"drop": true}"#,
+  ])
+  func `what is no token is never believed`(_ answer: String) throws {
+    let server = try TokenServer()
+    try server.set("{\"queue\": [\(answer)]}")
+    try withProxy(try server.configuration()) { proxy in
+      expectOwnAnswer(try proxy.ask(server.url()), 503, "proxy_internal_response")
+      #expect(try server.state().uses.isEmpty)
+    }
+  }
+}
