@@ -66,7 +66,8 @@ public final class Service: Sendable {
   public func reportCredentials(by reports: @escaping CredentialReports) { self.reports.withLock { $0 = reports } }
 
   /// Binds, builds, serves, and says so in the log, with the bound addresses.
-  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) {
+  @discardableResult
+  public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) -> [Address] {
     let snapshot: Snapshot
     do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
       throw StartError(kind: .load, description: "\(error)")
@@ -100,6 +101,7 @@ public final class Service: Sendable {
     var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
     if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
     logger.info("serving", metadata: metadata)
+    return listeners.map(\.socket.address)
   }
 
   /// What is to be bound: the listeners, then the admin's.
