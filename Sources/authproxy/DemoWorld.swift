@@ -42,7 +42,8 @@ final class DemoWorld: Sendable {
     service = Service(
       threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
       supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
-    proxy = try service.start(loaded, serving)[0]
+    try service.start(loaded, serving)
+    proxy = service.addresses[0]
     loop.start()
     open(sockets, authority, secret, logEnd: ends[0])
   }

@@ -294,6 +294,8 @@ final class Attempt {
         let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
         connection.headDone()
+        interims += 1
+        guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
         request.flushInterim()
         if isContinue, awaitsContinue {
           stopWaitingForContinue()
@@ -322,7 +324,7 @@ final class Attempt {
         awaitsHead = false
         abort()
         request.sendWithoutExpectation()
-      case .retry(let wish):
+      case .retry(let wish, var body, let keepsUpstream):
         awaitsHead = false
         block.consume(length)
         connection.headDone()
@@ -388,7 +390,7 @@ final class Attempt {
           request.progressed()
           download.pump()
         }
-      case .retry(let wish):
+      case .retry(let wish, _, _):
         guard let entry = request.entry else { return }
         abort()
         request.retry(entry, after: wish)

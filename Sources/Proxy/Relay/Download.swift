@@ -66,7 +66,10 @@ final class Download {
     block.clearForBody()
     block.append(payload)
     if let inflater {
-      do { _ = try inflate(block.start..<block.end, in: block, with: inflater) } catch { return false }
+      inflater.feed(block.start..<block.end, of: block)
+      if source.isDone { inflater.end() }
+      // Held answers are small, and so, by the inflater's ratio, is what becomes of them.
+      while inflater.hasWork { guard inflate() else { return false } }
     } else {
       if isChunked {
         let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)

@@ -13,8 +13,8 @@ extension Request {
     case hold(HeldAnswer)
     /// Sent again at once, without `Expect`.
     case retryWithoutExpectation
-    /// Sent again after a while; `Retry-After` in seconds where there was one.
-    case retry(Int?)
+    /// Sent again after a while; `Retry-After` in seconds where there was one. What is swallowed has this body.
+    case retry(Int?, BodySource, keepsUpstream: Bool)
   }
 
   /// The one decision after a response head. What goes to the app is generated anew into the client's outbound block.
@@ -46,7 +46,9 @@ extension Request {
     if credential != nil, holds(head, bytes) {
       return .hold(HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream))
     }
-    if let wish = retryWish(status, head, bytes, entry) { return .retry(wish.seconds) }
+    if let wish = retryWish(status, head, bytes, entry) {
+      return .retry(wish.seconds, BodySource(framing), keepsUpstream: keepsUpstream)
+    }
 
     var plan = Download.Plan(
       source: framing, sink: framing, keepsClient: clientPersists && !client.isClosing, keepsUpstream: keepsUpstream,
