@@ -40,7 +40,7 @@ let package = Package(
     .target(name: "Credentials", dependencies: ["TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
-    .target(name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"]),
+    .target(name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"], swiftSettings: fuzzed),
     .target(
       name: "Proxy",
       dependencies: [
@@ -74,12 +74,15 @@ let package = Package(
 
 if let fuzzer {
   package.targets.append(.target(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"))
-  for (name, module) in [("RequestHeadFuzz", "HTTPWire"), ("ResponseHeadFuzz", "HTTPWire"), ("ChunkedFuzz", "HTTPWire")] {
+  for (name, modules) in [
+    ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
+    ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]),
+  ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's own main never links: each target has its own, and
     // calls the library's driver.
     package.targets.append(
       .executableTarget(
-        name: name, dependencies: ["CFuzzer", .target(name: module)], path: "Tests/Fuzz/\(name)",
+        name: name, dependencies: ["CFuzzer"] + modules.map { .target(name: $0) }, path: "Tests/Fuzz/\(name)",
         swiftSettings: fuzzed + [.unsafeFlags(["-parse-as-library"])],
         linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer]), .linkedLibrary("stdc++")]))
   }

@@ -50,7 +50,8 @@ public final class SnapshotBuilder: Sendable {
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
     let responders = try material(
-      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())])
+    )
     // Forgets what this configuration does not use; it lives on where it is still in use.
     anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
     let store: any TokenStore
@@ -92,6 +93,8 @@ public final class Snapshot: Sendable {
   let responderTrust: TrustMaterial
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
+  /// The same for a message that came in HTTP/1.0: Via tells the version in which it was received (RFC 9110 section 7.6.3).
+  let oldViaLine: [UInt8]
   let name: [UInt8]
 
   init(
@@ -136,6 +139,7 @@ public final class Snapshot: Sendable {
     self.entries = entries
     name = Array(settings.name.utf8)
     viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
+    oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
   }
 
   func entry(named name: String, isUnlisted: Bool = false) -> Entry? {

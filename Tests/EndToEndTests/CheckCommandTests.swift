@@ -22,7 +22,8 @@ import Testing
       - match: typo.test
         trsut: strict
       - match: twice.test
-      - match: twice.test
+      - name: again
+        match: twice.test
     credentials:
       billing:
         basic: {username: svc, pasword: x}
@@ -34,13 +35,14 @@ import Testing
     #expect(done.status == .exited(78))
     let places = done.errors.split(separator: "\n").filter { $0.contains(": error: ") }
     let expected: [(line: Int, word: String)] = [
-      (2, "idle"), (4, "request_head"), (7, "missing"), (8, "ftp"), (9, "trsut"), (10, "api.test"), (13, "pasword"),
-      (14, "maybe"),
+      (2, "idle"), (4, "request_head"), (7, "missing"), (9, "origin"), (11, "trsut"), (14, "match"), (18, "pasword"),
+      (19, "maybe"),
     ]
     for (line, word) in expected {
       let there = places.contains { $0.hasPrefix("proxy.conf:\(line):") && $0.contains(word) }
       #expect(there, "line \(line), \(word): \(done.errors)")
     }
+    #expect(places.count == 8, "\(done.errors)")
     // basic without its password is said with the unknown key, or is that error itself.
     let others = places.filter { place in !expected.contains { place.hasPrefix("proxy.conf:\($0.line):") } }
     #expect(others.isEmpty, "\(others)")

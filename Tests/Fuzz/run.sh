@@ -25,9 +25,9 @@ for target in "$@"; do
   mkdir -p "$corpus"
   seeds="Tests/Fuzz/Seeds/$target"
   [ -d "$seeds" ] || seeds=
-  dictionary=
-  [ -f Tests/Fuzz/Seeds/http.dict ] && dictionary=-dict=Tests/Fuzz/Seeds/http.dict
+  dictionary="Tests/Fuzz/Seeds/$target.dict"
+  [ -f "$dictionary" ] || dictionary=Tests/Fuzz/Seeds/http.dict
   echo "== $target, $seconds s"
-  ".build-fuzz/release/$target" "$corpus" $seeds $dictionary -max_total_time="$seconds" -max_len=5000 -timeout=5 -rss_limit_mb=2048 \
+  ".build-fuzz/release/$target" "$corpus" $seeds -dict="$dictionary" -max_total_time="$seconds" -max_len=5000 -timeout=5 -rss_limit_mb=2048 \
     -print_final_stats=1 -verbosity=0 -artifact_prefix=".build-fuzz/$target-"
 done

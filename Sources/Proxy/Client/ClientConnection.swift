@@ -19,6 +19,8 @@ final class ClientConnection: EventHandler {
   /// RFC 9112 section 9.6 asks for this way of closing; how much and how long is ours.
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
+  /// Requests that are answered at once, before others have their turn: what is pipelined may have no end.
+  private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
@@ -98,8 +100,13 @@ final class ClientConnection: EventHandler {
     if isReadingHeads { return }
     isReadingHeads = true
     defer { isReadingHeads = false }
+    var budget = Self.headsATurn
     while phase == .head {
-      if let block = inbound, !block.isEmpty, parse(block) { continue }
+      if budget == 0 { return loop.again(self) }
+      if let block = inbound, !block.isEmpty, parse(block) {
+        budget -= 1
+        continue
+      }
       guard phase == .head else { return }
       guard transport.readable else { return rest() }
       let block = roomForHead()

@@ -19,9 +19,14 @@ struct Answer {
   /// The connection is of no more use.
   var closes = false
 
-  /// - Parameter block: empty, and of a pooled size; answers are small.
+  /// Bytes that `write` takes at most.
+  func sizeLimit(proxy: String) -> Int {
+    1_024 + body.utf8.count + (details?.utf8.count ?? 0) * 2 + proxy.utf8.count + fields.utf8CodeUnitCount
+  }
+
+  /// - Parameter block: has room for `sizeLimit` bytes behind what is in it.
   func write(to block: Block, proxy: String, isHead: Bool, keepsAlive: Bool, dateLine: [UInt8]) {
-    var writer = ByteWriter(block.base, capacity: block.capacity)
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     writer.append("HTTP/1.1 ")
     writer.appendDecimal(status)
     writer.append(" ")
@@ -37,12 +42,14 @@ struct Answer {
     writer.append(fields)
     writer.appendField("Cache-Control", "no-store")
     let text = Array(body.utf8)
-    if !text.isEmpty { writer.appendField("Content-Type", Array(UnsafeBufferPointer(start: contentType.utf8Start, count: contentType.utf8CodeUnitCount))) }
+    if !text.isEmpty {
+      writer.appendField(
+        "Content-Type", Array(UnsafeBufferPointer(start: contentType.utf8Start, count: contentType.utf8CodeUnitCount)))
+    }
     writer.appendField("Content-Length", decimal: Int64(text.count))
     if !keepsAlive { writer.appendField("Connection", "close") }
     writer.append("\r\n")
     if !isHead { writer.append(text) }
-    block.start = 0
     block.end = writer.count
   }
 

@@ -35,8 +35,11 @@ enum ProxyError: Error {
   case connectionLost(Int32)
   case badResponse(HeadError)
   case unexpectedUpgrade
+  case tooManyInterims
   case responseHeadTooLarge
   case responseTimeout
+  /// It takes no more of the request's body.
+  case upstreamStalled
   case bodyBroken
   // Credentials.
   case credentialUnavailable(String, reason: String, retryAfter: Int)

@@ -22,6 +22,9 @@ final class Attempt {
 
   // Downwards.
   private(set) var awaitsHead = true
+  /// More 1xx responses to one request than anybody means.
+  private static let interimLimit = 100
+  private var interims = 0
   private(set) var receivedAnything = false
   var download: Download?
   /// An answer that refused the credential.
@@ -38,6 +41,8 @@ final class Attempt {
   var client: ClientConnection { request.client }
   var loop: EventLoop { request.loop }
   var isEventStream: Bool { download?.isEventStream ?? false }
+  /// Bytes stand ready for the upstream, which does not take them.
+  var waitsForUpstream: Bool { connection.map { !$0.transport.writable } ?? false && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }
 
   // MARK: Life
@@ -289,6 +294,8 @@ final class Attempt {
         let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
         connection.headDone()
+        interims += 1
+        guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
         request.flushInterim()
         if isContinue, awaitsContinue {
           stopWaitingForContinue()
@@ -317,11 +324,14 @@ final class Attempt {
         awaitsHead = false
         abort()
         request.sendWithoutExpectation()
-      case .retry(let wish):
+      case .retry(let wish, var body, let keepsUpstream):
         awaitsHead = false
+        block.consume(length)
+        connection.headDone()
         guard let entry = request.entry else { return }
-        // Small and whole: the connection stays in step. Else it is closed.
-        abort()
+        // Small and here: the connection stays in step. Else it is closed.
+        if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }
+        if body.isDone, block.isEmpty { complete(reusable: keepsUpstream) } else { abort() }
         request.retry(entry, after: wish)
       }
     } catch { fail(error) }
@@ -380,7 +390,7 @@ final class Attempt {
           request.progressed()
           download.pump()
         }
-      case .retry(let wish):
+      case .retry(let wish, _, _):
         guard let entry = request.entry else { return }
         abort()
         request.retry(entry, after: wish)

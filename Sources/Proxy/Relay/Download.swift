@@ -66,7 +66,10 @@ final class Download {
     block.clearForBody()
     block.append(payload)
     if let inflater {
-      do { _ = try inflate(block.start..<block.end, in: block, with: inflater) } catch { return false }
+      inflater.feed(block.start..<block.end, of: block)
+      if source.isDone { inflater.end() }
+      // Held answers are small, and so, by the inflater's ratio, is what becomes of them.
+      while inflater.hasWork { guard inflate() else { return false } }
     } else {
       if isChunked {
         let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
@@ -85,8 +88,15 @@ final class Download {
   func pump() {
     var budget = 16
     while let connection = attempt.connection {
-      if client.outbound != nil, piece.isEmpty, !source.isDone, !gather(connection) { return }
+      let inflates = inflater?.hasWork ?? false
+      if client.outbound != nil, piece.isEmpty, !source.isDone, !inflates, !gather(connection) { return }
       if !flush(connection) { return }
+      if inflater?.hasWork ?? false {
+        budget -= 1
+        if budget == 0 { return loop.again(connection) }
+        guard inflate() else { return }
+        continue
+      }
       if source.isDone, isTerminated { return finish(connection) }
       if source.isDone {
         // Chunked, and what closes it did not fit in with the last piece: trailers, or a body that was delimited otherwise.
@@ -162,7 +172,11 @@ final class Download {
   private func take(_ block: Block) -> Bool {
     do {
       let payload = try source.take(from: block)
-      if let inflater { return try inflate(payload, in: block, with: inflater) }
+      if let inflater {
+        inflater.feed(payload, of: block)
+        if source.isDone { inflater.end() }
+        return inflate()
+      }
       guard isChunked else {
         piece = payload
         return true
@@ -177,16 +191,22 @@ final class Download {
     }
   }
 
-  /// Decompresses into the block that goes out before any piece.
-  private func inflate(_ payload: Range<Int>, in block: Block, with inflater: Inflater) throws(BodySource.Failure) -> Bool {
-    let bytes = UnsafeRawBufferPointer(start: block.base + payload.lowerBound, count: payload.count)
+  /// Decompresses one piece into the block that goes out before any other: the next one when that has gone.
+  /// - Returns: false where the exchange has ended.
+  private func inflate() -> Bool {
     do {
-      try inflater.inflate(bytes, isLast: source.isDone) { appendToHead($0) }
+      guard let piece = try inflater?.next() else { return true }
+      if isChunked {
+        let framed = ChunkFraming.frame(piece.start..<piece.end, in: piece, isLast: false)
+        piece.start = framed.lowerBound
+        piece.end = framed.upperBound
+      }
+      appendToHead(piece)
+      return true
     } catch {
       request.fail(.bodyBroken)
       return false
     }
-    return true
   }
 
   private func appendToHead(_ addition: Block) {
@@ -235,6 +255,7 @@ final class Download {
       // A TLS end without close_notify is a cut, not an end: RFC 8446 section 6.1.
       guard result == Transport.Result.end || source.isDone else { throw BodySource.Failure.cut }
       try source.end()
+      inflater?.end()
       return true
     } catch {
       // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.

@@ -2,62 +2,88 @@ import CZlib
 import CZlibShims
 import EventIO
 
-/// Takes gzip or deflate off a body as it streams, and guards against bombs: what would swell more than 200-fold beyond the
-/// first MiB is refused.
+/// Takes gzip or deflate off a body as it streams, one piece at a time, so that what swells waits for who reads it; and guards
+/// against bombs: what would swell more than 200-fold beyond the first MiB is refused.
 final class Inflater {
   struct Failure: Error {}
+  enum Coding { case gzip, deflate }
   private static let ratio = 200
   private static let allowance = 1 << 20
   private static let pieceSize = 32 << 10
 
+  private let coding: Coding
   private var stream = z_stream()
+  /// What is being inflated: its block, and where the rest lies.
+  private var block: Block?
+  private var rest = 0..<0
   private var taken = 0
   private var given = 0
+  /// The last piece was full: there may be more where it came from.
+  private var mayHoldBack = false
+  private var memberEnded = false
+  private var inputEnded = false
   private var isDone = false
 
-  init?() {
+  init?(_ coding: Coding) {
+    self.coding = coding
     // 32 + 15: gzip and zlib headers are told apart by zlib itself.
     guard czlib_inflate_init(&stream, 47) == Z_OK else { return nil }
   }
   deinit { inflateEnd(&stream) }
 
-  /// - Parameter deliver: takes chunk-framed pieces.
-  func inflate(_ bytes: UnsafeRawBufferPointer, isLast: Bool, deliver: (Block) -> Void) throws(Failure) {
-    taken += bytes.count
-    stream.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-    stream.avail_in = UInt32(bytes.count)
-    while stream.avail_in > 0 || !isDone {
-      if isDone {
-        // More after the end: another gzip member (RFC 1952 section 2.2).
-        guard inflateReset(&stream) == Z_OK else { throw Failure() }
-        isDone = false
-      }
-      let block = Block(capacity: Self.pieceSize + ChunkFraming.front + ChunkFraming.back)
-      block.clearForBody()
-      stream.next_out = block.bodySpace.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      stream.avail_out = UInt32(Self.pieceSize)
-      let status = czlib_inflate(&stream)
-      let count = Self.pieceSize - Int(stream.avail_out)
-      given += count
-      guard given <= Self.allowance + taken * Self.ratio else { throw Failure() }
-      if count > 0 {
-        block.end += count
-        let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
-        block.start = framed.lowerBound
-        block.end = framed.upperBound
-        deliver(block)
-      }
-      switch status {
-      case Z_STREAM_END: isDone = true
-      case Z_OK: if stream.avail_in == 0, stream.avail_out > 0 { return try end(isLast) }
-      case Z_BUF_ERROR: return try end(isLast)
-      default: throw Failure()
-      }
-      if isDone, stream.avail_in == 0 { return }
-    }
+  /// Something can be had without more input. The block that was fed is not to be touched meanwhile.
+  var hasWork: Bool { !rest.isEmpty || mayHoldBack || inputEnded && !isDone }
+
+  /// Takes the next of the body. Nothing fed before may be left.
+  func feed(_ range: Range<Int>, of block: Block) {
+    self.block = block
+    rest = range
   }
 
-  private func end(_ isLast: Bool) throws(Failure) {
-    if isLast, !isDone { throw Failure() }
+  /// Nothing follows what was fed.
+  func end() { inputEnded = true }
+
+  /// The next piece, with room around it for framing; nil where there is none.
+  func next() throws(Failure) -> Block? {
+    guard !rest.isEmpty || mayHoldBack else {
+      // An empty body has no coding to be checked.
+      if inputEnded, !memberEnded, taken > 0 { throw Failure() }
+      isDone = inputEnded
+      return nil
+    }
+    try beginMember()
+    let output = Block(capacity: Self.pieceSize + ChunkFraming.front + ChunkFraming.back)
+    output.clearForBody()
+    stream.next_in = block.map { ($0.base + rest.lowerBound).assumingMemoryBound(to: UInt8.self) }
+    stream.avail_in = UInt32(rest.count)
+    stream.next_out = output.bodySpace.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    stream.avail_out = UInt32(Self.pieceSize)
+    let status = czlib_inflate(&stream)
+    guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { throw Failure() }
+    let used = rest.count - Int(stream.avail_in)
+    let count = Self.pieceSize - Int(stream.avail_out)
+    rest = rest.lowerBound + used..<rest.upperBound
+    taken += used
+    given += count
+    memberEnded = status == Z_STREAM_END
+    mayHoldBack = !memberEnded && stream.avail_out == 0
+    // Neither took anything nor gave anything, and never will.
+    if used == 0, count == 0, !rest.isEmpty { throw Failure() }
+    guard given <= Self.allowance + taken * Self.ratio else { throw Failure() }
+    if rest.isEmpty, !mayHoldBack { block = nil }
+    output.end += count
+    return count > 0 ? output : nil
+  }
+
+  private func beginMember() throws(Failure) {
+    if taken == 0, coding == .deflate, let block, !rest.isEmpty {
+      // Some servers send deflate without the zlib wrapper that RFC 9110 section 8.4.1.2 wants: its first byte tells.
+      let first = block.base.load(fromByteOffset: rest.lowerBound, as: UInt8.self)
+      let isWrapped = first & 15 == 8 && first >> 4 <= 7
+      if !isWrapped { guard inflateReset2(&stream, -15) == Z_OK else { throw Failure() } }
+    } else if memberEnded, !rest.isEmpty {
+      // More after the end: another gzip member (RFC 1952 section 2.2).
+      guard inflateReset(&stream) == Z_OK else { throw Failure() }
+    }
   }
 }

@@ -263,9 +263,16 @@ final class Request {
 
   /// 200 to a CONNECT that leads to an entry: what follows are requests.
   func finishConnect() {
-    let answer = Answer(status: 200, reason: "Connection established", body: "")
     clientPersists = true
-    finish(with: answer)
+    hasAnswered = true
+    summary.status = 200
+    answer = true
+    // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
+    let block = client.outbound ?? loop.blocks.borrow()
+    block.append("HTTP/1.1 200 Connection established\r\n\r\n")
+    client.outbound = block
+    loop.arm(client, at: loop.now + 30_000_000_000)
+    flushAnswer()
   }
 
   /// Bytes moved: the stall clock starts anew.
@@ -301,7 +308,7 @@ final class Request {
     }
     // While the app owes nothing, it is the upstream's answer that is waited for: that has its own deadline.
     if attempt.awaitsHead, attempt.isUploaded { return }
-    fail(.stalled)
+    fail(attempt.waitsForUpstream ? .upstreamStalled : .stalled)
   }
 
   /// The app's connection is broken: whatever was under way for it ends.
@@ -384,8 +391,15 @@ final class Request {
     summary.status = answer.status
     // What was not read of a body would be taken for the next request.
     self.answer = clientPersists && body.isDone && !answer.closes && !client.isClosing
-    let block = client.outbound ?? loop.blocks.borrow()
-    block.clear()
+    // An interim response may stand there, half of it sent.
+    var block = client.outbound ?? loop.blocks.borrow()
+    let size = answer.sizeLimit(proxy: snapshot.settings.name)
+    if size > block.room {
+      let larger = Block(capacity: block.count + size)
+      larger.append(block.bytes)
+      loop.blocks.giveBack(block)
+      block = larger
+    }
     answer.write(
       to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: self.answer == true,
       dateLine: worker.currentDateLine())

@@ -13,8 +13,8 @@ extension Request {
     case hold(HeldAnswer)
     /// Sent again at once, without `Expect`.
     case retryWithoutExpectation
-    /// Sent again after a while; `Retry-After` in seconds where there was one.
-    case retry(Int?)
+    /// Sent again after a while; `Retry-After` in seconds where there was one. What is swallowed has this body.
+    case retry(Int?, BodySource, keepsUpstream: Bool)
   }
 
   /// The one decision after a response head. What goes to the app is generated anew into the client's outbound block.
@@ -24,7 +24,9 @@ extension Request {
     guard let entry else { throw .internalError }
     let status = head.status
     if status == 101 {
-      guard isUpgrade, head.upgradeToken(in: bytes) != nil else { throw .unexpectedUpgrade }
+      guard isUpgrade, head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true else {
+        throw .unexpectedUpgrade
+      }
       writeHead(bytes, framing: .none, keepsClient: true, isUpgrade: true)
       summary.status = 101
       summary.author = .upstream
@@ -44,12 +46,15 @@ extension Request {
     if credential != nil, holds(head, bytes) {
       return .hold(HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream))
     }
-    if let wish = retryWish(status, head, bytes, entry) { return .retry(wish.seconds) }
+    if let wish = retryWish(status, head, bytes, entry) {
+      return .retry(wish.seconds, BodySource(framing), keepsUpstream: keepsUpstream)
+    }
 
     var plan = Download.Plan(
       source: framing, sink: framing, keepsClient: clientPersists && !client.isClosing, keepsUpstream: keepsUpstream,
       isEventStream: head.isEventStream(in: bytes), inflater: nil)
-    if let inflater = inflater(for: head, bytes, framing, entry) {
+    let coding = inflatedCoding(head, bytes, entry)
+    if let coding, framing != .none, let inflater = Inflater(coding) {
       plan.inflater = inflater
       plan.sink = .chunked
     }
@@ -60,7 +65,9 @@ extension Request {
     summary.status = status
     summary.author = .upstream
     hasAnswered = true
-    writeHead(bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false, isInflated: plan.inflater != nil)
+    writeHead(bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false,
+      // HEAD says what GET would.
+      isInflated: plan.inflater != nil || coding != nil && method == .head)
     return .relay(Download(attempt, plan))
   }
 
@@ -78,19 +85,20 @@ extension Request {
   }
 
   /// Where `decompress` applies: the app did not ask for gzip, and got it.
-  private func inflater(
-    for head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming, _ entry: Entry
-  ) -> Inflater? {
-    guard entry.settings.decompress, !appAcceptsGzip, framing != .none, head.status != 206,
-      head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding),
-      field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes)
-        || field.value.equalsIgnoringCase("deflate", in: bytes)
+  private func inflatedCoding(
+    _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry
+  ) -> Inflater.Coding? {
+    guard entry.settings.decompress, !appAcceptsGzip, head.status != 206,
+      head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding)
     else { return nil }
-    return Inflater()
+    if field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes) { return .gzip }
+    return field.value.equalsIgnoringCase("deflate", in: bytes) ? .deflate : nil
   }
 
   private func writeInterim(_ bytes: UnsafeRawBufferPointer) {
     worker.responseHead.markHopByHop(in: bytes, keepUpgrade: false)
+    // Who answered is said by the final one; a member under our name would be forged.
+    worker.responseHead.fields.drop(.proxyStatus)
     let fields = worker.responseHead.fields
     let block = client.outbound ?? loop.blocks.borrow()
     let size = fields.keptSize + 64 + snapshot.viaLine.count
@@ -98,7 +106,7 @@ extension Request {
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     writer.append(statusLineOf: worker.responseHead, in: bytes)
     writer.append(fieldsOf: fields, in: bytes)
-    writer.append(snapshot.viaLine)
+    writer.append(worker.responseHead.minorVersion == 0 ? snapshot.oldViaLine : snapshot.viaLine)
     writer.appendCRLF()
     block.end = writer.count
     client.outbound = block
@@ -108,7 +116,9 @@ extension Request {
   private func writeHead(
     _ bytes: UnsafeRawBufferPointer, framing: BodyFraming, keepsClient: Bool, isUpgrade: Bool, isInflated: Bool = false
   ) {
-    let ownLength = framing == .none && !isUpgrade ? worker.responseHead.contentLength(in: bytes) : nil
+    // Of what is not sent; a 204 has none (RFC 9110 section 8.6).
+    let hasLength = framing == .none && !isUpgrade && !isInflated && worker.responseHead.status != 204
+    let ownLength = hasLength ? worker.responseHead.contentLength(in: bytes) : nil
     worker.responseHead.markHopByHop(in: bytes, keepUpgrade: isUpgrade)
     let rewriting = rewriteFields(bytes)
     if worker.responseHead.contains(.proxyStatus) { worker.responseHead.fields.drop(.proxyStatus) }
@@ -138,7 +148,7 @@ extension Request {
     }
     // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
     if !worker.responseHead.contains(.date) { writer.append(worker.currentDateLine()) }
-    writer.append(snapshot.viaLine)
+    writer.append(worker.responseHead.minorVersion == 0 ? snapshot.oldViaLine : snapshot.viaLine)
     if isUpgrade {
       writer.appendField("Connection", "upgrade")
     } else {
@@ -165,7 +175,10 @@ extension Request {
       writer.append(value)
       writer.appendCRLF()
     }
-    writer.appendField("Vary", "Accept-Encoding")
+    let variesAlready = worker.responseHead.fields.hasMember("accept-encoding", in: .vary, of: bytes)
+    if !variesAlready, !worker.responseHead.fields.hasMember("*", in: .vary, of: bytes) {
+      writer.appendField("Vary", "Accept-Encoding")
+    }
   }
 }
 

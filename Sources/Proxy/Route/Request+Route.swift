@@ -13,9 +13,11 @@ extension Request {
       summary.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
       let access = try identify(bytes)
       return try routeConnect(target, bytes, access)
-    case .asterisk: return .answer(.options)
-    case .origin:
-      guard let connected = client.connectedAuthority else { throw .originForm }
+    case .asterisk, .origin:
+      guard let connected = client.connectedAuthority else {
+        if target.form == .asterisk { return .answer(.options) }
+        throw .originForm
+      }
       summary.authority = connected.text
       note(path: target, bytes)
       // The route, too, is of the snapshot of the CONNECT.
@@ -82,12 +84,14 @@ extension Request {
   private func renderHead(
     _ entry: Entry, _ origin: Origin, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, forwards: Int?
   ) {
-    let upgrade = worker.requestHead.upgradeToken(in: bytes) != nil && body.isDone
+    let upgrade = worker.requestHead.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true && body.isDone
+    let takesTrailers = worker.requestHead.acceptsTrailers(in: bytes)
     appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
     // Each attempt decides for itself whether it asks.
     worker.requestHead.fields.drop(.expect)
+    if takesTrailers { worker.requestHead.fields.drop(.te) }
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
     let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
     if adds { worker.requestHead.fields.drop(.acceptEncoding) }
@@ -95,7 +99,7 @@ extension Request {
     if entry.credential != nil, sendsCredential {
       worker.requestHead.fields.drop(named: entry.credentialField, in: bytes)
     }
-    let size = bytes.count + 64 + origin.hostLine.count + target.authority.count + snapshot.viaLine.count + 128
+    let size = bytes.count + 64 + origin.hostLine.count + target.authority.count + snapshot.viaLine.count + 160
     let head = Block(capacity: size)
     var writer = ByteWriter(head.base, capacity: size)
     writer.append(worker.requestHead.methodText, of: bytes)
@@ -110,10 +114,13 @@ extension Request {
     writer.append(fieldsOf: worker.requestHead.fields, in: bytes)
     if let forwards { writer.appendField("Max-Forwards", decimal: Int64(forwards)) }
     if adds { writer.appendField("Accept-Encoding", "gzip") }
-    writer.append(snapshot.viaLine)
+    writer.append(clientIsHTTP11 ? snapshot.viaLine : snapshot.oldViaLine)
+    if takesTrailers { writer.append("TE: trailers\r\n") }
     if upgrade {
-      writer.appendField("Connection", "upgrade")
+      writer.appendField("Connection", takesTrailers ? "upgrade, TE" : "upgrade")
     } else {
+      // RFC 9110 section 10.1.4: TE holds for this hop only, and says so.
+      if takesTrailers { writer.appendField("Connection", "TE") }
       writer.append(framing: bodyFraming)
     }
     head.end = writer.count
@@ -122,6 +129,9 @@ extension Request {
 
   private static let rangeField = Array("range".utf8)
 }
+
+/// The one protocol that is changed to. Others would carry requests past the proxy's rules: `h2c` above all.
+let webSocket: StaticString = "websocket"
 
 extension ContiguousArray<Field> {
   func has(_ name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {

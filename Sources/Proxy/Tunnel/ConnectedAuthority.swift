@@ -1,3 +1,5 @@
+import Settings
+
 /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests in origin-form that follow on the
 /// connection. What comes first decides whether they do, or a TLS handshake for the real host.
 final class ConnectedAuthority {

@@ -26,11 +26,14 @@ final class OriginPool {
   let trustKey: TrustKey
   /// The chain that was verified last.
   private var chain: [Certificate] = []
+  /// Of the entry that asked last: entries can share an origin, and still have each its own.
+  private(set) var timeouts: Deadlines
 
   init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
     self.origin = origin
     trustKey = origin.identity.trustKey
     self.limit = limit
+    timeouts = Deadlines(worker.snapshot.settings.timeouts)
     self.worker = worker
   }
 
@@ -47,6 +50,7 @@ final class OriginPool {
 
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
+    if let entry = attempt.request.entry { timeouts = entry.timeouts }
     if let connection = idle.popLast() {
       if connection.isTrusted(at: worker.loop.now) {
         active += 1
@@ -135,7 +139,7 @@ final class OriginPool {
     }
     guard idle.count < Self.idleLimit else { return connection.close() }
     idle.append(connection)
-    connection.rested(for: worker.snapshot.settings.timeouts.upstreamIdle)
+    connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
   }
 
   /// A connection is closed, whatever it was doing.

@@ -60,8 +60,7 @@ final class UpstreamConnection: EventHandler {
   // MARK: Opening
 
   func open() {
-    let timeouts = worker.snapshot.settings.timeouts
-    loop.arm(self, afterMilliseconds: timeouts.resolve)
+    loop.arm(self, at: loop.now + pool.timeouts.resolve)
     switch loop.resolver.lookUp(origin.identity.host, deliver: { [unowned self] in self.resolved($0) }) {
     case .known(let answer): resolved(answer)
     case .pending(let waiter): lookup = waiter
@@ -82,7 +81,7 @@ final class UpstreamConnection: EventHandler {
         guard !addresses.isEmpty else { return failOpening(.addressForbidden(origin.identity.host)) }
       }
       phase = .connecting
-      loop.arm(self, afterMilliseconds: worker.snapshot.settings.timeouts.connect)
+      loop.arm(self, at: loop.now + pool.timeouts.connect)
       let race = ConnectionRace(on: loop, to: addresses) { [unowned self] in self.raced($0) }
       self.race = race
       race.start()
@@ -154,9 +153,9 @@ final class UpstreamConnection: EventHandler {
   }
 
   /// Idle in its pool.
-  func rested(for milliseconds: Int) {
+  func rested(until deadline: Int64) {
     phase = .idle
-    loop.arm(self, afterMilliseconds: milliseconds)
+    loop.arm(self, at: deadline)
   }
 
   /// A tunnel takes over the transport; what was read already goes along.

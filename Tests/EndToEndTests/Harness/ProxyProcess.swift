@@ -56,6 +56,7 @@ final class ProxyProcess: Sendable {
       adminPort = 0
       let list = line.components(separatedBy: "addresses=").last ?? ""
       addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
+      adminPort = 0
     }
     guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
   }
@@ -67,7 +68,7 @@ final class ProxyProcess: Sendable {
   }
 
   /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
-  func reload(_ configuration: String, expecting mark: String = "configuration reloaded") throws {
+  func reload(_ configuration: String, expecting mark: String = "reloaded\"") throws {
     let before = process.lines.count
     try Self.write(try Self.complete(configuration), to: configurationPath)
     process.signal(SIGHUP)
