@@ -40,7 +40,8 @@ struct Demo: ParsableCommand {
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
-                               +-----TLS, when needed-----> token server
+                               +------TLS, for tokens-----> token server
+                               +-----are they revoked?----> OCSP server
 
       Tokens are good for \(DemoWorld.tokenLifetime) seconds; /revoke ends one before its time.
 
@@ -55,6 +56,7 @@ struct Demo: ParsableCommand {
         curl \(api)/hello
         curl -H 'Authorization: Bearer guess' \(api)/hello
         curl \(api)/revoke
+        curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 
       What happens shows up here. Ctrl-C ends it.

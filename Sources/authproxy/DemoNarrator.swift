@@ -29,6 +29,7 @@ final class DemoNarrator: Sendable {
     case .api:
       tokens.withLock { $0.sinceUse = 0 }
       tell("API", event.text)
+    case .responder: tell("OCSP server", event.text)
     case .tokenServer:
       let sinceUse = tokens.withLock { tokens in
         tokens.asked += 1
@@ -48,7 +49,7 @@ final class DemoNarrator: Sendable {
   func tell(logLine: String) {
     let line = LogLine(logLine)
     guard line["message"] == "request" || line["message"] == "tunnel" else {
-      if line["level"] != "info" { tell("proxy", line["message"] ?? logLine) }
+      if line["level"] != "info" { tell("proxy", line.text(without: ["time", "level"])) }
       return
     }
     tell("proxy", Self.story(of: line))
@@ -99,6 +100,12 @@ struct LogLine {
   }
 
   subscript(key: Substring) -> String? { values[key] }
+
+  /// The message, and after it all else that the line holds.
+  func text(without keys: Set<Substring>) -> String {
+    let others = values.filter { $0.key != "message" && !keys.contains($0.key) }.sorted { $0.key < $1.key }
+    return ([self["message"] ?? ""] + others.map { "\($0.key) \($0.value)" }).joined(separator: ", ")
+  }
 }
 
 /// Reads the proxy's log from the pipe that it is written to, and hands on each line.

@@ -18,7 +18,9 @@ enum Environment {
 extension Environment {
   /// What helper programs get: not what systemd told this process about itself.
   static var forPrograms: [String: String] {
-    current.filter { !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key) }
+    current.filter {
+      !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key)
+    }
   }
 }
 

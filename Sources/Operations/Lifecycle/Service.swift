@@ -148,7 +148,12 @@ public final class Service: Sendable {
     var figures = Figures(lifecycle: lifecycle, version: version)
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
-    let gathering = Gathering(figures, parts: group.executors.count + 1, deliver)
+    let statuses = shared.credentialStatuses
+    figures.credentials = names.map { name in
+      // A static one is there from the start, and nobody has more to say about it.
+      (name, statuses[name] ?? CredentialStatus(state: .ready, version: 1), shared.requestsWaiting(for: name))
+    }
+    let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).poolReports())

@@ -7,7 +7,8 @@ struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
   var connections = 0
-  var credentials: [CredentialReport] = []
+  /// By name, as the owners knew them when they last changed; static ones have none.
+  var credentials: [(name: String, status: CredentialStatus, waiting: Int)] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var version: String
@@ -29,13 +30,16 @@ struct Figures: Sendable {
     for upstream in counters.upstreams {
       for (code, count) in upstream.codes.entries { metrics.sample([("upstream", upstream.name), ("code", "\(code)")], count) }
     }
-    histogram(&metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
-    metrics.family("authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
+    histogram(
+      &metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
+    metrics.family(
+      "authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
     for credential in counters.credentials { metrics.sample([("credential", credential.name)], credential.wait) }
     histogram(&metrics, "authproxy_upstream_connect_seconds", "New connections to origins: name, TCP and TLS.", \.connect)
     histogram(
       &metrics, "authproxy_upstream_first_byte_seconds", "From a request's last byte to its answer's first.", \.firstByte)
-    metrics.family("authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
+    metrics.family(
+      "authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
     for (error, count) in counters.errors.entries { metrics.sample([("error", error)], count) }
     metrics.family("authproxy_retries_total", .counter, "Requests that were sent again, but for refused credentials.")
     for upstream in counters.upstreams {
@@ -63,13 +67,15 @@ struct Figures: Sendable {
   private func connections(_ metrics: inout MetricsText) {
     metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
     metrics.sample(connections)
-    metrics.family("authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
+    metrics.family(
+      "authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
     for pool in pools {
       metrics.sample([("upstream", pool.upstream), ("state", "idle")], pool.idle)
       metrics.sample([("upstream", pool.upstream), ("state", "active")], pool.active)
       metrics.sample([("upstream", pool.upstream), ("state", "connecting")], pool.connecting)
     }
-    metrics.family("authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
+    metrics.family(
+      "authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.reuses) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
@@ -77,19 +83,22 @@ struct Figures: Sendable {
 
   private func credentials(_ metrics: inout MetricsText) {
     metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by what came of them.")
-    for credential in credentials {
-      for (result, count) in credential.refreshes.sorted(by: { $0.key < $1.key }) {
-        metrics.sample([("credential", credential.name), ("result", result)], count)
+    for credential in counters.credentials {
+      for (result, count) in credential.refreshes.entries {
+        metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
       }
     }
-    metrics.family("authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
+    metrics.family(
+      "authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
     for credential in credentials {
-      if let expiry = credential.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
+      if let expiry = credential.status.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
     }
     metrics.family("authproxy_credential_waiting_requests", .gauge, "Requests that wait for a token.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.waiting) }
     metrics.family("authproxy_credential_needs_operator", .gauge, "1 where nothing but a person can bring the credential back.")
-    for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
+    for credential in credentials {
+      metrics.sample([("credential", credential.name)], credential.status.state == .needsOperator)
+    }
   }
 
   private func trust(_ metrics: inout MetricsText) {
@@ -109,7 +118,9 @@ struct Figures: Sendable {
     for pool in pools {
       if let expiry = pool.certificateExpiry { metrics.sample([("upstream", pool.upstream)], Int(expiry)) }
     }
-    metrics.family("authproxy_revocation_checks_total", .counter, "Revocation answers, by source; result soft_fail: none was had.")
+    metrics.family(
+      "authproxy_revocation_checks_total", .counter,
+      "Questions about revocation by who answered and what; source none: nobody did.")
     for (outcome, count) in counters.revocation.entries {
       metrics.sample([("source", outcome.source), ("result", outcome.result)], count)
     }

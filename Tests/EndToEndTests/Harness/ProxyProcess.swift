@@ -56,6 +56,7 @@ final class ProxyProcess: Sendable {
       adminPort = 0
       let list = line.components(separatedBy: "addresses=").last ?? ""
       addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
+      adminPort = 0
     }
     guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
   }
