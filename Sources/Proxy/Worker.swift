@@ -21,6 +21,8 @@ public final class Worker {
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
   var credentials = CredentialTable()
+  /// For the proxy's own requests.
+  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   /// Of listeners that are gone from the configuration, until their queues are empty.
   private var retiringAcceptors: [Acceptor] = []
