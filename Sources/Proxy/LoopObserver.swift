@@ -11,6 +11,20 @@ public enum RetryReason: String, Sendable, CaseIterable {
   case staleConnection = "stale_connection"
 }
 
+/// What became of an answer in `retry_statuses`.
+public enum UnauthorizedResult: String, Sendable, CaseIterable {
+  /// Sent again with a newer version that was there already.
+  case newerVersion = "newer_version"
+  /// Sent again after a refresh.
+  case refreshed
+  /// Relayed: the second refusal, or one that is remembered.
+  case relayed
+  /// Relayed, as no refresh could be had.
+  case notRefreshed = "not_refreshed"
+  /// Relayed, as the body was gone.
+  case bodyGone = "body_gone"
+}
+
 /// What happens on one loop, told to whoever logs and counts it. Called on the loop; must not block.
 open class LoopObserver {
   public init() {}
@@ -19,6 +33,7 @@ open class LoopObserver {
   /// A request has ended, whoever answered it.
   open func ended(_ request: borrowing Summary) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
+  open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// An evaluator refused the peer behind an entry.
   open func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {}
   /// - Parameters: where the answer came from (`staple`, `cache`, `ocsp`, `crl`), and what it was.

@@ -33,8 +33,6 @@ public final class Worker {
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
-  /// For the proxy's own requests.
-  private(set) lazy var fetch = FetchClient(loop: loop)
   private lazy var endpointGate = EndpointGate(self)
   private var drainGrace = 0
 

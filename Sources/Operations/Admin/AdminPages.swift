@@ -20,9 +20,9 @@ extension AdminServer {
       if let reason = lifecycle.notReady { return deliver(AdminAnswer(503, "not ready: \(reason)\n")) }
       guard wantsCredentials else { return deliver(AdminAnswer(200, "ready\n")) }
       service.gather { figures in
-        let dead = figures.credentials.filter { $0.status.state == .needsOperator }
+        let dead = figures.credentials.filter { $0.phase == .needsOperator }
         if dead.isEmpty { return deliver(AdminAnswer(200, "ready\n")) }
-        let lines = dead.map { "credential \($0.name) needs an operator: \($0.status.reason ?? "")\n" }
+        let lines = dead.map { "credential \($0.name) needs an operator: \($0.reason ?? "")\n" }
         deliver(AdminAnswer(503, "not ready\n" + lines.joined()))
       }
     case .metrics: service.gather { deliver(AdminAnswer(200, $0.text(), contentType: MetricsText.contentType)) }
@@ -78,11 +78,11 @@ extension Figures {
       }
       $0.array("credentials", credentials) { json, credential in
         json.add("name", credential.name)
-        json.add("state", credential.status.state.rawValue)
-        json.add("version", Int(clamping: credential.status.version))
+        json.add("state", credential.phase.rawValue)
+        json.add("version", Int(clamping: credential.version))
         json.add("waiting_requests", credential.waiting)
-        if let expiry = credential.status.expiry { json.add("expiry", Int(expiry)) }
-        if let reason = credential.status.reason { json.add("reason", reason) }
+        if let expiry = credential.expiry { json.add("expiry", Int(expiry)) }
+        if let reason = credential.reason { json.add("reason", reason) }
       }
       $0.array("pins", lifecycle.pinExpiries) { json, pin in
         json.add("trust", pin.name)

@@ -39,6 +39,9 @@ final class LoopRecorder: LoopObserver {
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
+  override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
+  }
   override func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].trustFailures.add(
       LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
@@ -52,9 +55,6 @@ final class LoopRecorder: LoopObserver {
     logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
-  override func credential(_ name: String, _ event: CredentialEvent) {
-    counters.count(event, of: name)
-    CredentialLog.write(name, event, to: logger)
-  }
+  override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

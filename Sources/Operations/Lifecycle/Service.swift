@@ -148,11 +148,7 @@ public final class Service: Sendable {
     var figures = Figures(lifecycle: lifecycle, version: version)
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
-    let statuses = shared.credentialStatuses
-    figures.credentials = names.map { name in
-      // A static one is there from the start, and nobody has more to say about it.
-      (name, statuses[name] ?? CredentialStatus(state: .ready, version: 1), shared.requestsWaiting(for: name))
-    }
+    figures.credentials = shared.credentialReports
     let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
@@ -163,8 +159,6 @@ public final class Service: Sendable {
         }
       }
     }
-    let credentials = shared.credentialReports
-    gathering.add { $0.credentials = credentials }
   }
 
   /// Writes out what the loops' logs still hold.

@@ -7,8 +7,7 @@ struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
   var connections = 0
-  /// By name, as the owners knew them when they last changed; static ones have none.
-  var credentials: [(name: String, status: CredentialStatus, waiting: Int)] = []
+  var credentials: [CredentialReport] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var version: String
@@ -83,22 +82,19 @@ struct Figures: Sendable {
 
   private func credentials(_ metrics: inout MetricsText) {
     metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by what came of them.")
-    for credential in counters.credentials {
-      for (result, count) in credential.refreshes.entries {
-        metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
+    for credential in credentials {
+      for (result, count) in credential.refreshes.sorted(by: { $0.key < $1.key }) {
+        metrics.sample([("credential", credential.name), ("result", result)], count)
       }
     }
-    metrics.family(
-      "authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
+    metrics.family("authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
     for credential in credentials {
-      if let expiry = credential.status.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
+      if let expiry = credential.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
     }
     metrics.family("authproxy_credential_waiting_requests", .gauge, "Requests that wait for a token.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.waiting) }
     metrics.family("authproxy_credential_needs_operator", .gauge, "1 where nothing but a person can bring the credential back.")
-    for credential in credentials {
-      metrics.sample([("credential", credential.name)], credential.status.state == .needsOperator)
-    }
+    for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
   }
 
   private func trust(_ metrics: inout MetricsText) {

@@ -1,16 +1,6 @@
 import Proxy
 import Settings
 
-/// What became of a request that a credential was refused for.
-enum UnauthorizedResult: String, Sendable, CaseIterable {
-  /// Sent again, and answered otherwise.
-  case accepted
-  /// Sent again, and refused again.
-  case refusedAgain = "refused_again"
-  /// The refusal was relayed as it came; Proxy-Status and the access log say why.
-  case relayed
-}
-
 /// What one loop has counted: plain arrays, touched by that loop alone; a scrape gets a copy by message and sums them. Series go
 /// with their entry, so that a reload cannot let them grow without bound.
 struct LoopCounters: Sendable {
@@ -40,17 +30,6 @@ struct LoopCounters: Sendable {
   struct Credential: Sendable {
     var name: String
     var wait = Histogram()
-    var refreshes = Tally<RefreshResult>()
-  }
-  enum RefreshResult: String, Sendable {
-    case success
-    /// The token server gave the token that it had given before.
-    case sameToken = "same_token"
-    case failure
-    /// Refused for good.
-    case refused
-    /// Another process of the token store had refreshed.
-    case adopted
   }
 
   /// What no entry was found for, and CONNECT tunnels, come before the entries.
@@ -98,9 +77,6 @@ struct LoopCounters: Sendable {
     // The lifetime of a tunnel is no answer's time.
     if !request.isTunnel, request.status != 101 { upstreams[place].duration.observe(request.ended - request.started) }
     if let error = request.error { errors.add(error) }
-    if request.refusals > 0 {
-      upstreams[place].unauthorized.add(!request.wasResent ? .relayed : request.refusals > 1 ? .refusedAgain : .accepted)
-    }
     if request.reusedConnection {
       upstreams[place].reuses += 1
     } else if request.connectStarted > 0, request.connected > 0 {
@@ -115,19 +91,6 @@ struct LoopCounters: Sendable {
     }
   }
 
-  /// Told on the credential's home loop only.
-  mutating func count(_ event: CredentialEvent, of name: String) {
-    guard let index = credentials.firstIndex(where: { $0.name == name }) else { return }
-    switch event {
-    case .refreshed, .replaced: credentials[index].refreshes.add(.success)
-    case .sameToken: credentials[index].refreshes.add(.sameToken)
-    case .failed: credentials[index].refreshes.add(.failure)
-    case .needsOperator: credentials[index].refreshes.add(.refused)
-    case .adopted: credentials[index].refreshes.add(.adopted)
-    case .notSaved, .recordSetAside: break
-    }
-  }
-
   static func += (left: inout LoopCounters, right: LoopCounters) {
     for upstream in right.upstreams {
       if let index = left.upstreams.firstIndex(where: { $0.name == upstream.name }) {
@@ -139,7 +102,6 @@ struct LoopCounters: Sendable {
     for credential in right.credentials {
       if let index = left.credentials.firstIndex(where: { $0.name == credential.name }) {
         left.credentials[index].wait += credential.wait
-        left.credentials[index].refreshes += credential.refreshes
       } else {
         left.credentials.append(credential)
       }

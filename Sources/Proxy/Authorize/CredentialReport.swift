@@ -1,0 +1,32 @@
+/// One credential as its owner sees it, for people and scripts; never a token.
+public struct CredentialReport: Sendable {
+  public enum Phase: String, Sendable {
+    case empty, refreshing, ready, failed
+    case needsOperator = "needs_operator"
+  }
+  public var name: String
+  public var phase: Phase
+  /// Of the version in use; 0 = none yet.
+  public var version: UInt64
+  /// Seconds since 1970; nil where it does not expire, or there is none.
+  public var expiry: Int64?
+  /// Why it failed, or what the operator has to do.
+  public var reason: String?
+  /// Requests parked until there is one, over all loops.
+  public var waiting: Int
+  /// Since the start, by result (`success`, `failure`, ...).
+  public var refreshes: [String: UInt64]
+
+  public init(
+    name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, waiting: Int = 0,
+    refreshes: [String: UInt64] = [:]
+  ) {
+    self.name = name
+    self.phase = phase
+    self.version = version
+    self.expiry = expiry
+    self.reason = reason
+    self.waiting = waiting
+    self.refreshes = refreshes
+  }
+}
