@@ -294,6 +294,8 @@ final class Attempt {
         let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
         connection.headDone()
+        interims += 1
+        guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
         request.flushInterim()
         if isContinue, awaitsContinue {
           stopWaitingForContinue()
