@@ -17,13 +17,18 @@ public struct ServedAnswer {
   public var status: Int
   public var reason: String
   public var fields: [(name: String, value: String)]
-  public var body: String
+  public var body: [UInt8]
 
-  public init(_ status: Int, _ reason: String, fields: [(name: String, value: String)] = [], json: [(String, JSON)]) {
+  public init(_ status: Int, _ reason: String, type: String, body: [UInt8]) {
     self.status = status
     self.reason = reason
-    self.fields = fields + [("Content-Type", "application/json")]
-    body = JSON.object(json).text + "\n"
+    fields = [("Content-Type", type)]
+    self.body = body
+  }
+
+  public init(_ status: Int, _ reason: String, fields: [(name: String, value: String)] = [], json: [(String, JSON)]) {
+    self.init(status, reason, type: "application/json", body: Array((JSON.object(json).text + "\n").utf8))
+    self.fields += fields
   }
 }
 
@@ -37,7 +42,7 @@ open class Responder {
 
 /// What happened on a demo server, for people to read.
 public struct DemoEvent: Sendable {
-  public enum Source: Sendable { case api, tokenServer }
+  public enum Source: Sendable { case api, tokenServer, responder }
   public var source: Source
   /// One line; never a token or a secret.
   public var text: String

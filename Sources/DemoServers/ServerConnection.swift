@@ -1,14 +1,15 @@
+import CSystem
 import EventIO
 import HTTPWire
 import TLS
 
-/// One connection of a `TLSServer`; kept alive by its registration.
+/// One connection of a `DemoServer`; kept alive by its registration.
 final class ServerConnection: EventHandler {
   private static let headLimit = 32 << 10
   private static let bodyLimit = 1 << 20
 
   private let descriptor: Int32
-  private let tls: TLSConnection
+  private let tls: TLSConnection?
   private let responder: Responder
   private var token: Token?
   private var isSecured = false
@@ -21,7 +22,7 @@ final class ServerConnection: EventHandler {
   private var decoder = ChunkedDecoder()
   private var persists = true
 
-  init(_ descriptor: Int32, _ tls: TLSConnection, _ responder: Responder) {
+  init(_ descriptor: Int32, _ tls: TLSConnection?, _ responder: Responder) {
     self.descriptor = descriptor
     self.tls = tls
     self.responder = responder
@@ -34,7 +35,7 @@ final class ServerConnection: EventHandler {
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
     guard token != nil else { return }
-    if !isSecured {
+    if let tls, !isSecured {
       switch tls.handshake() {
       case .done: isSecured = true
       case .wantRead, .wantWrite: return
@@ -44,8 +45,8 @@ final class ServerConnection: EventHandler {
     guard flush(on: loop) else { return }
     var space = [UInt8](repeating: 0, count: 16 << 10)
     while token != nil {
-      let count = space.withUnsafeMutableBytes { tls.read(into: $0) }
-      if count == TLSIO.wantRead || count == TLSIO.wantWrite { return }
+      let count = space.withUnsafeMutableBytes { tls?.read(into: $0) ?? Socket.receive(descriptor, $0) }
+      if isBlocked(count) { return }
       guard count > 0 else { return close(on: loop) }
       inbound += space[..<count]
       serve()
@@ -53,11 +54,15 @@ final class ServerConnection: EventHandler {
     }
   }
 
+  private func isBlocked(_ result: Int) -> Bool {
+    tls == nil ? result == -Int(EAGAIN) : result == TLSIO.wantRead || result == TLSIO.wantWrite
+  }
+
   /// - Returns: whether there is nothing left to write, and the connection still stands.
   private func flush(on loop: EventLoop) -> Bool {
     while !outbound.isEmpty {
-      let count = outbound.withUnsafeBytes { tls.write($0) }
-      if count == TLSIO.wantWrite || count == TLSIO.wantRead { return false }
+      let count = outbound.withUnsafeBytes { tls?.write($0) ?? Socket.send(descriptor, $0) }
+      if isBlocked(count) { return false }
       guard count > 0 else {
         close(on: loop)
         return false
@@ -71,7 +76,7 @@ final class ServerConnection: EventHandler {
   private func close(on loop: EventLoop) {
     guard let token else { return }
     self.token = nil
-    tls.sendCloseNotify()
+    tls?.sendCloseNotify()
     loop.retire(token)
     Socket.close(descriptor)
   }
@@ -150,10 +155,10 @@ final class ServerConnection: EventHandler {
   private func write(_ answer: ServedAnswer, isHead: Bool, closes: Bool) {
     var head = "HTTP/1.1 \(answer.status) \(answer.reason)\r\n"
     for field in answer.fields { head += "\(field.name): \(field.value)\r\n" }
-    head += "Content-Length: \(answer.body.utf8.count)\r\n"
+    head += "Content-Length: \(answer.body.count)\r\n"
     if closes { head += "Connection: close\r\n" }
     outbound += Array((head + "\r\n").utf8)
-    if !isHead { outbound += Array(answer.body.utf8) }
+    if !isHead { outbound += answer.body }
     closesAfterAnswer = closes
   }
 }

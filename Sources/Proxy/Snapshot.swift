@@ -50,7 +50,8 @@ public final class SnapshotBuilder: Sendable {
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
     let responders = try material(
-      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]))
+      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())])
+    )
     // Forgets what this configuration does not use; it lives on where it is still in use.
     anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
     let store: any TokenStore

@@ -21,6 +21,8 @@ public final class Worker {
   public let observer: LoopObserver
   private(set) var snapshot: Snapshot
   var credentials = CredentialTable()
+  /// For the proxy's own requests.
+  private(set) lazy var fetch = FetchClient(loop: loop)
   private(set) var acceptors: [Acceptor] = []
   /// Of listeners that are gone from the configuration, until their queues are empty.
   private var retiringAcceptors: [Acceptor] = []
@@ -31,8 +33,6 @@ public final class Worker {
   /// Of this loop's TLS connections, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
-  /// For the proxy's own requests.
-  private(set) lazy var fetch = FetchClient(loop: loop)
   private lazy var endpointGate = EndpointGate(self)
   private var drainGrace = 0
 

@@ -12,6 +12,8 @@ struct Demo: ParsableCommand {
   var once = false
 
   func run() throws {
+    // Before anything is written to: without it a peer that left would end the process.
+    let signals = Signals()
     let world: DemoWorld
     do { world = try DemoWorld() } catch {
       Terminal.error("authproxy: the demo cannot start: \(error)")
@@ -22,7 +24,6 @@ struct Demo: ParsableCommand {
       return
     }
     introduce(world)
-    let signals = Signals()
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
         Terminal.print("\nbye")
@@ -40,7 +41,8 @@ struct Demo: ParsableCommand {
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
-                               +-----TLS, when needed-----> token server
+                               +------TLS, for tokens-----> token server
+                               +-----are they revoked?----> OCSP server
 
       Tokens are good for \(DemoWorld.tokenLifetime) seconds; /revoke ends one before its time.
 
@@ -55,6 +57,7 @@ struct Demo: ParsableCommand {
         curl \(api)/hello
         curl -H 'Authorization: Bearer guess' \(api)/hello
         curl \(api)/revoke
+        curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 
       What happens shows up here. Ctrl-C ends it.

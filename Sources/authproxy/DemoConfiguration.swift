@@ -7,28 +7,39 @@ struct DemoConfiguration {
   /// Folder of the files that the text names. Nothing is there on disk.
   private static let folder = "/demo"
   static let api = "api.demo.internal"
+  /// A server whose certificate was revoked.
+  static let retired = "retired.demo.internal"
   static let clientID = "demo"
 
   let text: String
   private let files: [String: [UInt8]]
 
-  init(api: Address, tokenServer: Address, authority: [UInt8], clientSecret: String) {
+  /// Where the demo's servers listen.
+  struct Places {
+    var api, tokenServer, retired, responder: Address
+  }
+
+  init(_ places: Places, authority: [UInt8], clientSecret: String) {
     text = """
       listen: 127.0.0.1:0                  # a free port
       upstreams:
         - match: \(Self.api)         # apps ask for http://\(Self.api)/
-          origin: https://\(api)  # where that really goes
+          origin: https://\(places.api)  # where that really goes
+          credential: demo
+        - match: \(Self.retired)
+          origin: https://\(places.retired)
           credential: demo
       credentials:
         demo:
           oauth2:
             grant: client_credentials
-            token_url: https://\(tokenServer)/token
+            token_url: https://\(places.tokenServer)/token
             client_id: \(Self.clientID)
             client_secret: {file: client_secret}
       trust:
         default:
           - default: {ca_file: ca.pem, system_roots: false}
+          - revocation: {methods: [ocsp], responder: "http://\(places.responder)/"}
 
       """
     files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]

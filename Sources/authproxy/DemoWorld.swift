@@ -7,7 +7,7 @@ import Settings
 import Synchronization
 import TLS
 
-/// An API, a token server and the proxy, in this process and on free ports of 127.0.0.1.
+/// An API, a token server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
@@ -23,12 +23,12 @@ final class DemoWorld: Sendable {
 
   init() throws {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
-    let authority = try DemoAuthority()
-    let identity = try authority.server(["localhost", "127.0.0.1"])
-    let sockets = Sockets(api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort))
+    let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
+    let sockets = Sockets(
+      api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
+      retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
     let secret = try TokenBook.randomText()
-    configuration = DemoConfiguration(
-      api: sockets.api.address, tokenServer: sockets.tokenServer.address, authority: authority.pem, clientSecret: secret)
+    configuration = DemoConfiguration(sockets.places, authority: authority.pem, clientSecret: secret)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
@@ -42,16 +42,20 @@ final class DemoWorld: Sendable {
     service = Service(
       threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
       supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
-    proxy = try service.start(loaded, serving)[0]
+    try service.start(loaded, serving)
+    proxy = service.addresses[0]
     loop.start()
-    open(sockets, identity, secret, logEnd: ends[0])
+    open(sockets, authority, secret, logEnd: ends[0])
   }
 
   private struct Sockets {
-    let api, tokenServer: ListeningSocket
+    let api, tokenServer, retired, responder: ListeningSocket
+    var places: DemoConfiguration.Places {
+      .init(api: api.address, tokenServer: tokenServer.address, retired: retired.address, responder: responder.address)
+    }
   }
 
-  private func open(_ sockets: Sockets, _ identity: TLSIdentity, _ secret: String, logEnd: Int32) {
+  private func open(_ sockets: Sockets, _ authority: DemoAuthority, _ secret: String, logEnd: Int32) {
     let narrator = narrator
     loop.call { loop in
       let book = TokenBook()
@@ -59,12 +63,15 @@ final class DemoWorld: Sendable {
       let tokens = TokenServer(
         book, clientID: DemoConfiguration.clientID, clientSecret: secret, lifetime: Self.tokenLifetime
       ) { narrator.tell($0) }
+      let responder = OCSPResponder(authority) { narrator.tell($0) }
       do {
-        _ = try TLSServer(on: loop, socket: sockets.api, identity: identity, responder: api)
-        _ = try TLSServer(on: loop, socket: sockets.tokenServer, identity: identity, responder: tokens)
+        try DemoServer(on: loop, socket: sockets.api, identity: authority.api.identity, responder: api)
+        try DemoServer(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity, responder: tokens)
+        try DemoServer(on: loop, socket: sockets.retired, identity: authority.retired.identity, responder: api)
+        try DemoServer(on: loop, socket: sockets.responder, identity: nil, responder: responder)
       } catch {
         Terminal.error("authproxy: the demo's servers cannot serve: \(error)")
-        Process.exit()
+        Process.exit(ExitStatus.internalError.rawValue)
       }
       _ = DemoLogReader(logEnd, on: loop, narrator)
     }

@@ -18,7 +18,9 @@ enum Environment {
 extension Environment {
   /// What helper programs get: not what systemd told this process about itself.
   static var forPrograms: [String: String] {
-    current.filter { !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key) }
+    current.filter {
+      !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key)
+    }
   }
 }
 
@@ -73,5 +75,5 @@ final class Endings: Sendable {
 
 enum Process {
   /// Ends the process in good order; ParsableCommand has an `exit` of its own.
-  static func exit() -> Never { csys_exit(0) }
+  static func exit(_ status: Int32 = 0) -> Never { csys_exit(status) }
 }

@@ -74,7 +74,8 @@ import Testing
       #expect(try health(proxy.configurationPath, ["--ready"]).status == .exited(0))
       try ProxyProcess.write("admin: unix:\(folder)/admin.sock\nlisten: [broken\n", to: folder + "/broken.conf")
       #expect(try health(folder + "/broken.conf").status == .exited(1))
-      try ProxyProcess.write("admin: unix:\(folder)/admin.sock\ncredentials: {a: {bearer: {token: {file: nowhere}}}}\n", to: folder + "/x.conf")
+      try ProxyProcess.write(
+        "admin: unix:\(folder)/admin.sock\ncredentials: {a: {bearer: {token: {file: nowhere}}}}\n", to: folder + "/x.conf")
       #expect(try health(folder + "/x.conf").status == .exited(0))
     }
     try ProxyProcess.write("admin: unix:\(folder)/admin.sock\n", to: folder + "/gone.conf")

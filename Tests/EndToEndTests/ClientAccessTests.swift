@@ -17,7 +17,9 @@ import Testing
 
     """.replacingOccurrences(of: "127.0.0.1:*", with: "localhost")
 
-  @Test func `without a password 407, with a wrong one 407, with the right one the request, without its Proxy-Authorization`() throws {
+  @Test func `without a password 407, with a wrong one 407, with the right one the request, without its Proxy-Authorization`()
+    throws
+  {
     try withProxy(try clients + Configuration.https()) { proxy throws in
       let without = try proxy.ask("http://api.test/")
       expectOwnAnswer(without, 407, "http_request_denied")
@@ -40,7 +42,10 @@ import Testing
     }
   }
 
-  @Test func `after a 407 the same connection is good for the right password, and a right one does not excuse a later wrong one`() throws {
+  @Test
+  func `after a 407 the same connection is good for the right password, and a right one does not excuse a later wrong one`()
+    throws
+  {
     try withProxy(try clients + Configuration.https()) { proxy throws in
       let client = try proxy.connect()
       let steps: [([String], Int)] = [
@@ -71,7 +76,10 @@ import Testing
     }
   }
 
-  @Test func `an optional listener lets anonymous clients reach what anonymous allows, and wrong credentials are 407 there, too`() throws {
+  @Test
+  func `an optional listener lets anonymous clients reach what anonymous allows, and wrong credentials are 407 there, too`()
+    throws
+  {
     let optional = "listen: {address: \"127.0.0.1:0\", clients: optional}\n"
     try withProxy(try optional + clients + Configuration.https()) { proxy throws in
       #expect(try proxy.ask("http://api.test/").status == 403)
@@ -131,7 +139,8 @@ import Testing
       #expect(try ask() == 200)
       #expect(proxy.process.awaitLine(where: { $0.contains("/inside") })?.contains(#""client":"billing""#) == true)
       let listen = "listen: \(proxy.addresses[0])\n"
-      try proxy.reload(try listen + clients.replacingOccurrences(of: "billing-5ecret", with: "new-5ecret") + Configuration.https())
+      try proxy.reload(
+        try listen + clients.replacingOccurrences(of: "billing-5ecret", with: "new-5ecret") + Configuration.https())
       #expect(try ask() == 407)
     }
   }

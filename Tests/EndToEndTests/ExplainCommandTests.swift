@@ -21,7 +21,9 @@ import Testing
     """
 
   /// - Returns: the output in one line, as its line breaks depend on its words.
-  private func explain(_ arguments: [String], in text: String = configuration) throws -> (status: ChildProcess.Ending, text: String) {
+  private func explain(_ arguments: [String], in text: String = configuration) throws -> (
+    status: ChildProcess.Ending, text: String
+  ) {
     let folder = try Surroundings.newFolder()
     try ProxyProcess.write(text, to: folder + "/proxy.conf")
     let done = try ChildProcess.run(Surroundings.program, ["explain", "--config", "proxy.conf"] + arguments, folder: folder)
@@ -44,7 +46,10 @@ import Testing
         "--client billing GET http://api.test/v10",
         ["entry for-billing", "it is for billing", "not versioned: is for paths under /v1", "gets 403", "retry none"]
       ),
-      ("--client guest GET http://a.b.wide.test/", ["entry wide: the host is below wide.test", "goes to https://a.b.wide.test"]),
+      (
+        "--client guest GET http://a.b.wide.test/",
+        ["entry wide: the host is below wide.test", "goes to https://a.b.wide.test"]
+      ),
       ("--client guest GET http://api.test/", ["entry whole", "403 Forbidden", "`allow`"]),
       ("--client billing GET http://api.test/v1/../x", ["400 Bad Request", "dot segments"]),
       ("--client billing TRACE http://api.test/v1", ["405 Method Not Allowed"]),

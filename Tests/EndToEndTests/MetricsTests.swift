@@ -92,7 +92,9 @@ import Testing
       """
     try withProxy(text) { proxy throws in
       #expect(try proxy.ask("http://api.test/").status == 502)
-      let line = try proxy.admin("metrics").text.split(separator: "\n").first { $0.hasPrefix("authproxy_trust_failures_total{") }
+      let line = try proxy.admin("metrics").text.split(separator: "\n").first {
+        $0.hasPrefix("authproxy_trust_failures_total{")
+      }
       #expect(line?.contains(#"upstream="api.test",evaluator=""#) == true, "\(line ?? "none")")
       #expect(line?.hasSuffix(" 1") == true)
     }

@@ -42,7 +42,8 @@ import Testing
       #expect(errors?.count ?? 0 >= 3)
       #expect(try proxy.ask("http://api.test/").status == 200)
       // What cannot be bound, and a log that cannot be opened: both are told.
-      let unusable = try "listen: [\"\(proxy.addresses[0])\", \"127.0.0.1:\(taken.port)\"]\nlog: {file: /no/such/folder/log}\n"
+      let unusable =
+        try "listen: [\"\(proxy.addresses[0])\", \"127.0.0.1:\(taken.port)\"]\nlog: {file: /no/such/folder/log}\n"
         + Configuration.https()
       try proxy.reload(unusable, expecting: "reload failed")
       let second = try #require(proxy.process.lines.last { $0.contains("reload failed") })
@@ -140,7 +141,8 @@ import Testing
       try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
       try origin.await(name, gate: "on")
       try proxy.reload(
-        try listen(proxy) + Configuration.https("credential: second", top: "  second: {bearer: {token: x-5ecret}}\ntimeouts: {drain: 200ms}"))
+        try listen(proxy)
+          + Configuration.https("credential: second", top: "  second: {bearer: {token: x-5ecret}}\ntimeouts: {drain: 200ms}"))
       usleep(500_000)
       try origin.open("on", of: name)
       #expect(try client.readAnswer().text == "ok")
@@ -149,14 +151,21 @@ import Testing
 
   @Test func `those of removed entries and clients and of changed trust have the drain time`() throws {
     let origin = try Origin.shared()
-    let clients = "clients: [{name: app, password: pw-5ecret}, {name: other, password: pw-5ecret}]\nanonymous: {allow: [api.test]}\n"
-    let begin = try "listen: {address: \"127.0.0.1:0\", clients: optional}\ntimeouts: {drain: 300ms}\n\(clients)" + Configuration.https()
+    let clients =
+      "clients: [{name: app, password: pw-5ecret}, {name: other, password: pw-5ecret}]\nanonymous: {allow: [api.test]}\n"
+    let begin =
+      try "listen: {address: \"127.0.0.1:0\", clients: optional}\ntimeouts: {drain: 300ms}\n\(clients)" + Configuration.https()
     func changed(_ text: String) -> (ProxyProcess) -> String {
       { "listen: {address: \"\($0.addresses[0])\", clients: optional}\ntimeouts: {drain: 300ms}\n" + text }
     }
     let ca = try Surroundings.pki() + "/ca.pem"
     let next: [(String, (ProxyProcess) -> String)] = [
-      ("entry", changed("\(clients.replacingOccurrences(of: "api.test", with: "new.test"))upstreams: [{match: new.test, origin: \"http://127.0.0.1:1\"}]\n")),
+      (
+        "entry",
+        changed(
+          "\(clients.replacingOccurrences(of: "api.test", with: "new.test"))upstreams: [{match: new.test, origin: \"http://127.0.0.1:1\"}]\n"
+        )
+      ),
       ("client", changed(try "clients: [{name: other, password: pw-5ecret}]\n" + Configuration.https())),
       (
         "trust",
@@ -212,12 +221,15 @@ import Testing
     try write("v1", "one-5ecret\n")
     try point("v1")
     try FileManager.default.createSymbolicLink(atPath: "\(folder)/token", withDestinationPath: "data/token")
-    let text = try "watch_files: 100ms\n" + Configuration.https("credential: file", top: "  file: {bearer: {token: {file: \(folder)/token}}}")
+    let text =
+      try "watch_files: 100ms\n"
+      + Configuration.https("credential: file", top: "  file: {bearer: {token: {file: \(folder)/token}}}")
     try withProxy(text) { proxy throws in
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer one-5ecret")
       try write("v2", "two-5ecret\n")
       try point("v2")
-      #expect(proxy.process.awaitLine(where: { $0.contains("configuration reloaded") && $0.contains(#""reason":"watch""#) }) != nil)
+      #expect(
+        proxy.process.awaitLine(where: { $0.contains("configuration reloaded") && $0.contains(#""reason":"watch""#) }) != nil)
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
       // Gone: reported once, and the old one stays.
       try FileManager.default.removeItem(atPath: "\(folder)/data")
@@ -272,7 +284,8 @@ import Testing
       #expect(try proxy.ask("http://api.test/second").status == 200)
       #expect(try eventually { log().contains("path=/second") })
       try ProxyProcess.write(
-        try ProxyProcess.complete(try listen(proxy) + Configuration.https(top: "log: {level: error}")), to: proxy.configurationPath)
+        try ProxyProcess.complete(try listen(proxy) + Configuration.https(top: "log: {level: error}")),
+        to: proxy.configurationPath)
       let lines = proxy.process.lines.count
       proxy.process.signal(SIGHUP)
       #expect(try proxy.ask("http://api.test/third").status == 200)

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct ShutdownTests {
   @Test func `during shutdown_delay /readyz says 503, and new clients are served`() throws {
-    let proxy = try ProxyProcess(try "admin: 127.0.0.1:0\n" + Configuration.https(top: "timeouts: {shutdown_delay: 1s, drain: 2s}"))
+    let proxy = try ProxyProcess(
+      try "admin: 127.0.0.1:0\n" + Configuration.https(top: "timeouts: {shutdown_delay: 1s, drain: 2s}"))
     #expect(try proxy.admin("readyz").status == 200)
     proxy.process.signal(SIGTERM)
     #expect(try eventually(seconds: 0.8) { try proxy.admin("readyz").status == 503 })
@@ -40,7 +41,8 @@ import Testing
     let origin = try Origin.shared()
     let name = Origin.newName()
     try origin.script(name, [.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), .pause(1), .send("slow")])
-    let load = try LoadGenerator.start(proxy, "http://api.test/", ["--clients", "16", "--requests", "100000000", "--stop-on-refusal"])
+    let load = try LoadGenerator.start(
+      proxy, "http://api.test/", ["--clients", "16", "--requests", "100000000", "--stop-on-refusal"])
     usleep(700_000)
     proxy.process.signal(SIGTERM)
     #expect(proxy.process.awaitEnd(seconds: 20) == .exited(0))

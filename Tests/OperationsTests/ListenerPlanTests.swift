@@ -61,7 +61,8 @@ import Testing
     let first = try ListenerPlan(from: [], to: [tcp("127.0.0.1", 0)])
     let port = first.listeners[0].socket.address.port
     let error = #expect(throws: StartError.self) {
-      try ListenerPlan(from: first.listeners, to: [tcp("0.0.0.0", port), tcp("127.0.0.1", taken.listeners[0].socket.address.port)])
+      try ListenerPlan(
+        from: first.listeners, to: [tcp("0.0.0.0", port), tcp("127.0.0.1", taken.listeners[0].socket.address.port)])
     }
     #expect(error?.description.contains("127.0.0.1:\(taken.listeners[0].socket.address.port)") == true)
     #expect(answers(first.listeners[0].socket.address))

@@ -4,6 +4,7 @@ import Foundation
 import Settings
 import TLS
 import Synchronization
+import TLS
 import Testing
 
 @testable import Operations

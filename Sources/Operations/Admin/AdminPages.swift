@@ -11,7 +11,8 @@ extension AdminServer {
       let pages = settings.expose.map { "/\($0.rawValue)" }.sorted().joined(separator: " ")
       return deliver(AdminAnswer(404, "There is no such page, or it is not exposed (admin.expose). There are: \(pages)\n"))
     }
-    let wantsCredentials = parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
+    let wantsCredentials =
+      parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
     switch page {
     case .healthz: deliver(AdminAnswer(200, "ok\n"))
     case .readyz:

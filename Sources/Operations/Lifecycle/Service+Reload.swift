@@ -75,7 +75,9 @@ extension Service {
     // Everything that can fail comes first, and everything wrong is told.
     var errors: [String] = []
     var snapshot: Snapshot?
-    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: (old?.generation ?? 0) + 1) } catch { errors.append("\(error)") }
+    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: (old?.generation ?? 0) + 1) } catch {
+      errors.append("\(error)")
+    }
     var log: LogOutput.Prepared?
     do { log = try output.prepare(settings.log.destination) } catch { errors.append("\(error)") }
     var plan: ListenerPlan?
@@ -114,7 +116,8 @@ extension Service {
   }
 
   private func swap(
-    to snapshot: Snapshot, _ listeners: [BoundListener], _ admin: BoundListener?, leaving: [BoundListener], formerAdmin: BoundListener?
+    to snapshot: Snapshot, _ listeners: [BoundListener], _ admin: BoundListener?, leaving: [BoundListener],
+    formerAdmin: BoundListener?
   ) {
     let adminLeaves = formerAdmin.map { former in leaving.contains { $0 === former } } ?? false
     let others = admin.map { [$0.socket.address] } ?? []

@@ -10,9 +10,6 @@ import Trust
 /// The running proxy: loops, listeners, and the configuration in force. Reloads happen one after another on a queue of their own;
 /// a shutdown does not wait for them.
 public final class Service: Sendable {
-  /// Asks the owners of the credentials; answers from any thread, once.
-  public typealias CredentialReports = @Sendable (@escaping @Sendable ([CredentialReport]) -> Void) -> Void
-
   public let group: LoopGroup
   public let shared: Shared
   public let output: LogOutput
@@ -27,7 +24,6 @@ public final class Service: Sendable {
   let shutdowns = DispatchQueue(label: "shutdown")
   let state: Mutex<State>
   private let threads: Int
-  private let reports = Mutex<CredentialReports?>(nil)
 
   struct State {
     var snapshot: Snapshot?
@@ -61,9 +57,6 @@ public final class Service: Sendable {
     shared = Shared(group: group)
     state = Mutex(State())
   }
-
-  /// Who knows how the credentials are; without one, all count as ready.
-  public func reportCredentials(by reports: @escaping CredentialReports) { self.reports.withLock { $0 = reports } }
 
   /// Binds, builds, serves, and says so in the log, with the bound addresses.
   /// Answers the bound addresses of the listeners.
@@ -104,6 +97,9 @@ public final class Service: Sendable {
     logger.info("serving", metadata: metadata)
     return listeners.map(\.socket.address)
   }
+
+  /// As bound: with the real ports.
+  public var addresses: [Address] { state.withLock { $0.listeners.map(\.socket.address) } }
 
   /// What is to be bound: the listeners, then the admin's.
   static func wanted(_ settings: Settings) -> [ListenerSettings] {
@@ -148,11 +144,12 @@ public final class Service: Sendable {
 
   /// Gathers what loops and owners know, without making any of them wait.
   func gather(_ deliver: @escaping @Sendable (Figures) -> Void) {
-    let (lifecycle, names) = state.withLock { ($0.lifecycle, $0.snapshot?.credentials.map(\.name) ?? []) }
+    let lifecycle = lifecycle
     var figures = Figures(lifecycle: lifecycle, version: version)
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
-    let gathering = Gathering(figures, parts: group.executors.count + 1, deliver)
+    figures.credentials = shared.credentialReports
+    let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).poolReports())
@@ -161,11 +158,6 @@ public final class Service: Sendable {
           $0.add(pools)
         }
       }
-    }
-    if let reports = reports.withLock({ $0 }) {
-      reports { credentials in gathering.add { $0.credentials = credentials } }
-    } else {
-      gathering.add { $0.credentials = names.map { CredentialReport(name: $0, phase: .ready, version: 1) } }
     }
   }
 

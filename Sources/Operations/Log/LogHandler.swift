@@ -43,7 +43,9 @@ public struct OperationalLogHandler: LogHandler {
     line.add("time", clock.text(nanosecondsSince1970: csys_wall_clock()))
     line.add("level", event.level.rawValue)
     line.add("message", event.message.description)
-    for (key, value) in (event.metadata ?? [:]).merging(metadata, uniquingKeysWith: { own, _ in own }).sorted(by: { $0.key < $1.key }) {
+    for (key, value) in (event.metadata ?? [:]).merging(metadata, uniquingKeysWith: { own, _ in own }).sorted(by: {
+      $0.key < $1.key
+    }) {
       switch value {
       case .array(let values): line.add(dynamic: key, values.map { "\($0)" })
       default: line.add(dynamic: key, "\(value)")

@@ -1,6 +1,6 @@
 import CSystem
-import Glibc
 import Dispatch
+import Glibc
 import Settings
 import Synchronization
 

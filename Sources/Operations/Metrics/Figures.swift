@@ -29,13 +29,16 @@ struct Figures: Sendable {
     for upstream in counters.upstreams {
       for (code, count) in upstream.codes.entries { metrics.sample([("upstream", upstream.name), ("code", "\(code)")], count) }
     }
-    histogram(&metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
-    metrics.family("authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
+    histogram(
+      &metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
+    metrics.family(
+      "authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
     for credential in counters.credentials { metrics.sample([("credential", credential.name)], credential.wait) }
     histogram(&metrics, "authproxy_upstream_connect_seconds", "New connections to origins: name, TCP and TLS.", \.connect)
     histogram(
       &metrics, "authproxy_upstream_first_byte_seconds", "From a request's last byte to its answer's first.", \.firstByte)
-    metrics.family("authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
+    metrics.family(
+      "authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
     for (error, count) in counters.errors.entries { metrics.sample([("error", error)], count) }
     metrics.family("authproxy_retries_total", .counter, "Requests that were sent again, but for refused credentials.")
     for upstream in counters.upstreams {
@@ -63,13 +66,15 @@ struct Figures: Sendable {
   private func connections(_ metrics: inout MetricsText) {
     metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
     metrics.sample(connections)
-    metrics.family("authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
+    metrics.family(
+      "authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
     for pool in pools {
       metrics.sample([("upstream", pool.upstream), ("state", "idle")], pool.idle)
       metrics.sample([("upstream", pool.upstream), ("state", "active")], pool.active)
       metrics.sample([("upstream", pool.upstream), ("state", "connecting")], pool.connecting)
     }
-    metrics.family("authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
+    metrics.family(
+      "authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.reuses) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
@@ -109,7 +114,9 @@ struct Figures: Sendable {
     for pool in pools {
       if let expiry = pool.certificateExpiry { metrics.sample([("upstream", pool.upstream)], Int(expiry)) }
     }
-    metrics.family("authproxy_revocation_checks_total", .counter, "Revocation answers, by source; result soft_fail: none was had.")
+    metrics.family(
+      "authproxy_revocation_checks_total", .counter,
+      "Questions about revocation by who answered and what; source none: nobody did.")
     for (outcome, count) in counters.revocation.entries {
       metrics.sample([("source", outcome.source), ("result", outcome.result)], count)
     }

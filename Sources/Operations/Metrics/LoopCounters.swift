@@ -55,7 +55,7 @@ struct LoopCounters: Sendable {
       let name = entry.settings.name
       upstreams.append(old.dropFirst(Self.fixed).first { $0.name == name } ?? Upstream(name: name))
     }
-    let names = snapshot.credentials.map(\.name)
+    let names = snapshot.settings.credentials.keys.sorted()
     credentials = names.map { name in credentials.first { $0.name == name } ?? Credential(name: name) }
     credentialOfUpstream =
       [-1, -1] + snapshot.entries.map { entry in entry.settings.credential.flatMap { names.firstIndex(of: $0) } ?? -1 }
@@ -71,7 +71,8 @@ struct LoopCounters: Sendable {
   }
 
   mutating func count(_ request: borrowing Summary, in snapshot: Snapshot?) {
-    let place = request.entry == nil && request.isTunnel && request.status == 200 ? Self.tunnel : place(of: request.entry, in: snapshot)
+    let place =
+      request.entry == nil && request.isTunnel && request.status == 200 ? Self.tunnel : place(of: request.entry, in: snapshot)
     upstreams[place].codes.add(request.status)
     // The lifetime of a tunnel is no answer's time.
     if !request.isTunnel, request.status != 101 { upstreams[place].duration.observe(request.ended - request.started) }
@@ -81,7 +82,9 @@ struct LoopCounters: Sendable {
     } else if request.connectStarted > 0, request.connected > 0 {
       upstreams[place].connect.observe(max(request.connected, request.secured) - request.connectStarted)
     }
-    if request.sent > 0, request.firstByte >= request.sent { upstreams[place].firstByte.observe(request.firstByte - request.sent) }
+    if request.sent > 0, request.firstByte >= request.sent {
+      upstreams[place].firstByte.observe(request.firstByte - request.sent)
+    }
     let credential = credentialOfUpstream[place]
     if credential >= 0, request.credential != nil || request.waitedForCredential > 0 {
       credentials[credential].wait.observe(request.waitedForCredential)

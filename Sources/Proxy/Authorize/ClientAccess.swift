@@ -63,7 +63,8 @@ extension Request {
 
   private func identity(by value: UnsafeRawBufferPointer) -> ClientIdentity? {
     let generation = snapshot.generation
-    if let memo = client.accessMemo, memo.generation == generation, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) }) {
+    if let memo = client.accessMemo, memo.generation == generation, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) })
+    {
       return memo.identity
     }
     guard let found = Self.byPassword(value, snapshot.settings.clients) else { return nil }

@@ -17,6 +17,17 @@ public enum CredentialEvent: Sendable, Hashable {
   /// A record of the token store made no sense and was kept beside the others.
   case recordSetAside
 
+  /// What came of a token request, as a label of metrics; nil where the event is not about one.
+  var refreshResult: String? {
+    switch self {
+    case .refreshed: "success"
+    case .sameToken: "same_token"
+    case .failed: "failure"
+    case .needsOperator: "needs_operator"
+    case .replaced, .adopted, .notSaved, .recordSetAside: nil
+    }
+  }
+
   static func token(_ report: OAuth2Machine.Report, now: Int64) -> CredentialEvent {
     switch report {
     case .refreshed(let version, let expiry, let byRefusal):

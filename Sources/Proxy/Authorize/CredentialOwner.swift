@@ -71,17 +71,3 @@ class CredentialOwner: EventHandler {
   }
 }
 
-/// What an operator may want to know of a credential; holds nothing secret.
-public struct CredentialStatus: Sendable, Hashable {
-  public enum State: String, Sendable {
-    case empty, refreshing, ready, failed
-    case needsOperator = "needs_operator"
-  }
-  public var state: State
-  /// Of the last published one; 0 before the first.
-  public var version: UInt64
-  /// Unix seconds; nil where it does not expire, or there is none.
-  public var expiry: Int64?
-  /// Why it has failed or needs somebody.
-  public var reason: String?
-}

@@ -47,7 +47,7 @@ final class LoopCredential: EventHandler {
     self.setup = setup
     self.worker = worker
     home = worker.shared.home(of: setup.name)
-    count = worker.shared.waitCount(of: setup.name)
+    count = worker.shared.registry.waitCount(of: setup.name)
   }
 
   private var name: String { setup.name }
@@ -222,11 +222,11 @@ final class LoopCredential: EventHandler {
     case .unavailable(let wait, let error): wait.take()?.credentialArrived(.failure(error))
     case .resend(let wait):
       guard let request = wait.take() else { return }
-      if let current { request.resend(with: current) } else { request.relayHeld("\(RelayReason.refreshFailed)") }
+      if let current { request.resend(with: current, .refreshed) } else { request.relayHeld("\(RelayReason.refreshFailed)") }
     case .relay(let wait, let reason):
       guard let request = wait.take() else { return }
       remember(request.refusalKey)
-      request.relayHeld("\(reason)")
+      request.relayHeld("\(reason)", reason == .remembered ? .relayed : .notRefreshed)
     }
   }
 }

@@ -81,10 +81,8 @@ final class StaticOwner: CredentialOwner {
   }
 
   private func note() {
-    worker.shared.note(
-      name,
-      machine == nil
-        ? CredentialStatus(state: .needsOperator, version: version, reason: problem)
-        : CredentialStatus(state: .ready, version: version))
+    worker.shared.registry.note(
+      CredentialReport(
+        name: name, phase: machine == nil ? .needsOperator : .ready, version: version, reason: machine == nil ? problem : nil))
   }
 }

@@ -93,7 +93,10 @@ final class TokenOwner: CredentialOwner {
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
       case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
       case .wakeAt(nil): loop.disarm(self)
-      case .report(let report): worker.observer.credential(name, .token(report, now: now))
+      case .report(let report):
+        let event = CredentialEvent.token(report, now: now)
+        if let result = event.refreshResult { worker.shared.registry.count(result, of: name) }
+        worker.observer.credential(name, event)
       }
     }
     note()
@@ -207,22 +210,22 @@ final class TokenOwner: CredentialOwner {
     }
     if isReplaced { return }
     let published = machine.published
-    var status = CredentialStatus(state: .empty, version: latestVersion)
+    var report = CredentialReport(name: name, phase: .empty, version: latestVersion)
     if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {
-      status.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
+      report.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
     }
     switch machine.state(now: now) {
-    case .empty: status.state = .empty
-    case .refreshing: status.state = .refreshing
-    case .ready: status.state = .ready
+    case .empty: report.phase = .empty
+    case .refreshing: report.phase = .refreshing
+    case .ready: report.phase = .ready
     case .failed:
-      status.state = .failed
-      status.reason = machine.failureReason
+      report.phase = .failed
+      report.reason = machine.failureReason
     case .needsOperator(let reason, _):
-      status.state = .needsOperator
-      status.reason = reason
+      report.phase = .needsOperator
+      report.reason = reason
     }
-    worker.shared.note(name, status)
+    worker.shared.registry.note(report)
   }
 }
 

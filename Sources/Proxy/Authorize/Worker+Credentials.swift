@@ -24,7 +24,7 @@ extension Worker {
     let named = Set(next.credentials.map(\.name))
     for (name, owner) in credentials.owners where !named.contains(name) {
       owner.retire()
-      shared.note(name, nil)
+      shared.registry.forget(name)
     }
   }
 
@@ -81,22 +81,39 @@ extension Worker {
 final class CredentialRegistry: Sendable {
   private struct Record: Sendable {
     let count = WaitCount()
-    var status: CredentialStatus?
+    var report: CredentialReport?
+    var refreshes: [String: UInt64] = [:]
   }
   private let records = Mutex<[String: Record]>([:])
   private let unfinished = Mutex<Set<UInt64>>([])
 
   func waitCount(of name: String) -> WaitCount { records.withLock { $0[name, default: Record()].count } }
-  func note(_ name: String, _ status: CredentialStatus?) {
-    records.withLock { records in records[name, default: Record()].status = status }
+  func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
+  /// The credential is in no configuration any more.
+  func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
+  func count(_ result: String, of name: String) {
+    records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
   }
-  var statuses: [String: CredentialStatus] { records.withLock { $0.compactMapValues(\.status) } }
   /// - Parameter owner: different for each in the process.
   func note(owner: UInt64, mustFinish: Bool) {
     unfinished.withLock { if mustFinish { $0.insert(owner) } else { $0.remove(owner) } }
   }
   var mustFinish: Bool { unfinished.withLock { !$0.isEmpty } }
-  func waiting(for name: String) -> Int { records.withLock { $0[name]?.count.value ?? 0 } }
+
+  var reports: [CredentialReport] {
+    let now = wallClockSeconds()
+    let found = records.withLock { records in
+      records.values.compactMap { record -> CredentialReport? in
+        guard var report = record.report else { return nil }
+        report.waiting = record.count.value
+        report.refreshes = record.refreshes
+        // Nobody needed it since it ended.
+        if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }
+        return report
+      }
+    }
+    return found.sorted { $0.name < $1.name }
+  }
 }
 
 extension Shared {
@@ -108,13 +125,8 @@ extension Shared {
     return group.executors[Int(hash % UInt64(group.executors.count))]
   }
 
-  func waitCount(of credential: String) -> WaitCount { registry.waitCount(of: credential) }
-  func note(_ credential: String, _ status: CredentialStatus?) { registry.note(credential, status) }
-
-  /// The state of each credential of the configuration, as its owner knew it when it last changed.
-  public var credentialStatuses: [String: CredentialStatus] { registry.statuses }
+  /// The credentials of the configuration, by name, each as its owner knew it when it last changed.
+  public var credentialReports: [CredentialReport] { registry.reports }
   /// True while ending the process would lose a refresh token: for the time of a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
-  /// Requests that wait for the credential now, on all loops.
-  public func requestsWaiting(for credential: String) -> Int { registry.waiting(for: credential) }
 }

@@ -13,7 +13,8 @@ extension ProxyError {
         414: "URI Too Long", 431: "Request Header Fields Too Large", 501: "Not Implemented", 505: "HTTP Version Not Supported",
       ]
       return Answer(
-        status: error.status, reason: reasons[error.status] ?? "Bad Request", error: "http_request_error", details: "\(error.reason)",
+        status: error.status, reason: reasons[error.status] ?? "Bad Request", error: "http_request_error",
+        details: "\(error.reason)",
         body: "The request cannot be served: \(error.reason).\n", closes: true)
     case .malformedBody(let error):
       return Answer(
@@ -35,7 +36,8 @@ extension ProxyError {
         body: "Only Expect: 100-continue is understood.\n")
     case .traceWithCredential:
       return Answer(
-        status: 405, reason: "Method Not Allowed", error: "http_request_denied", details: "TRACE to an upstream with a credential",
+        status: 405, reason: "Method Not Allowed", error: "http_request_denied",
+        details: "TRACE to an upstream with a credential",
         body: "TRACE is not sent to an upstream with a credential: its echo would show the credential.\n",
         fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
     case .stalled:
@@ -68,7 +70,8 @@ extension ProxyError {
       return Answer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "CONNECT to \(target) is not allowed",
         body:
-          "CONNECT to \(target) is not allowed by `connect.allow`. To have the proxy add a credential, ask for http://, not https://.\n")
+          "CONNECT to \(target) is not allowed by `connect.allow`. To have the proxy add a credential, ask for http://, not https://.\n"
+      )
     case .loop:
       return Answer(
         status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "our own name is in Via",
@@ -88,7 +91,9 @@ extension ProxyError {
     case .addressForbidden(let host):
       return Answer(
         status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
-        body: "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n")
+        body:
+          "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n"
+      )
     case .connectFailed(let error): return Self.connectAnswer(error, upstream)
     case .connectTimeout:
       return Answer(
@@ -97,7 +102,8 @@ extension ProxyError {
     case .connectionLimit:
       return Answer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
-        body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n", retryAfter: 1)
+        body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n",
+        retryAfter: 1)
     case .outOfDescriptors:
       return Answer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
@@ -155,7 +161,8 @@ extension ProxyError {
       return Answer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",
         details: "the configuration was changed under this request",
-        body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n", retryAfter: 1,
+        body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n",
+        retryAfter: 1,
         closes: true)
     case .internalError:
       return Answer(

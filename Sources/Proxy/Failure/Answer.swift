@@ -42,7 +42,10 @@ struct Answer {
     writer.append(fields)
     writer.appendField("Cache-Control", "no-store")
     let text = Array(body.utf8)
-    if !text.isEmpty { writer.appendField("Content-Type", Array(UnsafeBufferPointer(start: contentType.utf8Start, count: contentType.utf8CodeUnitCount))) }
+    if !text.isEmpty {
+      writer.appendField(
+        "Content-Type", Array(UnsafeBufferPointer(start: contentType.utf8Start, count: contentType.utf8CodeUnitCount)))
+    }
     writer.appendField("Content-Length", decimal: Int64(text.count))
     if !keepsAlive { writer.appendField("Connection", "close") }
     writer.append("\r\n")

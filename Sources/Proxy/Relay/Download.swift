@@ -68,7 +68,8 @@ final class Download {
     if let inflater {
       inflater.feed(block.start..<block.end, of: block)
       if source.isDone { inflater.end() }
-      repeat { guard inflate() else { return false } } while inflater.hasWork
+      // Held answers are small, and so, by the inflater's ratio, is what becomes of them.
+      while inflater.hasWork { guard inflate() else { return false } }
     } else {
       if isChunked {
         let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)

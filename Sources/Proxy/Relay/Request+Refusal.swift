@@ -19,12 +19,12 @@ extension Request {
     }
     summary.refusals += 1
     if saysInsufficientScope(head, bytes) {
-      settle("\(RelayReason.insufficientScope)")
+      settle("\(RelayReason.insufficientScope)", .relayed)
       return false
     }
     if isResent {
       credential.reportRefusal(of: self, version: authorization.version, isRetry: true)
-      settle("\(RelayReason.refusedAgain)")
+      settle("\(RelayReason.refusedAgain)", .relayed)
       return false
     }
     var reason: RelayReason?
@@ -33,7 +33,7 @@ extension Request {
     if head.status != 401, !method.isIdempotent { reason = .notIdempotent }
     guard let reason else { return true }
     credential.reportRefusal(of: self, version: authorization.version, isRetry: false)
-    settle("\(reason)")
+    settle("\(reason)", reason == .bodyNotKept ? .bodyGone : .relayed)
     return false
   }
 
@@ -48,8 +48,9 @@ extension Request {
   }
 
   /// The refusal goes to the app, and this is why.
-  private func settle(_ note: String) {
+  private func settle(_ note: String, _ result: UnauthorizedResult) {
     refusalIsSettled = true
+    if let entry { worker.observer.unauthorized(entry, result) }
     proxyStatusNote = note
     summary.details = note
   }
@@ -58,27 +59,28 @@ extension Request {
   func hold() {
     guard let credential, let authorization else { return relayHeld("\(RelayReason.unchanged)") }
     switch credential.refused(self, version: authorization.version) {
-    case .resend(let next): resend(with: next)
+    case .resend(let next): resend(with: next, .newerVersion)
     case .relay(let note): relayHeld(note)
     case .wait(let wait): waitForCredential(wait)
     }
   }
 
   /// There is another version than the one that was refused.
-  func resend(with next: RenderedCredential) {
+  func resend(with next: RenderedCredential, _ result: UnauthorizedResult) {
     guard endWait(), let refused = attempt else { return }
     // What the app sent meanwhile did not fit: this answer is all that there is.
-    guard canReplay else { return relayHeld("\(RelayReason.bodyNotKept)") }
+    guard canReplay else { return relayHeld("\(RelayReason.bodyNotKept)", .bodyGone) }
     isResent = true
     summary.wasResent = true
+    if let entry { worker.observer.unauthorized(entry, result) }
     refused.abort()
     send(again: next)
   }
 
   /// No other version will come: the app gets the answer as it is.
-  func relayHeld(_ note: String) {
+  func relayHeld(_ note: String, _ result: UnauthorizedResult = .notRefreshed) {
     guard endWait(), let attempt else { return }
-    settle(note)
+    settle(note, result)
     attempt.relayHeld()
   }
 

@@ -101,3 +101,23 @@ final class OpenSSLResponder: Sendable {
     self.port = port
   }
 }
+
+/// A server with a certificate of the authority's that keeps its connections open.
+final class KeepAliveServer: Sendable {
+  private let process: ChildProcess
+  let port: Int
+
+  init(_ world: TrustWorld, _ certificate: String) throws {
+    process = try ChildProcess(
+      Surroundings.python,
+      [Surroundings.support + "/keepalive.py", world.file("\(certificate).pem"), world.file("\(certificate).key")])
+    guard let line = process.awaitLine(where: { _ in true }), let port = Int(line) else {
+      throw HarnessError("the server did not start: \(process.errors)")
+    }
+    self.port = port
+  }
+
+  /// Handshakes that ended well, and requests.
+  var connections: Int { process.lines.filter { $0 == "connection" }.count }
+  var requests: Int { process.lines.filter { $0 == "request" }.count }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+/// `authproxy pins`: what operators pin with.
+@Suite struct PinsCommandTests {
+  private func pins(_ arguments: String...) throws -> ChildProcess.Finished {
+    try ChildProcess.run(Surroundings.program, ["pins"] + arguments)
+  }
+
+  @Test func `each certificate is shown with its expiry and a pin that OpenSSL agrees with`() throws {
+    let world = try TrustWorld.shared()
+    let server = try TLSServer(world, "with-stranger")
+    let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
+    #expect(shown.status == .exited(0), "\(shown.errors)")
+    for name in ["with-stranger", "intermediate", "root", "stranger"] {
+      #expect(shown.output.contains("- \"\(try world.pin(name))\""), "\(name): \(shown.output)")
+    }
+    #expect(shown.output.contains("leaf: CN=with-stranger"))
+    #expect(shown.output.contains("the chain is verified"))
+    #expect(shown.output.contains("days left"))
+    #expect(shown.output.contains("served, but no part of the verified chain"))
+  }
+
+  @Test func `what does not verify is shown all the same, with the reason and exit status 1`() throws {
+    let world = try TrustWorld.shared()
+    for (certificate, reason) in [("expired", "expired"), ("untrusted-root", "untrusted_root")] {
+      let server = try TLSServer(world, certificate)
+      let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
+      #expect(shown.status == .exited(1))
+      #expect(shown.output.contains("NOT verified: \(reason)"), "\(shown.output)")
+      #expect(shown.output.contains(try world.pin(certificate)))
+    }
+    let server = try TLSServer(world, "wrong-host")
+    let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
+    #expect(shown.status == .exited(1))
+    #expect(shown.output.contains("does NOT speak for localhost"), "\(shown.output)")
+  }
+
+  @Test func `where there is nothing to show, one line says why`() throws {
+    let refusing = try TestListener(backlog: nil)
+    let silent = try TestListener()
+    let cases = [
+      (["127.0.0.1:\(refusing.port)"], "Connection refused"), (["does-not-exist.invalid"], "no host"),
+      (["127.0.0.1:\(silent.port)", "--timeout", "1"], "handshake did not end in time"),
+    ]
+    for (arguments, text) in cases {
+      let shown = try ChildProcess.run(Surroundings.program, ["pins"] + arguments)
+      #expect(shown.status == .exited(1))
+      #expect(shown.errors.contains(text), "\(shown.errors)")
+      #expect(shown.output.isEmpty)
+    }
+    #expect(try pins("not a host").status == .exited(64))
+    #expect(try pins().status == .exited(64))
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// A verdict holds as long as what it rests on; pooled connections and sessions end with it.
+@Suite struct VerdictLifetimeTests {
+  /// An origin whose certificate expires while the proxy has connections and sessions with it.
+  @Test(arguments: ["-tls1_2", "-tls1_3"])
+  func `a resumed session does not skip the evaluators: not once the certificate has expired`(version: String) throws {
+    let world = try TrustWorld()
+    try world.issue("brief", seconds: 6)
+    let issued = Date()
+    let server = try TLSServer(world, "brief", options: [version])
+    let cases = [TrustCase("brief", "https://localhost:\(server.port)", [world.root])]
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
+      try proxy.expectTrusted("brief")
+      let again = try proxy.ask("http://brief.test/")
+      #expect(again.text.contains("Reused"), "the second connection resumes: \(again.text.prefix(400))")
+      usleep(UInt32(max(0, 7.5 + issued.timeIntervalSinceNow) * 1_000_000))
+      try proxy.expectRefused("brief", "default: expired")
+    }
+  }
+
+  @Test func `a session goes on with the verdict, and the staple, that it was made under`() throws {
+    let world = try TrustWorld.shared()
+    let server = try TLSServer(world, "good", options: ["-status_file", world.file("staple-good.der")])
+    let check = "- revocation: {check: leaf, network: false, require_positive_response: true}"
+    let cases = [TrustCase("stapled", "https://localhost:\(server.port)", [world.root, check])]
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
+      try proxy.expectTrusted("stapled")
+      let again = try proxy.ask("http://stapled.test/")
+      #expect(again.status == 200, "\(again.head)")
+      #expect(again.text.contains("Reused"))
+    }
+  }
+
+  @Test func `a pooled connection is judged again when its verdict has run out`() throws {
+    let world = try TrustWorld()
+    try world.issue("brief", seconds: 5)
+    let issued = Date()
+    let server = try KeepAliveServer(world, "brief")
+    let cases = [TrustCase("brief", "https://localhost:\(server.port)", [world.root])]
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
+      try proxy.expectTrusted("brief")
+      try proxy.expectTrusted("brief")
+      #expect(server.connections == 1)
+      usleep(UInt32(max(0, 6.5 + issued.timeIntervalSinceNow) * 1_000_000))
+      try proxy.expectRefused("brief", "default: expired")
+      #expect(server.requests == 2)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Credentials
+@testable import Proxy
+import Settings
+import Testing
+
+/// What the route table, the clients' rights and CONNECT's rules make of a request, without a connection.
+@Suite struct ExplanationTests {
+  private static func upstream(
+    _ name: String, _ host: String, wildcard: Bool = false, port: UInt16? = nil, path: String = "", clients: Set<String>? = nil,
+    credential: String? = nil
+  ) -> UpstreamSettings {
+    UpstreamSettings(
+      name: name, match: .init(host: host, isWildcard: wildcard, port: port, pathPrefix: path), clients: clients,
+      origin: .init(scheme: .https, host: wildcard ? "" : "origin.\(host)", port: 443), originIsExplicit: !wildcard,
+      credential: credential, timeouts: Timeouts())
+  }
+
+  private static func snapshot(_ change: (inout Settings) -> Void = { _ in }) throws -> Snapshot {
+    var settings = Settings(
+      listeners: [ListenerSettings(endpoint: .tcp(host: "127.0.0.1", port: 0))],
+      clients: [
+        ClientSettings(name: "billing", password: Secret("x")),
+        ClientSettings(name: "guest", password: Secret("y"), allow: .only(upstreams: ["whole"], hosts: [])),
+      ],
+      connectAllow: [HostPattern(host: "tunnel.test", isWildcard: false, port: 443)],
+      upstreams: [
+        upstream("whole", "api.test"),
+        upstream("versioned", "api.test", path: "/v1", credential: "token"),
+        upstream("deeper", "api.test", path: "/v1/x"),
+        upstream("own", "api.test", clients: ["billing"]),
+        upstream("wide", "wide.test", wildcard: true),
+        upstream("wider", "b.wide.test", wildcard: true),
+        upstream("odd", "odd.test", port: 8443),
+      ],
+      credentials: ["token": CredentialPolicy(name: "token", kind: .bearer(token: Secret("z")))])
+    change(&settings)
+    return try SnapshotBuilder().build(settings, generation: 1)
+  }
+
+  /// `entry -> origin`, `status`, `tunnel`, or `entries a b`.
+  private static func result(_ explanation: Explanation) -> String {
+    switch explanation.outcome {
+    case .forwarded(let forwarding): "\(forwarding.upstream.name) -> \(forwarding.origin.host)"
+    case .answered(let status, _, _): "\(status)"
+    case .tunnel: "tunnel"
+    case .entriesThroughConnect(let names, let tunnelsTLS):
+      "entries \(names.joined(separator: " "))\(tunnelsTLS ? ", or a tunnel" : "")"
+    }
+  }
+
+  @Test func `the most specific entry for the client takes the request, and nothing else decides`() throws {
+    let snapshot = try Self.snapshot()
+    let cases: [(client: String?, method: String, target: String, expected: String)] = [
+      (nil, "GET", "http://api.test/", "whole -> origin.api.test"),
+      (nil, "GET", "http://API.test./", "whole -> origin.api.test"),
+      (nil, "GET", "http://api.test", "whole -> origin.api.test"),
+      (nil, "GET", "https://api.test/v1", "versioned -> origin.api.test"),
+      (nil, "GET", "http://api.test:80/v1?q=/v1/x", "versioned -> origin.api.test"),
+      (nil, "GET", "http://api.test/v1/x/y", "deeper -> origin.api.test"),
+      (nil, "GET", "http://api.test/v1x", "whole -> origin.api.test"),
+      (nil, "GET", "http://api.test/v1/%2e./", "400"),
+      (nil, "GET", "http://api.test:8080/", "403"),
+      (nil, "GET", "http://a.wide.test/", "wide -> a.wide.test"),
+      (nil, "GET", "http://a.b.wide.test/", "wider -> a.b.wide.test"),
+      (nil, "GET", "http://wide.test/", "403"),
+      (nil, "GET", "http://badwide.test/", "403"),
+      (nil, "GET", "http://odd.test:8443/", "odd -> origin.odd.test"),
+      (nil, "GET", "http://user:pw@api.test/", "400"),
+      (nil, "GET", "ftp://api.test/", "400"),
+      (nil, "GET", "/v1", "400"),
+      (nil, "OPTIONS", "*", "200"),
+      (nil, "TRACE", "http://api.test/v1", "405"),
+      (nil, "TRACE", "http://api.test/", "whole -> origin.api.test"),
+      ("billing", "GET", "http://api.test/", "own -> origin.api.test"),
+      ("billing", "GET", "http://api.test/v1", "versioned -> origin.api.test"),
+      ("guest", "GET", "http://api.test/", "whole -> origin.api.test"),
+      ("guest", "GET", "http://api.test/v1", "403"),
+      (nil, "CONNECT", "api.test:80", "entries deeper versioned own whole"),
+      (nil, "CONNECT", "api.test:443", "403"),
+      (nil, "CONNECT", "tunnel.test:443", "tunnel"),
+      ("guest", "CONNECT", "tunnel.test:443", "403"),
+      (nil, "CONNECT", "tunnel.test", "400"),
+    ]
+    for (name, method, target, expected) in cases {
+      let client = snapshot.settings.clients.first { $0.name == name }
+      let explanation = Explanation.of(method: method, target: target, client: client, in: snapshot)
+      #expect(Self.result(explanation) == expected, "\(name ?? "anonymous"): \(method) \(target)")
+    }
+  }
+
+  @Test func `entries that do not take the request say why`() throws {
+    let explanation = Explanation.of(method: "GET", target: "http://api.test/v1", client: nil, in: try Self.snapshot())
+    let told = explanation.candidates.map { "\($0.isTaken ? "+" : "-") \($0.name): \($0.reason)" }
+    #expect(
+      told == [
+        "- deeper: is for paths under /v1/x", "+ versioned: the host is the same, the path begins with /v1",
+        "- own: is for billing only", "- whole: is less specific",
+      ])
+    let other = Explanation.of(method: "GET", target: "http://odd.test/", client: nil, in: try Self.snapshot())
+    #expect(other.candidates == [.init(name: "odd", isTaken: false, reason: "is for port 8443")])
+  }
+
+  @Test func `without a name, listeners that all want clients answer 407`() throws {
+    let snapshot = try Self.snapshot { $0.listeners[0].clientsRequired = true }
+    #expect(Self.result(.of(method: "GET", target: "http://api.test/", client: nil, in: snapshot)) == "407")
+    let client = snapshot.settings.clients[0]
+    #expect(
+      Self.result(.of(method: "GET", target: "http://api.test/", client: client, in: snapshot)) == "own -> origin.api.test")
+  }
+
+  @Test func `unlisted hosts go where the app asked, without a credential`() throws {
+    let snapshot = try Self.snapshot { $0.unlistedHosts = .forward }
+    let explanation = Explanation.of(method: "GET", target: "http://other.test:81/", client: nil, in: snapshot)
+    guard case .forwarded(let forwarding) = explanation.outcome else {
+      Issue.record("not forwarded: \(explanation.outcome)")
+      return
+    }
+    #expect(forwarding.isUnlisted && forwarding.credential == nil && forwarding.trust == nil && forwarding.checksAddresses)
+    #expect(forwarding.origin == .init(scheme: .http, host: "other.test", port: 81))
+  }
+}
