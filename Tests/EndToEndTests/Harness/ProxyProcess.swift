@@ -53,7 +53,6 @@ final class ProxyProcess: Sendable {
       addresses = serving.addresses
       adminPort = serving.admin?.split(separator: ":").last.flatMap { Int($0) } ?? 0
     } else {
-      adminPort = 0
       let list = line.components(separatedBy: "addresses=").last ?? ""
       addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
       adminPort = 0
