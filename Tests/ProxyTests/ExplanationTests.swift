@@ -1,5 +1,5 @@
 import Credentials
-import Proxy
+@testable import Proxy
 import Settings
 import Testing
 
