@@ -52,7 +52,8 @@ import Testing
   @Test func `a wrong passphrase is an error at load`() throws {
     let world = try TrustWorld.shared()
     let entry = [
-      "client_certificate:", "  certificate: \(world.file("client.pem"))", "  key: {file: \(world.file("client-encrypted.key"))}",
+      "client_certificate:", "  certificate: \(world.file("client.pem"))",
+      "  key: {file: \(world.file("client-encrypted.key"))}",
       "  passphrase: {env: KEY_PASSPHRASE}",
     ]
     let configuration = TrustCase.configuration([TrustCase("api", "https://localhost", [world.root], entry: entry)])
