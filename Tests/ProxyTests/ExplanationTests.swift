@@ -1,7 +1,8 @@
 import Credentials
-@testable import Proxy
 import Settings
 import Testing
+
+@testable import Proxy
 
 /// What the route table, the clients' rights and CONNECT's rules make of a request, without a connection.
 @Suite struct ExplanationTests {
