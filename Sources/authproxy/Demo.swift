@@ -12,6 +12,8 @@ struct Demo: ParsableCommand {
   var once = false
 
   func run() throws {
+    // Before anything is written to: without it a peer that left would end the process.
+    let signals = Signals()
     let world: DemoWorld
     do { world = try DemoWorld() } catch {
       Terminal.error("authproxy: the demo cannot start: \(error)")
@@ -22,7 +24,6 @@ struct Demo: ParsableCommand {
       return
     }
     introduce(world)
-    let signals = Signals()
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
         Terminal.print("\nbye")

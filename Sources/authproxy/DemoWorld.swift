@@ -71,7 +71,7 @@ final class DemoWorld: Sendable {
         try DemoServer(on: loop, socket: sockets.responder, identity: nil, responder: responder)
       } catch {
         Terminal.error("authproxy: the demo's servers cannot serve: \(error)")
-        Process.exit()
+        Process.exit(ExitStatus.internalError.rawValue)
       }
       _ = DemoLogReader(logEnd, on: loop, narrator)
     }

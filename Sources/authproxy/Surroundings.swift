@@ -75,5 +75,5 @@ final class Endings: Sendable {
 
 enum Process {
   /// Ends the process in good order; ParsableCommand has an `exit` of its own.
-  static func exit() -> Never { csys_exit(0) }
+  static func exit(_ status: Int32 = 0) -> Never { csys_exit(status) }
 }

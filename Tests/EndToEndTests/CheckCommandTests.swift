@@ -35,8 +35,8 @@ import Testing
     #expect(done.status == .exited(78))
     let places = done.errors.split(separator: "\n").filter { $0.contains(": error: ") }
     let expected: [(line: Int, word: String)] = [
-      (2, "idle"), (4, "request_head"), (7, "missing"), (9, "origin"), (11, "trsut"), (14, "match"), (18, "pasword"),
-      (19, "maybe"),
+      (2, "idle"), (4, "request_head"), (7, "missing"), (9, "origin"), (11, "trsut"), (14, "match"), (17, "pasword"),
+      (18, "maybe"),
     ]
     for (line, word) in expected {
       let there = places.contains { $0.hasPrefix("proxy.conf:\(line):") && $0.contains(word) }

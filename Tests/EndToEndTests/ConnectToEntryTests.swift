@@ -91,4 +91,81 @@ import Testing
       #expect(served.output.contains("Bearer \(Configuration.token)"))
     }
   }
+
+  @Test func `the 200 has neither length nor body`() throws {
+    try withProxy(try Configuration.https()) { proxy throws in
+      let client = try proxy.connect()
+      try client.send("CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n\r\n" + ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+      let answer = try client.readAnswer(to: "CONNECT")
+      #expect(answer["Content-Length"] == nil && answer["Transfer-Encoding"] == nil, "\(answer.head)")
+      #expect(try client.readAnswer().received().target == "/echo")
+    }
+  }
+
+  @Test func `who may is settled with the CONNECT`() throws {
+    let clients = """
+      clients:
+        - {name: app, password: secret, allow: [api.test]}
+        - {name: other, password: secret, allow: []}
+      """
+    try withProxy(try Configuration.https(top: clients)) { proxy throws in
+      let connect = "CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n"
+      let client = try proxy.connect()
+      try client.send(connect + "Proxy-Authorization: Basic \(Data("app:secret".utf8).base64EncodedString())\r\n\r\n")
+      #expect(try client.readAnswer(to: "CONNECT").status == 200)
+      for _ in 0..<2 {
+        try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+        let received = try client.readAnswer().received()
+        #expect(received["Authorization"] == "Bearer \(Configuration.token)")
+        #expect(received["Proxy-Authorization"] == nil)
+      }
+      let nobody = try proxy.connect()
+      try nobody.send(connect + "\r\n")
+      #expect(try nobody.readAnswer().status == 407)
+      let other = try proxy.connect()
+      try other.send(connect + "Proxy-Authorization: Basic \(Data("other:secret".utf8).base64EncodedString())\r\n\r\n")
+      #expect(try other.readAnswer().status == 403)
+    }
+  }
+
+  @Test func `a reload holds for what follows on the connection`() throws {
+    let port = try Origin.shared().ports.https
+    func configuration(_ before: String, token: String) -> String {
+      """
+      upstreams:
+      \(before)
+        - match: api.test
+          origin: https://localhost:\(port)
+          credential: api
+      credentials:
+        api: {bearer: {token: \(token)}}
+        zzz: {bearer: {token: other-5ecret}}
+      """
+    }
+    try withProxy(configuration("", token: "first-5ecret")) { proxy throws in
+      let client = try open(proxy)
+      try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+      #expect(try client.readAnswer().received()["Authorization"] == "Bearer first-5ecret")
+      // The entry has another place now, and another entry stands in its old one.
+      let other = "  - match: other.test\n    origin: http://127.0.0.1:1"
+      try proxy.reload(configuration(other, token: "second-5ecret"))
+      try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+      #expect(try client.readAnswer().received()["Authorization"] == "Bearer second-5ecret")
+      try proxy.reload("upstreams:\n" + other)
+      try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+      #expect(try client.readAnswer().status == 403)
+    }
+  }
+
+  @Test func `OPTIONS * is the entry's to answer`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try withProxy(try Configuration.https()) { proxy throws in
+      let client = try open(proxy)
+      try client.send("OPTIONS * HTTP/1.1\r\nHost: api.test\r\nX-Name: \(name)\r\n\r\n")
+      let answer = try client.readAnswer()
+      #expect(answer["Via"] != nil, "\(answer.head)")
+      _ = origin
+    }
+  }
 }

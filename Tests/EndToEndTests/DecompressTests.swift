@@ -102,4 +102,50 @@ import Testing
       #expect(after.residentPeak - before.resident < 16 << 10, "\(before) \(after)")
     }
   }
+
+  @Test func `an HTTP/1.0 client gets the bytes, unframed`() throws {
+    try withProxy(try Configuration.https("decompress: true")) { proxy throws in
+      let plain = try proxy.ask("http://api.test/bytes/100000").body
+      let client = try proxy.connect()
+      try client.send("GET http://api.test/encoded/gzip/100000 HTTP/1.0\r\n\r\n")
+      let answer = try client.readAnswer()
+      #expect(answer["Transfer-Encoding"] == nil)
+      #expect(answer.body == plain)
+    }
+  }
+
+  @Test func `a coded body that ends with the connection in the middle never looks whole`() throws {
+    let listener = try TestListener()
+    try withProxy(try Configuration.http("decompress: true", port: listener.port)) { proxy throws in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/"))
+      let origin = try listener.accept()
+      _ = try origin.read(through: "\r\n\r\n")
+      // The first 20 bytes of a gzip of 33.
+      try origin.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n")
+      try origin.send([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0x28, 0xcf, 0x2f, 0xca])
+      origin.close()
+      let whole = try? client.readAnswer()
+      #expect(whole == nil || whole?.status == 502, "\(whole?.head ?? "")\(whole?.text ?? "")")
+    }
+  }
+
+  @Test func `HEAD says what GET would, and Vary is not said twice`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Configuration.https("decompress: true")) { proxy throws in
+      let name = Origin.newName()
+      try origin.script(
+        name,
+        [
+          .readBody,
+          .send(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 33\r\nETag: \"v1\"\r\nVary: Accept-Encoding, Origin\r\n\r\n"),
+        ])
+      let answer = try proxy.ask("HEAD", "http://api.test/?id=\(name)")
+      #expect(answer["Content-Encoding"] == nil)
+      #expect(answer["Content-Length"] == nil)
+      #expect(answer["ETag"] == "W/\"v1\"")
+      #expect(answer.all("Vary") == ["Accept-Encoding, Origin"])
+    }
+  }
 }

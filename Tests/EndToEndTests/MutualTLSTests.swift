@@ -40,7 +40,7 @@ import Testing
         entry: ["client_certificate: {certificate: \(world.file("client.pem")), key: {file: \(world.file("client.key"))}}"]),
       TrustCase("without", place, [anchored]),
     ]
-    try withProxy(TrustCase.configuration(cases)) { proxy in
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
       for _ in 0..<3 {
         try proxy.expectTrusted("with")
         try proxy.expectTrusted("without")

@@ -136,4 +136,15 @@ import Testing
       #expect(proxy.process.awaitLine { $0.contains(#""attempts":3"#) } != nil, "\(proxy.tail)")
     }
   }
+
+  @Test func `a small answer that is swallowed leaves its connection in the pool`() throws {
+    let origin = try Origin()
+    let name = Origin.newName()
+    try origin.script(name, status(503), status(503), status(200))
+    try withProxy(try Configuration.https(Self.entry, origin: origin)) { proxy throws in
+      #expect(try proxy.ask("http://api.test/?id=\(name)").status == 200)
+      #expect(try origin.exchanges(name).count == 3)
+      #expect(try origin.connections("https").accepted == 1)
+    }
+  }
 }

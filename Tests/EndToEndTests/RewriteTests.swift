@@ -62,4 +62,15 @@ import Testing
     let answer = try answer { "Location: \($0)/next\r\n" }
     #expect(answer.status == 302)
   }
+
+  @Test func `below a wildcard they come to the host that was asked for`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    let place = "https://localhost:\(origin.ports.https)"
+    try origin.script(name, [.readBody, .send("HTTP/1.1 302 Found\r\nLocation: \(place)/next\r\nContent-Length: 0\r\n\r\n")])
+    let configuration = try Configuration.https().replacingOccurrences(of: "match: api.test", with: "match: \"*.api.test\"")
+    try withProxy(configuration) { proxy throws in
+      #expect(try proxy.ask("http://one.api.test/?id=\(name)")["Location"] == "http://one.api.test/next")
+    }
+  }
 }

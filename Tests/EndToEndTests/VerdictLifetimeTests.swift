@@ -11,7 +11,7 @@ import Testing
     let issued = Date()
     let server = try TLSServer(world, "brief", options: [version])
     let cases = [TrustCase("brief", "https://localhost:\(server.port)", [world.root])]
-    try withProxy(TrustCase.configuration(cases)) { proxy in
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
       try proxy.expectTrusted("brief")
       let again = try proxy.ask("http://brief.test/")
       #expect(again.text.contains("Reused"), "the second connection resumes: \(again.text.prefix(400))")
@@ -25,7 +25,7 @@ import Testing
     let server = try TLSServer(world, "good", options: ["-status_file", world.file("staple-good.der")])
     let check = "- revocation: {check: leaf, network: false, require_positive_response: true}"
     let cases = [TrustCase("stapled", "https://localhost:\(server.port)", [world.root, check])]
-    try withProxy(TrustCase.configuration(cases)) { proxy in
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
       try proxy.expectTrusted("stapled")
       let again = try proxy.ask("http://stapled.test/")
       #expect(again.status == 200, "\(again.head)")
@@ -39,7 +39,7 @@ import Testing
     let issued = Date()
     let server = try KeepAliveServer(world, "brief")
     let cases = [TrustCase("brief", "https://localhost:\(server.port)", [world.root])]
-    try withProxy(TrustCase.configuration(cases)) { proxy in
+    try withProxy(TrustCase.configuration(cases, top: "threads: 1")) { proxy in
       try proxy.expectTrusted("brief")
       try proxy.expectTrusted("brief")
       #expect(server.connections == 1)

@@ -16,11 +16,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        self.answer(b"ok")
+
+    def do_POST(self):
+        """Any question for a token is answered with one."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.answer(b'{"access_token": "tok-5ecret-0001", "token_type": "Bearer", "expires_in": 3600}')
+
+    def answer(self, body):
         print("request", flush=True)
         self.send_response(200)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"ok")
+        self.wfile.write(body)
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -6,6 +6,7 @@ The test sets a realm by POST /oauth?name=NAME on the control port; every key is
     rotate        each refresh gives a new refresh token, and an old one is invalid_grant (false)
     reuse         the old refresh token that was sent again, once one was; it ends all others
     refresh_token the one that is valid now
+    confirm       a rotation whose answer was not read to its end is taken back; TLS's goodbye tells (false)
     delay         seconds before each token request is answered (0)
     same          every token is the first one again (false)
     issuer        what the discovery document says
@@ -35,7 +36,7 @@ class Realm:
         self.queue, self.requests, self.issued, self.valid, self.uses = [], [], [], {}, []
         self.expires_in, self.rotate, self.refresh_token, self.reuse, self.issuer = 3600, False, None, None, None
         self.refused, self.scoped, self.status, self.size, self.early, self.same = [], [], 401, 3, False, False
-        self.now, self.concurrent, self.delay = 0, 0, 0
+        self.now, self.concurrent, self.delay, self.confirm, self.unread = 0, 0, 0, False, 0
 
 
 def realm(name):
@@ -57,7 +58,7 @@ def control(name, given):
                 setattr(it, key, value)
         return {
             "requests": it.requests, "issued": it.issued, "concurrent": it.concurrent, "refresh_token": it.refresh_token,
-            "uses": it.uses, "reuse": it.reuse,
+            "uses": it.uses, "reuse": it.reuse, "unread": it.unread,
         }
 
 
@@ -123,8 +124,18 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
             answer(connection, exchange, step.get("status", 200), body if isinstance(body, str) else json.dumps(body), fields)
             return
         with lock:
+            before = it.refresh_token
             status, body = token(it, parts[1], form)
-        answer(connection, exchange, status, json.dumps(body), fields)
+        try:
+            answer(connection, exchange, status, json.dumps(body), fields)
+            if it.confirm:
+                connection.receive()
+        except Exception:
+            with lock:
+                if it.confirm and status == 200:
+                    it.refresh_token = before
+                    it.unread += 1
+            raise
     finally:
         with lock:
             it.now -= 1

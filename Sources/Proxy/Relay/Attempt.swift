@@ -42,7 +42,7 @@ final class Attempt {
   var loop: EventLoop { request.loop }
   var isEventStream: Bool { download?.isEventStream ?? false }
   /// Bytes stand ready for the upstream, which does not take them.
-  var waitsForUpstream: Bool { connection.map { !$0.transport.writable } ?? false && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
+  var waitsForUpstream: Bool { connection != nil && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }
 
   // MARK: Life

@@ -16,8 +16,7 @@ public final class Entry: Sendable {
   let credential: Int?
   /// Name of the field that the credential sets, for removing what the app sent.
   let credentialField: [UInt8]
-  /// `Location` and the like: the prefix to replace and what stands there instead; empty = not rewritten.
-  let rewriteFrom: [UInt8]
+  /// `Location` and the like: what stands for the origin; empty = below a wildcard, where it depends on the request.
   let rewriteTo: [UInt8]
   let timeouts: Deadlines
 
@@ -37,12 +36,10 @@ public final class Entry: Sendable {
     self.credential = credential
     self.credentialField = credentialField
     timeouts = Deadlines(settings.timeouts)
-    if let origin, !settings.match.isWildcard {
-      rewriteFrom = Array("\(origin.identity.scheme.rawValue)://\(origin.identity.authority)".utf8)
+    if !settings.match.isWildcard {
       let match = settings.match
       rewriteTo = Array("http://\(OriginIdentity.authority(host: match.host, port: match.port ?? 80, defaultPort: 80))".utf8)
     } else {
-      rewriteFrom = []
       rewriteTo = []
     }
   }

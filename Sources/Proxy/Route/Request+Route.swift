@@ -89,6 +89,7 @@ extension Request {
     appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
+    if takesTrailers { worker.requestHead.fields.drop(.te) }
     // Each attempt decides for itself whether it asks.
     worker.requestHead.fields.drop(.expect)
     if takesTrailers { worker.requestHead.fields.drop(.te) }

@@ -22,6 +22,7 @@ struct TokenServer {
     let concurrent: Int
     let refresh_token: String?
     let reuse: String?
+    let unread: Int
     let uses: [Use]
   }
 
