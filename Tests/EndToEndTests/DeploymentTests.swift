@@ -7,6 +7,25 @@ import Testing
     try String(contentsOfFile: Surroundings.root + "/" + path, encoding: .utf8)
   }
 
+  /// Of docker/requirements.txt, where somebody has installed it.
+  private static func tool(_ name: String) -> String? {
+    let folders =
+      [Surroundings.root + "/.build-venv/bin"]
+      + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  @Test(.enabled(if: tool("hadolint") != nil)) func `hadolint finds nothing in the Dockerfile`() throws {
+    let checked = try ChildProcess.run(Self.tool("hadolint") ?? "", [Surroundings.root + "/docker/Dockerfile"])
+    #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
+  }
+
+  @Test(.enabled(if: tool("kubernetes-validate") != nil)) func `the manifest fits Kubernetes' schema`() throws {
+    let manifest = Surroundings.root + "/docker/kubernetes/sidecar.yaml"
+    let checked = try ChildProcess.run(Self.tool("kubernetes-validate") ?? "", ["--strict", manifest])
+    #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
+  }
+
   @Test func `the image has the packages of every library that the program is linked with`() throws {
     let dynamic = try ChildProcess.run("readelf", ["-d", Surroundings.program])
     guard dynamic.status == .exited(0) else { throw HarnessError("readelf: \(dynamic.errors)") }
