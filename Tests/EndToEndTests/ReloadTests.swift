@@ -252,7 +252,7 @@ import Testing
     try ProxyProcess.write("#!/bin/sh\ncat \(folder)/value\n", to: folder + "/helper")
     #expect(chmod(folder + "/helper", 0o700) == 0)
     try ProxyProcess.write("one-5ecret", to: folder + "/value")
-    let secret = "{command: [\(folder)/helper], refresh: 200ms}"
+    let secret = "{command: [\(folder)/helper], refresh: 1s}"
     let text = try Configuration.https("credential: helper", top: "  helper: {bearer: {token: \(secret)}}")
     try withProxy(text) { proxy throws in
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer one-5ecret")

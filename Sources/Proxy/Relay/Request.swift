@@ -327,9 +327,6 @@ final class Request {
     guard attempt === failed, !isOver else { return }
     attempt = nil
     waitsForConnection = false
-    if case .untrusted(let evaluator, let reason, _) = error {
-      worker.observer.trustFailed(entry, evaluator: evaluator, reason: reason)
-    }
     if isStale, canReplay {
       if let entry { worker.observer.retried(entry, .staleConnection) }
       return connect()
