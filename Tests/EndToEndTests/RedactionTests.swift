@@ -8,8 +8,7 @@ import Testing
     for format in ["json", "text"] {
       let folder = try Surroundings.newFolder()
       let helper = folder + "/helper"
-      try ProxyProcess.write("#!/bin/sh\necho helper-5ecret\n", to: helper)
-      #expect(chmod(helper, 0o700) == 0)
+      try ProxyProcess.write("echo helper-5ecret\n", to: helper)
       try ProxyProcess.write("file-5ecret\n", to: folder + "/file")
       let text = """
         admin: 127.0.0.1:0
@@ -25,7 +24,7 @@ import Testing
           - {match: wrong.test, origin: "https://localhost:\(origin.ports.wrong_host)", credential: bearer}
           - {match: dead.test, origin: "https://127.0.0.1:1", credential: oauth}
         credentials:
-          bearer: {bearer: {token: {command: [\(helper)]}}}
+          bearer: {bearer: {token: {command: [/bin/sh, \(helper)]}}}
           basic: {basic: {username: svc, password: plain-5ecret}}
           key: {header: {name: X-Api-Key, value: {file: \(folder)/file}, format: "Token {value}"}}
           env: {bearer: {token: {env: API_TOKEN}}}

@@ -56,6 +56,8 @@ final class Request {
   /// A tunnel that is being opened.
   var opening: TunnelOpening?
   private var waitsForRepeat = false
+  /// Set where a reload has taken away what this exchange depends on: when it ends at the latest.
+  var endsAt: Int64?
   private var isOver = false
   var hasEnded: Bool { isOver }
 
