@@ -73,10 +73,9 @@ import Testing
       lines.append("Content-Length:\(space())\(odd.body.unicodeScalars.count)")
       payload = odd.body
     default:
+      // No tabs around this one: they are refused, as servers have read them in more ways than one.
       lines.append(
-        // No tab here: `\tchunked` is one of the spellings that peers read differently, and is refused.
-        "Transfer-Encoding:\(spaces.filter { !$0.contains("\t") }.randomElement(using: &generator) ?? " ")\(["chunked", "Chunked", "CHUNKED"].randomElement(using: &generator) ?? "chunked")"
-      )
+        "Transfer-Encoding: \(["chunked", "Chunked", "CHUNKED"].randomElement(using: &generator) ?? "chunked")")
       for _ in 0..<Int.random(in: 0...6, using: &generator) {
         let chunk = word(Self.valueCharacters + ["\r", "\n", "\0"], 1...1500, &generator)
         odd.body += chunk
@@ -181,7 +180,8 @@ import Testing
         try client.send(latin1: text)
         // Nothing more comes: whoever waits for the rest of a body, or of a head, learns it.
         client.halfClose()
-        let answer = try? client.readAnswer()
+        var answer = try? client.readAnswer()
+        if answer?.status == 100 { answer = try? client.readAnswer() }
         let seen = try origin.exchanges(name)
         if let answer, answer.status == 200 {
           outcomes["served", default: 0] += 1
