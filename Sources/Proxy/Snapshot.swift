@@ -142,6 +142,11 @@ public final class Snapshot: Sendable {
     oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
   }
 
+  /// The first entry whose requests may go to this origin under this trust. Looks at them all: for what is rare.
+  func entry(leadingTo identity: OriginIdentity) -> Entry? {
+    entries.first { $0.origin.map { $0.identity == identity } ?? mayLead($0, to: identity) }
+  }
+
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
   func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
     guard identity.checksAddresses else { return false }

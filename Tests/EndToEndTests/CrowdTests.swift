@@ -82,16 +82,16 @@ import Testing
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     files.rlim_cur = files.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
-    let origin = try Origin()
-    try withProxy(try configuration(origin: origin.ports.http)) { proxy throws in
-      #expect(try proxy.ask("http://api.test/bytes/\(4 << 20)").body.count == 4 << 20)
+    let (server, port) = try LoadGenerator.serve(size: 4 << 20)
+    defer { server.closeInput() }
+    try withProxy(try configuration(origin: port)) { proxy throws in
+      #expect(try proxy.ask("http://api.test/").body.count == 4 << 20)
       let before = try Measures(proxy.pid)
       // Small windows: what is under way stands in the proxy, not in the kernel.
       var readers: [RawConnection] = []
-      // One after the other: the origin has a thread for each.
       for _ in 0..<1_000 {
         let reader = try proxy.connect(receiveBuffer: 4096)
-        try reader.send(ProxyProcess.request("GET", "http://api.test/bytes/\(4 << 20)"))
+        try reader.send(ProxyProcess.request("GET", "http://api.test/"))
         try #require(try reader.readHead().status == 200)
         readers.append(reader)
       }

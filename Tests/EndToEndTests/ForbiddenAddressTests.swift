@@ -66,4 +66,31 @@ import Testing
       }
     }
   }
+
+  /// One of the machine's addresses that is not loopback; nil where it has none.
+  private static let ownAddress: String? = {
+    let found = try? ChildProcess.run("hostname", ["-I"])
+    return found?.output.split(separator: " ").map(String.init).first { $0.contains(".") }
+  }()
+
+  @Test(.enabled(if: ownAddress != nil)) func `a listener on all addresses is not connected to by any of them`() throws {
+    let host = try #require(Self.ownAddress)
+    let text = """
+      listen: {address: "0.0.0.0:0", clients: optional}
+      upstreams: []
+      unlisted_hosts: forward
+      forbidden_addresses: []
+      connect: {allow: ["\(host):*"]}
+      """
+    // The port is known only once it listens; a tunnel's target must be allowed before.
+    let port = try TestListener().port
+    let fixed = text.replacingOccurrences(of: "0.0.0.0:0", with: "0.0.0.0:\(port)").replacingOccurrences(
+      of: ":*", with: ":\(port)")
+    try withProxy(fixed) { proxy throws in
+      expectOwnAnswer(try proxy.ask("http://\(host):\(port)/"), 403, "destination_ip_prohibited")
+      let client = try proxy.connect()
+      try client.send("CONNECT \(host):\(port) HTTP/1.1\r\nHost: \(host):\(port)\r\n\r\n")
+      expectOwnAnswer(try client.readAnswer(), 403, "destination_ip_prohibited")
+    }
+  }
 }

@@ -459,7 +459,22 @@ typedef struct {
   char head[8192];
   size_t length;
   uint64_t skip;
+  uint64_t owed;  // bytes of answers that did not fit into the socket yet
 } Served;
+
+// Sends what is owed, and what does not fit when there is room again. False: the client is gone.
+static bool pay(int fd, Served *it, const char *answer, size_t size) {
+  while (it->owed) {
+    size_t left = it->owed % size ? it->owed % size : size;
+    ssize_t sent = send(fd, answer + size - left, left, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN) return false;
+    if (sent < 0) break;
+    it->owed -= (uint64_t)sent;
+  }
+  struct epoll_event event = {.events = EPOLLIN | (it->owed ? EPOLLOUT : 0), .data.u64 = (uint64_t)fd};
+  epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event);
+  return true;
+}
 
 static int serve(int port, size_t size) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
@@ -498,8 +513,8 @@ static int serve(int port, size_t size) {
       }
       Served *it = served[fd];
       ssize_t got = recv(fd, buffer, sizeof buffer, 0);
-      if (got < 0 && errno == EAGAIN) continue;
-      bool gone = got <= 0;
+      bool gone = got == 0 || (got < 0 && errno != EAGAIN);
+      if (!gone && it->owed && (events[e].events & EPOLLOUT) && !pay(fd, it, answer, answer_length)) gone = true;
       for (char *at = buffer, *end = buffer + (got > 0 ? got : 0); at < end && !gone;) {
         if (it->skip) {
           size_t piece = (size_t)(end - at) < it->skip ? (size_t)(end - at) : it->skip;
@@ -515,7 +530,13 @@ static int serve(int port, size_t size) {
           it->length = 0;
           if (field && (it->skip = strtoull(field + 17, NULL, 10))) continue;
         }
-        if (send(fd, answer, answer_length, MSG_NOSIGNAL) != (ssize_t)answer_length) gone = true;
+        // In one call where it fits, as it nearly always does.
+        ssize_t sent = it->owed ? 0 : send(fd, answer, answer_length, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EAGAIN) gone = true;
+        if (sent != (ssize_t)answer_length) {
+          it->owed += answer_length - (size_t)(sent > 0 ? sent : 0);
+          if (!gone && !pay(fd, it, answer, answer_length)) gone = true;
+        }
       }
       if (gone) {
         free(served[fd]);

@@ -50,7 +50,12 @@ final class TunnelOpening {
     case .failure(.outOfDescriptors): deliver(.failure(.outOfDescriptors))
     case .success(let (descriptor, token, address)):
       request.summary.connected = request.loop.clock()
-      deliver(.success((Transport(descriptor: descriptor, token: token), address)))
+      let transport = Transport(descriptor: descriptor, token: token)
+      if request.worker.isOwnListener(connected: descriptor, to: address) {
+        transport.close(on: request.loop)
+        return deliver(.failure(.addressForbidden(target.host)))
+      }
+      deliver(.success((transport, address)))
     }
   }
 }

@@ -21,4 +21,15 @@ extension Worker {
       return isAny && address.isLoopbackOrUnix
     }
   }
+
+  /// Whether a connection that was made has led to this very process: one bound to all addresses is reached by each of the machine's
+  /// own, and then both ends have the same.
+  func isOwnListener(connected descriptor: Int32, to address: Address) -> Bool {
+    let isOpenEverywhere = ownAddresses.contains { own in
+      guard own.port == address.port, let words = own.words else { return false }
+      return words.high == 0 && (words.low == 0 || words.low == 0xffff_0000_0000)
+    }
+    guard isOpenEverywhere, let near = Socket.local(of: descriptor)?.words, let far = address.words else { return false }
+    return near == far
+  }
 }

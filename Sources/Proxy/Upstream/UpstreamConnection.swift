@@ -101,6 +101,9 @@ final class UpstreamConnection: EventHandler {
       transport = Transport(descriptor: descriptor, token: token)
       loop.hand(token, to: self)
       self.address = address
+      if origin.identity.checksAddresses, worker.isOwnListener(connected: descriptor, to: address) {
+        return failOpening(.addressForbidden(origin.identity.host))
+      }
       connected = loop.clock()
       guard origin.identity.isTLS else { return pool.opened(self) }
       let known = worker.sessions.take(pool.trustKey, now: wallClockSeconds())
