@@ -142,25 +142,18 @@ public final class Snapshot: Sendable {
     oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
   }
 
-  func entry(named name: String, isUnlisted: Bool = false) -> Entry? {
-    entries.first { $0.isUnlisted == isUnlisted && $0.name == name }
-  }
-
-  /// The first entry whose requests may go to this origin under this trust.
-  func entry(leadingTo identity: OriginIdentity) -> Entry? {
-    entries.first { entry in
-      if let origin = entry.origin { return origin.identity == identity }
-      guard identity.checksAddresses else { return false }
-      if identity.isTLS {
-        guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
-          PolicyDigest.of(entry.identity) == identity.certificateDigest
-        else { return false }
-      }
-      if entry.isUnlisted { return true }
-      return identity.isTLS && identity.port == 443
-        && HostPattern(host: entry.settings.match.host, isWildcard: entry.settings.match.isWildcard, port: nil)
-          .matches(host: identity.host, port: identity.port)
+  /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
+  func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
+    guard identity.checksAddresses else { return false }
+    if identity.isTLS {
+      guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
+        PolicyDigest.of(entry.identity) == identity.certificateDigest
+      else { return false }
     }
+    if entry.isUnlisted { return true }
+    let match = entry.settings.match
+    return identity.isTLS && identity.port == 443
+      && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(host: identity.host, port: identity.port)
   }
 
   static func origin(

@@ -86,8 +86,9 @@ public final class Worker {
     adoptCredentials(of: next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     let addressesChanged = old.settings.forbiddenAddresses != next.settings.forbiddenAddresses
+    let succession = Succession(to: next)
     for (identity, pool) in pools {
-      if let entry = next.entry(leadingTo: identity), !(addressesChanged && identity.checksAddresses) {
+      if let entry = succession.entry(leadingTo: identity), !(addressesChanged && identity.checksAddresses) {
         pool.upstream = entry.name
       } else {
         pools[identity] = nil
@@ -103,13 +104,27 @@ public final class Worker {
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { policies.contains($0.policy) && identities.contains($0.identity) }
     observer.adopted(next)
-    if clients.contains(where: { $0.request?.isCutOff(by: next) == true }) {
-      loop.arm(retirement, afterMilliseconds: next.settings.timeouts.drain)
+    let end = loop.now + Int64(next.settings.timeouts.drain) * 1_000_000
+    for case let request? in clients.lazy.map(\.request) {
+      // A second reload neither prolongs nor shortens what the first one gave.
+      request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
     }
+    armRetirement()
   }
 
+  /// Ends what a reload has cut off and whose time is up.
   func endCutOff() {
-    for client in Array(clients) where client.request?.isCutOff(by: snapshot) == true { client.cutOff() }
+    for client in Array(clients) {
+      guard let request = client.request, let end = request.endsAt, end <= loop.now else { continue }
+      request.endsAt = nil
+      client.cutOff()
+    }
+    armRetirement()
+  }
+
+  private func armRetirement() {
+    let next = clients.lazy.compactMap { $0.request?.endsAt }.min()
+    if let next { loop.arm(retirement, at: next) } else { loop.disarm(retirement) }
   }
 
   /// Listens on exactly these from now on; sockets that stay are not touched.

@@ -52,6 +52,9 @@ public final class CertificateList: @unchecked Sendable {
     guard usage & UInt32(KU_CRL_SIGN) != 0 else { return .wrongSigner }
     let key = X509_get0_pubkey(issuer.pointer)
     guard X509_CRL_verify(pointer, key) == 1 else { return .badSignature }
+    // Its first look-up sorts the list: here, where time is taken anyhow, and not on the loop that looks up next.
+    var entry: OpaquePointer?
+    _ = X509_CRL_get0_by_cert(pointer, &entry, issuer.pointer)
     return isStrongSignature(X509_CRL_get_signature_nid(pointer)) && isStrongKey(key) ? nil : .weakSignature
   }
 

@@ -18,6 +18,14 @@ public struct TrustWarning: Sendable, Hashable {
   public var evaluator: String
   public var host: String
   public var detail: String
+
+  public init(kind: Kind, policy: String, evaluator: String, host: String, detail: String) {
+    self.kind = kind
+    self.policy = policy
+    self.evaluator = evaluator
+    self.host = host
+    self.detail = detail
+  }
 }
 
 /// What holds for a connection. No application byte moves while it is pending.

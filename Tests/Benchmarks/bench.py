@@ -38,10 +38,10 @@ class Bench:
         self.scale = 0.1 if arguments.quick else 1
         self.results = []
 
-    def start(self, name, tls, **options):
-        if name == "authproxy":
+    def start(self, program, tls, **options):
+        if program == "authproxy":
             return servers.authproxy(self.arguments.program, self.folder, self.origin, tls, **options)
-        return getattr(servers, name)(self.folder, self.origin, tls, **options)
+        return getattr(servers, program)(self.folder, self.origin, tls, **options)
 
     def load(self, server, path, *options, timeout=120):
         words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + path, "--timeout", str(timeout)]

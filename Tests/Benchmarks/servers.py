@@ -168,6 +168,7 @@ def haproxy(folder, origin, tls, access_log=False):
     port = free_port()
     target = origin.tls_port if tls else origin.port
     ssl = f" ssl verify required ca-file {folder}/ca.pem verifyhost localhost sni str(localhost)" if tls else ""
+    log = "  log stdout format raw daemon\n  option httplog\n" if access_log else ""
     path = folder / f"haproxy-{'https' if tls else 'http'}.cfg"
     path.write_text(f"""\
 global
@@ -177,7 +178,7 @@ global
   ssl-default-server-options ssl-min-ver TLSv1.2
 defaults
   mode http
-  timeout connect 10s
+{log}  timeout connect 10s
   timeout client 300s
   timeout server 300s
   timeout http-keep-alive 300s

@@ -95,7 +95,8 @@ import Testing
   @Test func `the 200 has neither length nor body`() throws {
     try withProxy(try Configuration.https()) { proxy throws in
       let client = try proxy.connect()
-      try client.send("CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n\r\n" + ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
+      try client.send(
+        "CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n\r\n" + ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
       let answer = try client.readAnswer(to: "CONNECT")
       #expect(answer["Content-Length"] == nil && answer["Transfer-Encoding"] == nil, "\(answer.head)")
       #expect(try client.readAnswer().received().target == "/echo")

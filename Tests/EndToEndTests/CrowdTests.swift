@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// Crowds of clients that do little: memory per client is small, the same for the next crowd, and nobody else waits.
@@ -73,6 +74,34 @@ import Testing
         expected += 1_000
         try origin.await(name, count: expected, seconds: 30)
       }
+    }
+  }
+
+  @Test func `1,000 stalled downloads cost little`() throws {
+    var files = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    files.rlim_cur = files.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    let origin = try Origin()
+    try withProxy(try configuration(origin: origin.ports.http)) { proxy throws in
+      #expect(try proxy.ask("http://api.test/bytes/\(4 << 20)").body.count == 4 << 20)
+      let before = try Measures(proxy.pid)
+      // Small windows: what is under way stands in the proxy, not in the kernel.
+      var readers: [RawConnection] = []
+      // One after the other: the origin has a thread for each.
+      for _ in 0..<1_000 {
+        let reader = try proxy.connect(receiveBuffer: 4096)
+        try reader.send(ProxyProcess.request("GET", "http://api.test/bytes/\(4 << 20)"))
+        try #require(try reader.readHead().status == 200)
+        readers.append(reader)
+      }
+      Thread.sleep(forTimeInterval: 0.5)
+      let each = (try Measures(proxy.pid).resident - before.resident) * 1024 / readers.count
+      print("1000 stalled downloads: \(each) bytes each")
+      #expect(each <= 160 << 10, "\(each) bytes a client")
+      var whole = Answer()
+      whole.fields = [("Content-Length", String(4 << 20))]
+      try readers[500].readBody(&whole)
     }
   }
 }

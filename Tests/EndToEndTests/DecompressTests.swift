@@ -139,13 +139,35 @@ import Testing
         [
           .readBody,
           .send(
-            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 33\r\nETag: \"v1\"\r\nVary: Accept-Encoding, Origin\r\n\r\n"),
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 33\r\nETag: \"v1\"\r\nVary: Accept-Encoding, Origin\r\n\r\n"
+          ),
         ])
       let answer = try proxy.ask("HEAD", "http://api.test/?id=\(name)")
       #expect(answer["Content-Encoding"] == nil)
       #expect(answer["Content-Length"] == nil)
       #expect(answer["ETag"] == "W/\"v1\"")
       #expect(answer.all("Vary") == ["Accept-Encoding, Origin"])
+    }
+  }
+
+  @Test func `no-transform is obeyed, in requests and in answers`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Configuration.https("decompress: true")) { proxy throws in
+      let name = Origin.newName()
+      let answer = try proxy.ask("http://api.test/encoded/gzip/1000?id=\(name)", ["Cache-Control: no-transform"])
+      #expect(answer.body.count == 1000)
+      #expect(answer["ETag"] == "\"v1\"")
+      #expect(try origin.exchanges(name)[0]["Accept-Encoding"] == nil)
+      let told = Origin.newName()
+      try origin.script(
+        told,
+        [
+          .readBody,
+          .send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nCache-Control: no-transform\r\nContent-Length: 5\r\n\r\nbytes"),
+        ])
+      let untouched = try proxy.ask("http://api.test/?id=\(told)")
+      #expect(untouched["Content-Encoding"] == "gzip")
+      #expect(untouched.text == "bytes")
     }
   }
 }

@@ -34,10 +34,12 @@ import Testing
     try withProxy(try Configuration.https()) { proxy throws in
       for upgrade in ["Upgrade: h2c\r\n", ""] {
         let name = Origin.newName()
-        try origin.script(name, [.send("HTTP/1.1 101 Switching Protocols\r\n\(upgrade)Connection: Upgrade\r\n\r\n"), .awaitClose])
+        try origin.script(
+          name, [.send("HTTP/1.1 101 Switching Protocols\r\n\(upgrade)Connection: Upgrade\r\n\r\n"), .awaitClose])
         expectOwnAnswer(try proxy.ask("http://api.test/?id=\(name)", WebSocketTests.fields), 502, "http_protocol_error")
         let unasked = Origin.newName()
-        try origin.script(unasked, [.send("HTTP/1.1 101 Switching Protocols\r\n\(upgrade)Connection: Upgrade\r\n\r\n"), .awaitClose])
+        try origin.script(
+          unasked, [.send("HTTP/1.1 101 Switching Protocols\r\n\(upgrade)Connection: Upgrade\r\n\r\n"), .awaitClose])
         expectOwnAnswer(try proxy.ask("http://api.test/?id=\(unasked)"), 502, "http_protocol_error")
       }
     }
@@ -71,7 +73,10 @@ import Testing
     let name = Origin.newName()
     try origin.script(
       name,
-      [.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nProxy-Status: authproxy; error=dns_error\r\n\r\n"), InterimResponseTests.ok])
+      [
+        .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nProxy-Status: authproxy; error=dns_error\r\n\r\n"),
+        InterimResponseTests.ok,
+      ])
     try withProxy(try Configuration.https()) { proxy throws in
       let answer = try proxy.ask("http://api.test/?id=\(name)")
       #expect(answer.interim.count == 1)

@@ -19,11 +19,18 @@ import Testing
           "client_certificate:", "  certificate: \(certificate)", "  key: {file: \(world.file("client-encrypted.key"))}",
           "  passphrase: {env: KEY_PASSPHRASE}",
         ]),
+      TrustCase(
+        "encrypted-old", place, [world.root],
+        entry: [
+          "client_certificate:", "  certificate: \(certificate)", "  key: {file: \(world.file("client-encrypted-old.key"))}",
+          "  passphrase: {env: KEY_PASSPHRASE}",
+        ]),
       TrustCase("none", place, [world.root]),
     ]
     try withProxy(TrustCase.configuration(cases), environment: ["KEY_PASSPHRASE": "5ecret passphrase"]) { proxy in
       try proxy.expectTrusted("clear")
       try proxy.expectTrusted("encrypted")
+      try proxy.expectTrusted("encrypted-old")
       let refused = try proxy.ask("http://none.test/")
       #expect(refused.status == 502, "\(refused.head)")
     }
@@ -52,7 +59,8 @@ import Testing
   @Test func `a wrong passphrase is an error at load`() throws {
     let world = try TrustWorld.shared()
     let entry = [
-      "client_certificate:", "  certificate: \(world.file("client.pem"))", "  key: {file: \(world.file("client-encrypted.key"))}",
+      "client_certificate:", "  certificate: \(world.file("client.pem"))",
+      "  key: {file: \(world.file("client-encrypted.key"))}",
       "  passphrase: {env: KEY_PASSPHRASE}",
     ]
     let configuration = TrustCase.configuration([TrustCase("api", "https://localhost", [world.root], entry: entry)])

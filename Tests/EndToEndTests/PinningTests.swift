@@ -11,7 +11,9 @@ import Testing
     "- pinned_certificates: {certificates: [\(names.map { world.file("\($0).pem") }.joined(separator: ", "))]\(more)}"
   }
 
-  @Test func `a pinned key is found on leaf, intermediate and root, beside a wrong one, and after a new certificate for it`() throws {
+  @Test func `a pinned key is found on leaf, intermediate and root, beside a wrong one, and after a new certificate for it`()
+    throws
+  {
     let world = try TrustWorld.shared()
     let (server, reissued) = (try TLSServer(world, "good"), try TLSServer(world, "reissued"))
     let (place, again) = ("https://localhost:\(server.port)", "https://localhost:\(reissued.port)")

@@ -83,7 +83,9 @@ import Testing
         let end = Date(timeIntervalSinceNow: 2)
         var sent = 0
         while Date() < end {
-          let count = ours.withUnsafeBytes { send(descriptor, $0.baseAddress! + sent, ours.count - sent, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) }
+          let count = ours.withUnsafeBytes {
+            send(descriptor, $0.baseAddress! + sent, ours.count - sent, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+          }
           if count > 0 { sent = (sent + count) % ours.count }
           while recv(descriptor, &answers, answers.count, Int32(MSG_DONTWAIT)) > 0 {}
         }

@@ -37,7 +37,7 @@ import Testing
 
   @Test func `every folder and file that the README names is there`() throws {
     let text = try String(contentsOfFile: Surroundings.root + "/README.md", encoding: .utf8)
-    let named = text.matches(of: /`((?:Sources|Tests|docs|docker)\/[A-Za-z0-9_.\/-]*|proxy\.conf\.example)`/).map {
+    let named = text.matches(of: /[`(]((?:Sources|Tests|docs|docker)\/[A-Za-z0-9_.\/-]*|proxy\.conf\.example)[`)]/).map {
       String($0.1)
     }
     #expect(named.count >= 10)

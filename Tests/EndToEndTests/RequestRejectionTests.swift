@@ -65,7 +65,7 @@ import Testing
         "chunked, identity",
         "identity", "gzip", "chunked, gzip", "chunked;q=1", "\"chunked\"", "chunked\u{b}", "\u{b}chunked", "", "chunk",
         "chunked chunked",
-        "chunked\r\nTransfer-Encoding: identity", "identity, identity", "chunked\u{a0}",
+        "chunked\r\nTransfer-Encoding: identity", "identity, identity", "chunked\u{a0}", "chunked\t", "\tchunked",
       ].map { framing("Transfer-Encoding: \($0)", "Transfer-Encoding: \($0)\r\n", [400, 501]) })
   }
 

@@ -62,12 +62,16 @@ import Testing
     }
   }
 
-  @Test func `the certificate's own pointer is asked, once for all connections, and the whole chain where it is told to`() throws {
+  @Test func `the certificate's own pointer is asked, once for all connections, and the whole chain where it is told to`()
+    throws
+  {
     let world = try TrustWorld()
     let server = try TLSServer(world, "ocsp")
     let place = "https://localhost:\(server.port)"
     let whole = "- revocation: {methods: [ocsp], require_positive_response: true}"
-    let cases = [TrustCase("leaf", place, [world.root, Self.check(Self.hard)]), TrustCase("chain", place, [world.root, whole])]
+    let cases = [
+      TrustCase("leaf", place, [world.root, Self.check(Self.hard)]), TrustCase("chain", place, [world.root, whole]),
+    ]
     let configuration = TrustCase.configuration(cases, top: Self.loopback)
     try withProxy(configuration) { proxy in
       for _ in 0..<5 { try proxy.expectTrusted("leaf") }

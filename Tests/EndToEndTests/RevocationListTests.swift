@@ -44,7 +44,8 @@ import Testing
     func policy(_ list: String) -> [String] {
       [world.root, lists(", network: false, crl_files: [\(world.file(list))]" + RevocationByOCSPTests.hard)]
     }
-    let whole = "- revocation: {methods: [crl], network: false, crl_files: [\(world.file("list-good.pem"))], "
+    let whole =
+      "- revocation: {methods: [crl], network: false, crl_files: [\(world.file("list-good.pem"))], "
       + "require_positive_response: true}"
     let cases = [
       TrustCase("good", place, policy("list-good.pem")), TrustCase("revoked", place, policy("list-revoked.pem")),

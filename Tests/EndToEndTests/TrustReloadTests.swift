@@ -5,7 +5,8 @@ import Testing
 @Suite struct TrustReloadTests {
   private func configuration(_ origin: Origin, _ more: String...) throws -> String {
     let anchored = "- default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: false}"
-    return TrustCase.configuration([TrustCase("api", "https://localhost:\(origin.ports.https)", [anchored] + more)], top: "threads: 1")
+    return TrustCase.configuration(
+      [TrustCase("api", "https://localhost:\(origin.ports.https)", [anchored] + more)], top: "threads: 1")
   }
 
   private var wrong: String { "- pinned_public_keys: {pins: [\"sha256/\(String(repeating: "A", count: 43))=\"]}" }

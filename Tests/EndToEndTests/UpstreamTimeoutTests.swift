@@ -32,17 +32,14 @@ import Testing
 
   @Test func `an origin that takes no more of a body is 504, and not the app's fault`() throws {
     let listener = try TestListener()
-    try withProxy(try Configuration.http(top: "timeouts: {stall: 400ms}", port: listener.port)) { proxy throws in
+    try withProxy(try Configuration.http(top: "timeouts: {stall: 1500ms}", port: listener.port)) { proxy throws in
       let client = try proxy.connect()
-      try client.send("POST http://api.test/ HTTP/1.1\r\nHost: api.test\r\nContent-Length: 100000000\r\n\r\n")
+      try client.send("POST http://api.test/ HTTP/1.1\r\nHost: api.test\r\nContent-Length: 10000000000\r\n\r\n")
       let origin = try listener.accept()
       let piece = [UInt8](repeating: 120, count: 1 << 20)
-      var idle = 0
-      // Until nothing moves any more.
-      while idle < 10 {
-        if client.sendWhatFits(piece) == 0 { idle += 1 } else { idle = 0 }
-        Thread.sleep(forTimeInterval: 0.01)
-      }
+      let deadline = Date(timeIntervalSinceNow: 15)
+      // Whatever is taken, there is more.
+      while client.staysSilent(for: 0.01), Date() < deadline { _ = client.sendWhatFits(piece) }
       expectOwnAnswer(try client.readAnswer(), 504, "connection_write_timeout")
       origin.close()
     }

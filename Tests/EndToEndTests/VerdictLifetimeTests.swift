@@ -48,4 +48,26 @@ import Testing
       #expect(server.requests == 2)
     }
   }
+
+  /// A failure is remembered for 60 s, the shortest life that a verdict about revocation can have: hence the long wait.
+  @Test func `a pooled connection that passed without an answer is asked about again, and closed if it was revoked`() throws {
+    let world = try TrustWorld()
+    try world.set("ocsp", "error")
+    let server = try KeepAliveServer(world, "ocsp")
+    let cases = [
+      TrustCase("api", "https://localhost:\(server.port)", [world.root, RevocationByOCSPTests.check()])
+    ]
+    let top = "threads: 1\ntimeouts: {upstream_idle: 5m}\n" + RevocationByOCSPTests.loopback
+    try withProxy(TrustCase.configuration(cases, top: top)) { proxy in
+      try proxy.expectTrusted("api")
+      try world.set("ocsp", "revoked")
+      try proxy.expectTrusted("api")
+      #expect(server.connections == 1)
+      #expect(try world.count("ocsp") == 1)
+      sleep(62)
+      try proxy.expectRefused("api", "revocation: revoked")
+      #expect(try world.count("ocsp") == 2)
+      #expect(server.requests == 2)
+    }
+  }
 }

@@ -2,7 +2,6 @@ import CSystem
 import Credentials
 import Foundation
 import Settings
-import TLS
 import Synchronization
 import TLS
 import Testing

@@ -1,7 +1,8 @@
 import Credentials
-@testable import Proxy
 import Settings
 import Testing
+
+@testable import Proxy
 
 /// What the route table, the clients' rights and CONNECT's rules make of a request, without a connection.
 @Suite struct ExplanationTests {
@@ -97,7 +98,7 @@ import Testing
         "- own: is for billing only", "- whole: is less specific",
       ])
     let other = Explanation.of(method: "GET", target: "http://odd.test/", client: nil, in: try Self.snapshot())
-    #expect(other.candidates == [.init(name: "odd", isTaken: false, reason: "is for port 8443")])
+    #expect(other.candidates.map { "\($0.name): \($0.reason)" } == ["odd: is for port 8443"])
   }
 
   @Test func `without a name, listeners that all want clients answer 407`() throws {

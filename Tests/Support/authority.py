@@ -229,12 +229,15 @@ class World:
     def client(self):
         certificate, key = issue("client", self.root, purpose=ExtendedKeyUsageOID.CLIENT_AUTH)
         self.write("client", [certificate], key)
-        (self.folder / "client-encrypted.key").write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                serialization.BestAvailableEncryption(b"5ecret passphrase"),
+        for stem, form in (
+            ("client-encrypted", serialization.PrivateFormat.PKCS8),
+            ("client-encrypted-old", serialization.PrivateFormat.TraditionalOpenSSL),
+        ):
+            (self.folder / f"{stem}.key").write_bytes(
+                key.private_bytes(
+                    serialization.Encoding.PEM, form, serialization.BestAvailableEncryption(b"5ecret passphrase")
+                )
             )
-        )
 
     def index(self):
         """The data base of `openssl ocsp`: good and ocsp are known, ocsp-too is revoked, all others are not known."""

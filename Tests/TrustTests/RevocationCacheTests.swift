@@ -28,6 +28,28 @@ import Testing
     #expect(cache.begin(request(1)) == .lead)
   }
 
+  @Test func `a failure is forgotten when it is told to, an answer is not`() {
+    let cache = RevocationCache()
+    cache.finish(request(1), .failed, now: 0)
+    cache.finish(request(2), .status(.good(until: 1000)), now: 0)
+    #expect(lookup(cache, 1, 10) == .failed(retryAt: 60))
+    cache.forgetFailures()
+    #expect(lookup(cache, 1, 10) == .absent)
+    #expect(lookup(cache, 2, 10) == .answer(.good(until: 1000)))
+    cache.finish(request(1), .failed, now: 10)
+    #expect(lookup(cache, 1, 11) == .failed(retryAt: 70))
+  }
+
+  @Test func `a pointer that may not be followed says nothing about the responder that the operator named`() throws {
+    let (certificate, issuer) = (leaf, root.certificate)
+    func request(isConfigured: Bool) throws -> FetchRequest {
+      try #require(
+        FetchRequest.ocsp("http://ocsp.example.com/", certificate, issuer, timeout: 1, isConfigured: isConfigured))
+    }
+    #expect(try request(isConfigured: true).key != request(isConfigured: false).key)
+    #expect(try request(isConfigured: true).key == request(isConfigured: true).key)
+  }
+
   @Test func `what is in use is due again after three quarters of its life`() {
     let cache = RevocationCache()
     cache.finish(request(1), .status(.good(until: 1000)), now: 0)

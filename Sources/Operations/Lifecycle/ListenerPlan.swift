@@ -41,7 +41,7 @@ struct ListenerPlan {
         }
       }
       for socket in created where csys_is_listening(socket.descriptor) == 0 { try socket.listen() }
-      // Nobody else of our user may join the port later.
+      // Only processes of the same user could ever join, and the next plan sets it anew where it is needed.
       for socket in sharing + created { socket.sharePort(false) }
     } catch {
       takeBack()

@@ -87,7 +87,8 @@ struct Figures: Sendable {
         metrics.sample([("credential", credential.name), ("result", result)], count)
       }
     }
-    metrics.family("authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
+    metrics.family(
+      "authproxy_credential_expiry_timestamp_seconds", .gauge, "When the token in use expires, in seconds since 1970.")
     for credential in credentials {
       if let expiry = credential.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
     }

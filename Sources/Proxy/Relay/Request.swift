@@ -56,6 +56,8 @@ final class Request {
   /// A tunnel that is being opened.
   var opening: TunnelOpening?
   private var waitsForRepeat = false
+  /// Set where a reload has taken away what this exchange depends on: when it ends at the latest.
+  var endsAt: Int64?
   private var isOver = false
   var hasEnded: Bool { isOver }
 
@@ -327,9 +329,6 @@ final class Request {
     guard attempt === failed, !isOver else { return }
     attempt = nil
     waitsForConnection = false
-    if case .untrusted(let evaluator, let reason, _) = error {
-      worker.observer.trustFailed(entry, evaluator: evaluator, reason: reason)
-    }
     if isStale, canReplay {
       if let entry { worker.observer.retried(entry, .staleConnection) }
       return connect()

@@ -88,7 +88,9 @@ extension Request {
   private func inflatedCoding(
     _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry
   ) -> Inflater.Coding? {
+    // RFC 9110 section 7.7.
     guard entry.settings.decompress, !appAcceptsGzip, head.status != 206,
+      !head.fields.hasMember("no-transform", in: .cacheControl, of: bytes),
       head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding)
     else { return nil }
     if field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes) { return .gzip }

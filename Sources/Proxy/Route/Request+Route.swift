@@ -94,7 +94,9 @@ extension Request {
     worker.requestHead.fields.drop(.expect)
     if takesTrailers { worker.requestHead.fields.drop(.te) }
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
-    let adds = entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
+    let adds =
+      entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
+      && !worker.requestHead.fields.hasMember("no-transform", in: .cacheControl, of: bytes)
     if adds { worker.requestHead.fields.drop(.acceptEncoding) }
     // The credential goes in last: after Connection was obeyed, and after every field of its name was removed.
     if entry.credential != nil, sendsCredential {

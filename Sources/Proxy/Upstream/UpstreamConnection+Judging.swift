@@ -73,6 +73,8 @@ extension UpstreamConnection: RevocationWaiter {
   func refuse(_ refusal: TrustRefusal) {
     gate = nil
     verdict = nil
+    worker.observer.trustFailed(
+      worker.snapshot.entry(leadingTo: origin.identity), evaluator: refusal.evaluator, reason: refusal.reason.rawValue)
     // A pooled one is just closed: the request that would have got it has a connection of its own judged instead.
     if isJudgedAgain { return close() }
     failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))
@@ -82,9 +84,11 @@ extension UpstreamConnection: RevocationWaiter {
     if let gate { worker.observer.report(gate) }
   }
 
-  /// Seconds since 1970 as nanoseconds of the loop's clock.
+  /// Seconds since 1970 as nanoseconds of the loop's clock; always ahead, or a verdict of this very second would be asked for
+  /// again and again.
   private func deadline(of until: Int64) -> Int64 {
-    let (nanoseconds, overflow) = (until - min(wallClockSeconds(), until)).multipliedReportingOverflow(by: 1_000_000_000)
+    let seconds = max(until - min(wallClockSeconds(), until), 1)
+    let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (deadline, beyond) = loop.now.addingReportingOverflow(nanoseconds)
     return overflow || beyond ? Int64.max : deadline
   }

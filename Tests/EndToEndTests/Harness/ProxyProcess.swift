@@ -55,7 +55,8 @@ final class ProxyProcess: Sendable {
     } else {
       let list = line.components(separatedBy: "addresses=").last ?? ""
       addresses = list.components(separatedBy: CharacterSet(charactersIn: "[],\" ")).filter { $0.contains(":") }
-      adminPort = 0
+      let admin = line.components(separatedBy: "admin=").dropFirst().first?.prefix { $0 != " " }
+      adminPort = admin?.split(separator: ":").last.flatMap { Int($0.filter(\.isNumber)) } ?? 0
     }
     guard !addresses.isEmpty else { throw HarnessError("no address in: \(line)") }
   }

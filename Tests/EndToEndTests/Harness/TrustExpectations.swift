@@ -38,7 +38,8 @@ extension ProxyProcess {
     let answer = try ask("http://\(name).test/")
     expectOwnAnswer(answer, 502, "tls_certificate_error", sourceLocation: sourceLocation)
     #expect(
-      answer["Proxy-Status"]?.contains("details=\"\(reason)\"") == true, "\(name): \(answer.head)", sourceLocation: sourceLocation)
+      answer["Proxy-Status"]?.contains("details=\"\(reason)\"") == true, "\(name): \(answer.head)",
+      sourceLocation: sourceLocation)
   }
 
   /// How many lines of the log warn of this kind.

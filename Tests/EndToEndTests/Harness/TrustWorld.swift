@@ -66,7 +66,9 @@ final class TLSServer: Sendable {
   ///   - answers: with a status page, one a connection; else everything that comes is written to its output.
   ///   - options: further ones of s_server.
   init(_ world: TrustWorld, _ certificate: String, answers: Bool = true, options: [String] = []) throws {
-    var words = ["s_server", "-accept", "0", "-cert", world.file("\(certificate).pem"), "-key", world.file("\(certificate).key")]
+    var words = [
+      "s_server", "-accept", "0", "-cert", world.file("\(certificate).pem"), "-key", world.file("\(certificate).key"),
+    ]
     let rest = world.file("\(certificate).rest.pem")
     if FileManager.default.fileExists(atPath: rest) { words += ["-cert_chain", rest] }
     if answers { words.append("-www") }

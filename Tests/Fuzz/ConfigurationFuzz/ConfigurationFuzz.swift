@@ -27,5 +27,6 @@ private func check(_ text: [UInt8]) {
 
 private func read(_ text: [UInt8]) -> LoadedConfiguration {
   ConfigurationFile.read(
-    text: text, name: "proxy.conf", folder: "/etc/authproxy", environment: ["TOKEN": "x"], readableByOthers: true, system: .none)
+    text: text, name: "proxy.conf", folder: "/etc/authproxy", environment: ["TOKEN": "x"], readableByOthers: true, system: .none
+  )
 }

@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+/// What the repository says about installing and running, held against the program.
+@Suite struct DeploymentTests {
+  private func text(_ path: String) throws -> String {
+    try String(contentsOfFile: Surroundings.root + "/" + path, encoding: .utf8)
+  }
+
+  /// Of docker/requirements.txt, where somebody has installed it.
+  private static func tool(_ name: String) -> String? {
+    let folders =
+      [Surroundings.root + "/.build-venv/bin"]
+      + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  @Test(.enabled(if: tool("hadolint") != nil)) func `hadolint finds nothing in the Dockerfile`() throws {
+    let checked = try ChildProcess.run(Self.tool("hadolint") ?? "", [Surroundings.root + "/docker/Dockerfile"])
+    #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
+  }
+
+  @Test(.enabled(if: tool("kubernetes-validate") != nil)) func `the manifest fits Kubernetes' schema`() throws {
+    let manifest = Surroundings.root + "/docker/kubernetes/sidecar.yaml"
+    let checked = try ChildProcess.run(Self.tool("kubernetes-validate") ?? "", ["--strict", manifest])
+    #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
+  }
+
+  @Test func `the image has the packages of every library that the program is linked with`() throws {
+    let dynamic = try ChildProcess.run("readelf", ["-d", Surroundings.program])
+    guard dynamic.status == .exited(0) else { throw HarnessError("readelf: \(dynamic.errors)") }
+    let needed = dynamic.output.split(separator: "\n").filter { $0.contains("(NEEDED)") }.compactMap {
+      $0.split(separator: "[").last?.split(separator: "]").first.map(String.init)
+    }
+    #expect(needed.count > 4)
+    let dockerfile = try text("docker/Dockerfile")
+    let runtime = try #require(dockerfile.components(separatedBy: "FROM debian").last)
+    let packages = [
+      "libcurl.so.4": "libcurl4", "libssl.so.3": "libssl3", "libcrypto.so.3": "libssl3", "libz.so.1": "zlib1g",
+      "libyaml-0.so.2": "libyaml-0-2", "libstdc++.so.6": "libstdc++6",
+    ]
+    // In every Debian, as dpkg itself needs them.
+    let base: Set = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"]
+    for library in needed where !base.contains(library) {
+      let package = try #require(packages[library], "\(library) is in no package of the image")
+      #expect(runtime.contains(package), "\(library) wants \(package)")
+    }
+  }
+
+  @Test func `the examples for compose and Kubernetes are configurations that check accepts, but for their secrets`() throws {
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write("a secret\n", to: folder + "/secret")
+    var examples = [("compose", try text("docker/proxy.conf"))]
+    let manifest = try text("docker/kubernetes/sidecar.yaml")
+    let map = try #require(manifest.components(separatedBy: "proxy.conf: |\n").last?.components(separatedBy: "\n---").first)
+    examples.append(("kubernetes", map.split(separator: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")))
+    for (name, example) in examples {
+      let path = folder + "/\(name).conf"
+      let secrets = example.replacing(/\{file: \/run\/secrets\/[^}]*\}/, with: "{file: \(folder)/secret}")
+      try ProxyProcess.write(secrets, to: path)
+      let checked = try ChildProcess.run(Surroundings.program, ["check", "--config", path])
+      #expect(checked.status == .exited(0), "\(name): \(checked.errors)")
+    }
+  }
+
+  @Test func `every status and error that the guide lists is one that the program has, and none is missing`() throws {
+    let guide = try text("docs/operations.md")
+    let table = try #require(
+      guide.components(separatedBy: "## Answers made by the proxy").last?.components(separatedBy: "\n## ").first)
+    let source = try text("Sources/Proxy/Failure/Answer+ProxyError.swift")
+    var built = Set<String>()
+    for match in source.matches(of: /status: (\d+),[^\n]*?error: "([a-z_]+)"/) { built.insert("\(match.1) \(match.2)") }
+    for match in source.matches(of: /error: "([a-z_]+)"/) where !built.contains(where: { $0.hasSuffix(" \(match.1)") }) {
+      built.insert("? \(match.1)")
+    }
+    for pair in built {
+      let parts = pair.split(separator: " ")
+      let row = table.split(separator: "\n").contains {
+        $0.contains("`\(parts[1])`") && (parts[0] == "?" || $0.contains(parts[0]))
+      }
+      #expect(row, "\(pair) is not in the guide")
+    }
+    for match in table.matches(of: /`([a-z_]+_[a-z_]+)`/) where !["client_authorization"].contains(String(match.1)) {
+      #expect(source.contains("\"\(match.1)\"") || !table.contains("| `\(match.1)` |"), "\(match.1) is in the guide only")
+    }
+  }
+
+  @Test func `make install puts program, example and unit where the unit and the guide say`() throws {
+    let folder = try Surroundings.newFolder()
+    let install = try ChildProcess.run(
+      "make", ["--silent", "-o", "build", "install", "PREFIX=/opt/authproxy", "DESTDIR=\(folder)"], folder: Surroundings.root)
+    guard install.status == .exited(0) else { throw HarnessError("make install: \(install.errors)") }
+    let program = folder + "/opt/authproxy/bin/authproxy"
+    #expect(try ChildProcess.run(program, ["--version"]).status == .exited(0))
+    let unit = try String(contentsOfFile: folder + "/opt/authproxy/lib/systemd/system/authproxy.service", encoding: .utf8)
+    #expect(unit.contains("ExecStart=/opt/authproxy/bin/authproxy run --config /etc/authproxy/proxy.conf"))
+    #expect(
+      unit.contains("Type=notify") && unit.contains("ExecReload=/bin/kill -HUP $MAINPID") && unit.contains("WatchdogSec="))
+    #expect(!unit.contains("@PREFIX@"))
+    #expect(FileManager.default.fileExists(atPath: folder + "/opt/authproxy/share/doc/authproxy/proxy.conf.example"))
+  }
+
+  @Test func `every alert is explained, and every metric that an alert asks for exists`() throws {
+    let (alerts, metrics) = (try text("docs/alerts.yml"), try text("docs/metrics.md"))
+    let names = alerts.matches(of: /alert: (\w+)/).map { String($0.1) }
+    #expect(names.count >= 6)
+    for name in names { #expect(metrics.contains("**\(name)**"), "\(name)") }
+    for match in alerts.matches(of: /\b(?:authproxy|process)_[a-z_]+/) {
+      #expect(metrics.contains("`\(match.0)"), "\(match.0)")
+    }
+  }
+}
