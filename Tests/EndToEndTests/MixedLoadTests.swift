@@ -21,7 +21,7 @@ import Testing
       lines.append("  - {address: \"\(isWide ? "0.0.0.0" : "127.0.0.1"):\(port)\", clients: optional}")
       if let secondPort { lines.append("  - 127.0.0.1:\(secondPort)") }
       lines += [
-        "admin: 127.0.0.1:0", "log: {access: false}", "upstreams:",
+        "admin: 127.0.0.1:0", "log: {access: false}", "timeouts: {upstream_idle: 2s}", "upstreams:",
         "  - {match: fast.test, origin: \"http://127.0.0.1:\(origins.fast)\", credential: api}",
         "  - {match: bulk.test, origin: \"http://127.0.0.1:\(origins.bulk)\", credential: api}",
         "  - {match: tls.test, origin: \"https://localhost:\(origins.https)\", credential: api, trust: own}",
@@ -89,9 +89,9 @@ import Testing
         #expect(result.finished > Int(Self.seconds), "\(what): \(result)")
         print("\(what): \(result.finished) requests, p99 \(result.p99_us) µs, at most \(result.max_us) µs")
       }
-      // Pooled connections that are idle now are closed by their own time-out or by the next reload of their trust.
-      let after = try #require(try settled(proxy, descriptors: before.descriptors + 24))
-      #expect(after.descriptors <= before.descriptors + 24, "\(before.descriptors) became \(after.descriptors)")
+      // Pooled connections that are idle now end by their own time-out.
+      let after = try #require(try settled(proxy, descriptors: before.descriptors + 6))
+      #expect(after.descriptors <= before.descriptors + 6, "\(before.descriptors) became \(after.descriptors)")
       #expect(after.resident <= before.resident + 12 << 10, "KiB: \(before.resident) became \(after.resident)")
     }
   }

@@ -24,12 +24,21 @@ extension Service {
       $0.lifecycle.phase = .draining
       return $0.listeners
     }
-    logger.info("draining", metadata: ["connections": "\(group.connections)"])
     for listener in listeners { listener.retire() }
     let now = csys_monotonic()
     // Kept-alive clients learn from their next answer that there is no further one; who asks nothing for so long is idle.
     let grace = min(1_000, milliseconds / 2)
-    group.all { Worker.of($0).drain(grace: grace) }
+    // Told once it holds everywhere; a loop that hangs must not keep the process from ending.
+    let drained = DispatchGroup()
+    for executor in group.executors {
+      drained.enter()
+      executor.call { loop in
+        Worker.of(loop).drain(grace: grace)
+        drained.leave()
+      }
+    }
+    _ = drained.wait(timeout: .now() + .milliseconds(min(1_000, milliseconds)))
+    logger.info("draining", metadata: ["connections": "\(group.connections)"])
     let linger = listeners.map(\.linger).max() ?? 0
     // What the kernel accepts while the listeners linger is served, too; the timers of a loop are up to a tick late.
     let earliest = now + Int64(min(linger + 40, milliseconds)) * 1_000_000
