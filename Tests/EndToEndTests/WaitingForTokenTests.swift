@@ -21,7 +21,7 @@ import Testing
   @Test func `beyond limits.waiting_for_credential it is 503 at once, and who leaves makes room`() throws {
     let server = try TokenServer()
     try server.holdNext()
-    try withProxy(try server.configuration(top: "limits: {waiting_for_credential: 3}\nthreads: 2")) { proxy in
+    try withProxy(try server.configuration(top: "limits: {waiting_for_credential: 3}\ntimeouts: {credential: 60s}\nthreads: 2")) { proxy in
       let waiting = try (0..<3).map { _ in try proxy.connect() }
       for client in waiting { try client.send(ProxyProcess.request("GET", server.url())) }
       try server.origin.await(server.name, gate: "on")
