@@ -87,7 +87,15 @@ final class CredentialRegistry: Sendable {
   private let records = Mutex<[String: Record]>([:])
   private let unfinished = Mutex<Set<UInt64>>([])
 
-  func waitCount(of name: String) -> WaitCount { records.withLock { $0[name, default: Record()].count } }
+  /// The same one for all loops.
+  func waitCount(of name: String) -> WaitCount {
+    records.withLock { records in
+      // Reading with a default would not keep it.
+      let record = records[name] ?? Record()
+      records[name] = record
+      return record.count
+    }
+  }
   func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
   /// The credential is in no configuration any more.
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }

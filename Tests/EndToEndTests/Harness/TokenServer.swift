@@ -62,6 +62,8 @@ struct TokenServer {
     if !has("client_secret"), !has("client_auth"), !has("client_assertion") {
       lines.append("      client_secret: shh-5ecret-client")
     }
+    // Gates are opened when the machine gets to it.
+    if !has("timeout") { lines.append("      timeout: 60s") }
     lines += oauth.map { "      " + $0 }
     return (lines + [top]).joined(separator: "\n") + "\n"
   }
