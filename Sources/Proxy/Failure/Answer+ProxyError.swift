@@ -143,7 +143,8 @@ extension ProxyError {
         body: "\(upstream) did not answer in time (timeouts.response_head).\n")
     case .upstreamStalled:
       return Answer(
-        status: 504, reason: "Gateway Timeout", error: "connection_write_timeout", details: "the request's body was not taken in time",
+        status: 504, reason: "Gateway Timeout", error: "connection_write_timeout",
+        details: "the request's body was not taken in time",
         body: "\(upstream) took no more of the request's body in time (timeouts.stall).\n", closes: true)
     case .bodyBroken:
       return Answer(

@@ -65,7 +65,8 @@ extension Request {
     summary.status = status
     summary.author = .upstream
     hasAnswered = true
-    writeHead(bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false,
+    writeHead(
+      bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false,
       // HEAD says what GET would.
       isInflated: plan.inflater != nil || coding != nil && method == .head)
     return .relay(Download(attempt, plan))

@@ -13,7 +13,9 @@ struct URLRule {
 
   /// nil where the URL is not under `from`.
   func replaced(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else { return nil }
+    guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else {
+      return nil
+    }
     var rest = url[from.count...]
     if !defaultPort.isEmpty, rest.starts(with: defaultPort) { rest = rest.dropFirst(defaultPort.count) }
     // `https://api.example.com.evil` and `https://api.example.com:444` are other places.
@@ -75,8 +77,8 @@ extension Request {
     let to = entry.rewriteTo.isEmpty ? Array("http://\(summary.authority)".utf8) : entry.rewriteTo
     let hasDefaultPort = origin.port == (origin.isTLS ? 443 : 80)
     return URLRule(
-      from: Array("\(origin.scheme.rawValue)://\(origin.authority)".utf8), defaultPort: hasDefaultPort ? Array(":\(origin.port)".utf8) : [],
-      to: to)
+      from: Array("\(origin.scheme.rawValue)://\(origin.authority)".utf8),
+      defaultPort: hasDefaultPort ? Array(":\(origin.port)".utf8) : [], to: to)
   }
 
   private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
