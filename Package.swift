@@ -40,7 +40,8 @@ let package = Package(
     .target(name: "Credentials", dependencies: ["TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
-    .target(name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"], swiftSettings: fuzzed),
+    .target(
+      name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"], swiftSettings: fuzzed),
     .target(
       name: "Proxy",
       dependencies: [
@@ -49,7 +50,9 @@ let package = Package(
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
-      dependencies: ["Proxy", "CSystem", "EventIO", "HTTPWire", "Settings", "Trust", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "Proxy", "CSystem", "EventIO", "HTTPWire", "Settings", "Trust", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: dataPath),
     .target(name: "DemoServers", dependencies: ["EventIO", "TLS", "HTTPWire"]),
     .executableTarget(
@@ -64,9 +67,11 @@ let package = Package(
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
-    .testTarget(name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
+    .testTarget(
+      name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
-    .testTarget(name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "TLS", "Trust"]),
+    .testTarget(
+      name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "TLS", "Trust"]),
     .testTarget(name: "EndToEndTests"),
   ],
   swiftLanguageModes: [.v6]

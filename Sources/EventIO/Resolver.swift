@@ -98,7 +98,8 @@ public final class Resolver {
     defer { if let list { freeaddrinfo(list) } }
     guard status == 0 else {
       switch status {
-      case EAI_NONAME, -5 /* EAI_NODATA */: return .failure(.notFound)
+      // glibc names EAI_NODATA, "no address of this family", for GNU sources only.
+      case EAI_NONAME, -5: return .failure(.notFound)
       default: return .failure(.broken(String(cString: gai_strerror(status))))
       }
     }

@@ -158,7 +158,8 @@ public final class Snapshot: Sendable {
     if entry.isUnlisted { return true }
     let match = entry.settings.match
     return identity.isTLS && identity.port == 443
-      && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(host: identity.host, port: identity.port)
+      && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(
+        host: identity.host, port: identity.port)
   }
 
   static func origin(

@@ -99,7 +99,8 @@ import Testing
       #expect(try proxy.ask(server.url()).status == 200)
       try server.set(#"{"revoke": true}"#)
       let done = try ChildProcess.run(
-        "curl", ["-sS", "-x", "http://127.0.0.1:\(proxy.port)", "-T", file, "-o", "/dev/null", "-w", "%{http_code}", server.url()])
+        "curl",
+        ["-sS", "-x", "http://127.0.0.1:\(proxy.port)", "-T", file, "-o", "/dev/null", "-w", "%{http_code}", server.url()])
       #expect(done.output == "200", "\(done.errors)")
       #expect(try server.state().uses.last?.body_length == 5_000_000)
     }

@@ -7,7 +7,8 @@ import Testing
     let server = try TokenServer()
     try withProxy(
       try server.configuration(
-        #"client_id: "m e""#, #"client_secret: "5ecret:+ü%""#, #"scope: "read write""#, #"parameters: {audience: "https://a.test/?x=1&y"}"#)
+        #"client_id: "m e""#, #"client_secret: "5ecret:+ü%""#, #"scope: "read write""#,
+        #"parameters: {audience: "https://a.test/?x=1&y"}"#)
     ) { proxy in
       #expect(try proxy.ask(server.url()).status == 200)
       let asked = try server.state().requests[0]

@@ -49,6 +49,31 @@ import Testing
     }
   }
 
+  /// Answers live for 60 s at least; those in use are fetched anew after 45 s.
+  @Test func `an answer that a pooled connection rests on is fetched anew before it is missed`() throws {
+    let world = try TrustWorld()
+    try world.set("ocsp", "brief")
+    let server = try KeepAliveServer(world, "ocsp")
+    let cases = [
+      TrustCase(
+        "api", "https://localhost:\(server.port)", [world.root, RevocationByOCSPTests.check(RevocationByOCSPTests.hard)])
+    ]
+    let top = "threads: 1\ntimeouts: {upstream_idle: 5m}\n" + RevocationByOCSPTests.loopback
+    try withProxy(TrustCase.configuration(cases, top: top)) { proxy in
+      let begun = Date()
+      try proxy.expectTrusted("api")
+      sleep(36)
+      try proxy.expectTrusted("api")
+      usleep(UInt32(max(0, 56 + begun.timeIntervalSinceNow) * 1_000_000))
+      #expect(try world.count("ocsp") == 2)
+      usleep(UInt32(max(0, 63 + begun.timeIntervalSinceNow) * 1_000_000))
+      // Its own verdict has run out; the new answer is there.
+      try proxy.expectTrusted("api")
+      #expect(try world.count("ocsp") == 2)
+      #expect(server.connections == 1)
+    }
+  }
+
   /// A failure is remembered for 60 s, the shortest life that a verdict about revocation can have: hence the long wait.
   @Test func `a pooled connection that passed without an answer is asked about again, and closed if it was revoked`() throws {
     let world = try TrustWorld()

@@ -10,7 +10,7 @@ Writes NAME.pem (what the server sends, leaf first), NAME.rest.pem (that without
     GET /count?name=NAME                 how often /live/NAME, or a mode, was asked
     GET /issue?name=NAME&seconds=N       a new leaf that expires in N seconds
 
-Modes of OCSP: good, revoked, unknown, expired, wrong-key, delegated, delegate-without-purpose, other-certificate, unauthorized,
+Modes of OCSP: good, brief (good for 60 s), revoked, unknown, expired, wrong-key, delegated, delegate-without-purpose, other-certificate, unauthorized,
 garbage, error, oversized. Modes of lists: good, revoked, stale, other-issuer, wrong-key, garbage, error, oversized.
 The CA named on the command line is answered for, too. Revoked in every list are: whoever asks under `revoked`.
 """
@@ -289,7 +289,7 @@ class World:
             algorithm=request.hash_algorithm,
             cert_status=status,
             this_update=updated,
-            next_update=updated + (3 * DAY if mode == "expired" else 12 * HOUR),
+            next_update=now() + 60 * SECOND if mode == "brief" else updated + (3 * DAY if mode == "expired" else 12 * HOUR),
             revocation_time=now() - DAY if mode == "revoked" else None,
             revocation_reason=x509.ReasonFlags.key_compromise if mode == "revoked" else None,
         )

@@ -70,4 +70,3 @@ class CredentialOwner: EventHandler {
     home.call { loop in if let owner = Worker.of(loop).owner(serial: serial) { then(owner, nil) } }
   }
 }
-

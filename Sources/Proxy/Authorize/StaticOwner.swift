@@ -71,9 +71,9 @@ final class StaticOwner: CredentialOwner {
 
   private func read(_ id: UInt64) {
     let (sources, kind) = (setup.sources, setup.policy.kind)
-    inLane(sources.runProgram ? .helpers : .files, { sources.reread(kind) }) { owner, found in
-      (owner as? StaticOwner)?.sourceRead(id, found ?? nil)
-    }
+    inLane(
+      sources.runProgram ? .helpers : .files, { sources.reread(kind) },
+      then: { owner, found in (owner as? StaticOwner)?.sourceRead(id, found ?? nil) })
   }
 
   private func sourceRead(_ id: UInt64, _ kind: CredentialPolicy.Kind?) {

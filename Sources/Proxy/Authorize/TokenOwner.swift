@@ -184,9 +184,9 @@ final class TokenOwner: CredentialOwner {
     // A lock begins a series, and is where another store may take over.
     if case .lock = request { store = setup.store }
     let (store, name) = (store, name)
-    inLane(.files, { store.perform(request, for: name) }) { owner, answer in
-      (owner as? TokenOwner)?.stored(id, request, answer)
-    }
+    inLane(
+      .files, { store.perform(request, for: name) },
+      then: { owner, answer in (owner as? TokenOwner)?.stored(id, request, answer) })
   }
 
   private func stored(_ id: UInt64, _ request: TokenStoreRequest, _ answer: TokenStoreAnswer?) {

@@ -78,7 +78,8 @@ extension Request {
     let hasDefaultPort = origin.port == (origin.isTLS ? 443 : 80)
     return URLRule(
       from: Array("\(origin.scheme.rawValue)://\(origin.authority)".utf8),
-      defaultPort: hasDefaultPort ? Array(":\(origin.port)".utf8) : [], to: to)
+      defaultPort: hasDefaultPort ? Array(":\(origin.port)".utf8) : [],
+      to: to)
   }
 
   private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {

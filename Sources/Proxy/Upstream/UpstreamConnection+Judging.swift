@@ -64,17 +64,27 @@ extension UpstreamConnection: RevocationWaiter {
     isJudgedAgain = false
     verdict?.until = until
     trustedUntil = deadline(of: until)
+    usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
     // Whoever was silent for so long may have left, or said what nobody asked for.
     if waited, !isQuiet() { return close() }
     secured = loop.clock()
     pool.opened(self)
   }
 
+  /// A long-lived connection asks nothing, and its answers would run out unnoticed: looked up once, they are answers in use,
+  /// which are asked for anew before their time is over.
+  func useAnswers() {
+    usesAnswersAt = Int64.max
+    guard let verdict, let trust = origin.trust, let tls = transport.tls else { return }
+    var look = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    _ = look.next(worker.shared.revocation, now: wallClockSeconds())
+  }
+
   func refuse(_ refusal: TrustRefusal) {
     gate = nil
     verdict = nil
     worker.observer.trustFailed(
-      worker.snapshot.entry(leadingTo: origin.identity), evaluator: refusal.evaluator, reason: refusal.reason.rawValue)
+      worker.snapshot.entries.first { $0.name == pool.upstream }, evaluator: refusal.evaluator, reason: refusal.reason.rawValue)
     // A pooled one is just closed: the request that would have got it has a connection of its own judged instead.
     if isJudgedAgain { return close() }
     failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))

@@ -39,6 +39,8 @@ final class UpstreamConnection: EventHandler {
   /// What the connection was trusted by, and until when (nanoseconds of the loop's clock).
   var verdict: VerdictRecord?
   var trustedUntil = Int64.max
+  /// When, on the same clock, a use of this connection counts as one of the answers that it rests on.
+  var usesAnswersAt = Int64.max
   /// Not nil while it is judged.
   var gate: RevocationCheck?
   var isJudgedAgain = false
@@ -140,6 +142,7 @@ final class UpstreamConnection: EventHandler {
 
   func begin(_ attempt: Attempt) {
     phase = .active
+    if loop.now >= usesAnswersAt { useAnswers() }
     exchanges += 1
     writtenBefore = transport.bytesWritten
     self.attempt = attempt

@@ -41,6 +41,7 @@ struct Answer {
 }
 
 /// A request as the origin saw it: see origin.py.
+// swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
 struct Received: Decodable {
   struct TLS: Decodable {
     let sni: String?

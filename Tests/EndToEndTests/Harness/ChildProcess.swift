@@ -53,12 +53,12 @@ final class ChildProcess: Sendable {
     let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var argumentPointers: [UnsafeMutablePointer<CChar>?] = (command + arguments).map { strdup($0) } + [nil]
     var environmentPointers: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
-    defer { (argumentPointers + environmentPointers).forEach { free($0) } }
+    defer { for pointer in argumentPointers + environmentPointers { free(pointer) } }
     var pid: pid_t = 0
     let result = posix_spawnp(&pid, command[0], &actions, nil, &argumentPointers, &environmentPointers)
-    [stdin.read, stdout.write, stderr.write].forEach { close($0) }
+    for end in [stdin.read, stdout.write, stderr.write] { close(end) }
     guard result == 0 else {
-      [stdin.write, stdout.read, stderr.read].forEach { close($0) }
+      for end in [stdin.write, stdout.read, stderr.read] { close(end) }
       throw HarnessError("cannot start \(executable): \(String(cString: strerror(result)))")
     }
     self.pid = pid

@@ -2,6 +2,7 @@ import Foundation
 
 /// loadgen.c, for what takes many connections or many bytes.
 enum LoadGenerator {
+  // swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
   struct Result: Decodable {
     let requests, finished, good, failed, mismatched, bytes: Int
     let seconds: Double

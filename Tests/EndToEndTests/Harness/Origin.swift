@@ -3,6 +3,7 @@ import Testing
 
 /// The Python origin and the wires to it.
 final class Origin: Sendable {
+  // swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
   struct Ports: Decodable {
     let http, control, http6, https, wrong_host, expired, self_signed: Int
   }

@@ -65,5 +65,5 @@ final class BlackHole {
     }
   }
 
-  deinit { fillers.forEach { close($0) } }
+  deinit { for filler in fillers { close(filler) } }
 }

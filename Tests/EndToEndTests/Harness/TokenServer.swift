@@ -22,7 +22,7 @@ struct TokenServer {
     let concurrent: Int
     let refresh_token: String?
     let reuse: String?
-    let unread: Int
+    let lost: Int
     let uses: [Use]
   }
 
@@ -51,7 +51,9 @@ struct TokenServer {
   /// `oauth`: further lines of the credential; those of grant, endpoint and client stand there already, unless it has them.
   func configuration(_ oauth: String..., entry: [String] = [], top: String = "") throws -> String {
     func has(_ key: String) -> Bool { oauth.contains { $0.hasPrefix(key + ":") } }
-    var lines = ["upstreams:", "  - match: api.test", "    origin: https://localhost:\(origin.ports.https)", "    credential: api"]
+    var lines = [
+      "upstreams:", "  - match: api.test", "    origin: https://localhost:\(origin.ports.https)", "    credential: api",
+    ]
     lines += entry.map { "    " + $0 }
     lines += ["credentials:", "  api:", "    oauth2:"]
     if !has("grant") { lines.append("      grant: client_credentials") }
