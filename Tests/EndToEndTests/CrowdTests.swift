@@ -99,9 +99,9 @@ import Testing
       let each = (try Measures(proxy.pid).resident - before.resident) * 1024 / readers.count
       print("1000 stalled downloads: \(each) bytes each")
       #expect(each <= 160 << 10, "\(each) bytes a client")
-      var whole = Answer()
-      whole.fields = [("Content-Length", String(4 << 20))]
-      try readers[500].readBody(&whole)
+      // Who reads on gets more.
+      readers[500].timeout = 30
+      #expect(try readers[500].read(64 << 10).count == 64 << 10)
     }
   }
 }
