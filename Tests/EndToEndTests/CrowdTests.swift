@@ -5,7 +5,8 @@ import Testing
 /// Crowds of clients that do little: memory per client is small, the same for the next crowd, and nobody else waits.
 @Suite(.serialized) struct CrowdTests {
   private func crowd(
-    _ proxy: ProxyProcess, _ count: Int, perClient: Int, options: [String], _ during: () throws -> Void = {}
+    _ proxy: ProxyProcess, _ count: Int, perClient: Int, growth: Int = 4 << 10, options: [String],
+    _ during: () throws -> Void = {}
   ) throws {
     // Again and again: a later crowd shows whether the earlier ones left anything behind.
     var peaks: [Int] = []
@@ -27,7 +28,7 @@ import Testing
     let each = ((peaks.max() ?? 0) - before.resident) * 1024 / count
     print("\(count) clients: \(each) bytes each, \(before.resident) KiB before, then \(peaks) KiB")
     #expect(each <= perClient, "\(each) bytes a client")
-    #expect(peaks[2] - peaks[1] < 4 << 10, "\(peaks)")
+    #expect(peaks[2] - peaks[0] < growth, "\(peaks)")
   }
 
   private func configuration(_ more: String = "", origin: Int? = nil) throws -> String {
@@ -65,7 +66,9 @@ import Testing
       let name = Origin.newName()
       var expected = 0
       try crowd(
-        proxy, 1_000, perClient: 48 << 10,
+        // Each holds a block of 32 KiB, of which the kernel counts the pages that were touched: other ones from crowd to crowd,
+        // until all 32 MiB are counted.
+        proxy, 1_000, perClient: 48 << 10, growth: 16 << 10,
         options: [
           "--send",
           "POST http://api.test/upload?id=\(name) HTTP/1.1\\r\\nHost: api.test\\r\\nContent-Length: 1000000\\r\\n\\r\\nhello",
@@ -77,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `1,000 stalled downloads cost little`() throws {
+  @Test func `200 stalled downloads cost little`() throws {
     var files = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     files.rlim_cur = files.rlim_max
@@ -87,9 +90,10 @@ import Testing
     try withProxy(try configuration(origin: port)) { proxy throws in
       #expect(try proxy.ask("http://api.test/").body.count == 4 << 20)
       let before = try Measures(proxy.pid)
-      // Small windows: what is under way stands in the proxy, not in the kernel.
+      // Small windows and large bodies: what is under way stands in the proxy, not only in the kernel. Not more of them, as the
+      // kernel's memory for all of TCP (net.ipv4.tcp_mem) would run out, and every connection of the machine crawl.
       var readers: [RawConnection] = []
-      for _ in 0..<1_000 {
+      for _ in 0..<200 {
         let reader = try proxy.connect(receiveBuffer: 4096)
         try reader.send(ProxyProcess.request("GET", "http://api.test/"))
         try #require(try reader.readHead().status == 200)
@@ -97,11 +101,11 @@ import Testing
       }
       Thread.sleep(forTimeInterval: 0.5)
       let each = (try Measures(proxy.pid).resident - before.resident) * 1024 / readers.count
-      print("1000 stalled downloads: \(each) bytes each")
+      print("200 stalled downloads: \(each) bytes each")
       #expect(each <= 160 << 10, "\(each) bytes a client")
       // Who reads on gets more.
-      readers[500].timeout = 30
-      #expect(try readers[500].read(64 << 10).count == 64 << 10)
+      readers[100].timeout = 30
+      #expect(try readers[100].read(64 << 10).count == 64 << 10)
     }
   }
 }
