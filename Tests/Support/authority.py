@@ -383,7 +383,9 @@ def main():
         key = serialization.load_pem_private_key(pathlib.Path(sys.argv[3]).read_bytes(), None)
         server.world.authorities.append(Authority(certificate, key))
     print(json.dumps({"port": port}), flush=True)
-    server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # It ends with the test that started it, as its standard input does.
+    sys.stdin.buffer.read()
 
 
 main()
