@@ -49,13 +49,25 @@ final class ChildProcess: Sendable {
     posix_spawn_file_actions_adddup2(&actions, stderr.write, 2)
     for (number, ours) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours, number) }
 
+    // Signals as in a shell: this thread may block some, or the test's runner ignore some, which a child would inherit.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
     let command = (folder.map { ["env", "-C", $0] } ?? []) + [executable]
     let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var argumentPointers: [UnsafeMutablePointer<CChar>?] = (command + arguments).map { strdup($0) } + [nil]
     var environmentPointers: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
     defer { for pointer in argumentPointers + environmentPointers { free(pointer) } }
     var pid: pid_t = 0
-    let result = posix_spawnp(&pid, command[0], &actions, nil, &argumentPointers, &environmentPointers)
+    let result = posix_spawnp(&pid, command[0], &actions, &attributes, &argumentPointers, &environmentPointers)
     for end in [stdin.read, stdout.write, stderr.write] { close(end) }
     guard result == 0 else {
       for end in [stdin.write, stdout.read, stderr.read] { close(end) }
