@@ -51,7 +51,11 @@ public final class Worker {
 
   var group: LoopGroup { shared.group }
 
-  private struct ContextKey: Hashable { var trust, certificate: [UInt8] }
+  private struct ContextKey: Hashable {
+    var trust, certificate: [UInt8]
+    /// Policies of equal content stay apart, as a context's warnings bear its policy's name.
+    var policy: String?
+  }
 
   /// Creates the loop's worker and leaves it with the loop.
   @discardableResult
@@ -220,7 +224,8 @@ public final class Worker {
 
   /// One SSL_CTX per policy and client certificate.
   func context(for origin: Origin) throws(TLSError) -> TLSContext {
-    let key = ContextKey(trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest)
+    let key = ContextKey(
+      trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest, policy: origin.trust?.policy.name)
     if let context = contexts[key] { return context }
     let context = try TLSContext.client(for: origin)
     contexts[key] = context
