@@ -167,6 +167,8 @@ final class Attempt {
         let count = connection.transport.write(out.bytes)
         guard wrote(count, on: connection) else { return }
         out.consume(count)
+        // An app that stalls in its body must not hold a block for a head that has gone.
+        if out.isEmpty { giveBackOut() }
       } else if awaitsContinue {
         return giveBackOut()
       } else if !piece.isEmpty, let block = client.inbound {
