@@ -66,9 +66,7 @@ import Testing
       let name = Origin.newName()
       var expected = 0
       try crowd(
-        // Each holds a block of 32 KiB, of which the kernel counts the pages that were touched: other ones from crowd to crowd,
-        // until all 32 MiB are counted.
-        proxy, 1_000, perClient: 48 << 10, growth: 4 << 10,
+        proxy, 1_000, perClient: 8 << 10, growth: 4 << 10,
         options: [
           "--send",
           "POST http://api.test/upload?id=\(name) HTTP/1.1\\r\\nHost: api.test\\r\\nContent-Length: 1000000\\r\\n\\r\\nhello",
