@@ -6,8 +6,6 @@ import Trust
 final class OriginPool {
   /// A handshake costs 0.6 ms of the loop: at most so many at once.
   private static let handshakes = 16
-  /// An idle client SSL holds 18 KiB.
-  private static let idleLimit = 128
 
   let origin: Origin
   /// Lives as long as its loop, which never ends.
@@ -137,7 +135,6 @@ final class OriginPool {
       connection.begin(attempt)
       return
     }
-    guard idle.count < Self.idleLimit else { return connection.close() }
     idle.append(connection)
     connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
   }
