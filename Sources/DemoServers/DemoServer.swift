@@ -30,7 +30,6 @@ public final class DemoServer: EventHandler {
         Socket.close(descriptor)
         continue
       }
-      Socket.setNoDelay(descriptor)
       ServerConnection(descriptor, tls, responder).begin(on: loop)
     }
   }

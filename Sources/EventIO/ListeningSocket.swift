@@ -68,6 +68,7 @@ public final class ListeningSocket: Sendable {
     }
     self.descriptor = descriptor
     self.address = ownedPath == nil ? Socket.local(of: descriptor) ?? address : address
+    sendWithoutDelay()
   }
 
   /// Takes over a socket that was bound by whoever started the process (systemd's socket activation).
@@ -78,6 +79,12 @@ public final class ListeningSocket: Sendable {
     self.address = address
     ownedPath = nil
     inode = 0
+    sendWithoutDelay()
+  }
+
+  /// On Linux accepted connections inherit TCP_NODELAY: here it is one system call, there one a connection.
+  private func sendWithoutDelay() {
+    if case .ip = address.kind { Socket.setNoDelay(descriptor) }
   }
 
   public func listen() throws(BindError) {

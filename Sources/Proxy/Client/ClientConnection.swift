@@ -57,7 +57,6 @@ final class ClientConnection: EventHandler {
     transport = Transport(descriptor: descriptor)
     super.init()
     transport.token = worker.loop.register(descriptor, self)
-    if case .ip = peer.kind { Socket.setNoDelay(descriptor) }
   }
 
   var loop: EventLoop { worker.loop }

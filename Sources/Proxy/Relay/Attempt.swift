@@ -101,6 +101,11 @@ final class Attempt {
     if connection != nil { pumpUp() }
   }
 
+  /// The app's side can move. No head comes from there: looking for one would be a read in vain.
+  func clientReady() {
+    if awaitsHead, held == nil { pumpUp() } else { pump() }
+  }
+
   /// Something can move: on the upstream's side, the app's, or both.
   func pump() {
     if held != nil { return pumpHeld() }

@@ -288,7 +288,7 @@ final class Request {
 
   func clientReady() {
     if answer != nil { return flushAnswer() }
-    attempt?.pump()
+    attempt?.clientReady()
   }
 
   func clientTimerExpired() {

@@ -92,7 +92,6 @@ extension Request {
     if takesTrailers { worker.requestHead.fields.drop(.te) }
     // Each attempt decides for itself whether it asks.
     worker.requestHead.fields.drop(.expect)
-    if takesTrailers { worker.requestHead.fields.drop(.te) }
     if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
     let adds =
       entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
