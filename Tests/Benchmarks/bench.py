@@ -13,6 +13,7 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -94,7 +95,7 @@ class Bench:
         base = entry["programs"].get("nginx", {}).get("median")
         for name, it in entry["programs"].items():
             ratio = f" {it['median'] / base:5.2f}x" if base and name != "nginx" else ""
-            cells.append(f"{name} {it['median']:9.1f} ({it['least']:.1f}-{it['most']:.1f}){ratio}")
+            cells.append(f"{name} {it['median']:9.2f} ({it['least']:.1f}-{it['most']:.1f}){ratio}")
         print(f"{entry['row']:<44} {entry['unit']:<10} " + "  ".join(cells), flush=True)
 
     # ---- the rows
@@ -243,6 +244,66 @@ class Bench:
                 server.stop()
         self.record(row, "us/request", figures)
 
+    def refresh_storm(self):
+        """Ten thousand requests wait for one token: how long after it came is the last of them answered?"""
+        row = "10,000 requests that wait for a token, https"
+        if "authproxy" not in self.names or not self.wanted(row):
+            return
+        crowd = 10000
+        figures, bytes_each = [], []
+        for _ in range(self.rounds):
+            tokens = servers.TokenServer()
+            server = self.start("authproxy", True, token_port=tokens.port)
+            try:
+                before = server.memory_kib()
+                words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + "/small", "--timeout", "60"]
+                load = subprocess.Popen([*words, "--clients", str(crowd), "--requests", str(crowd)], stdout=subprocess.PIPE, text=True)
+                # Every one is connected, and has asked, when the load generator and the proxy have nothing more to do.
+                busy = -1
+                while server.descriptors() < crowd or busy != (busy := server.cpu_seconds()):
+                    time.sleep(0.2)
+                bytes_each.append((server.memory_kib() - before) * 1024 / crowd)
+                opened = tokens.open()
+                result = json.loads(load.communicate(timeout=60)[0])
+                figures.append((time.monotonic() - opened) * 1000)
+                if result["good"] != crowd:
+                    raise SystemExit(f"storm: not every request was answered with success: {result}")
+            finally:
+                server.stop()
+                tokens.stop()
+        self.record(f"{row}: all answered after it", "ms", {"authproxy": figures})
+        self.record(f"{row}: memory each", "bytes", {"authproxy": bytes_each})
+
+    def system_calls(self):
+        """As strace counts them: those that move data, those that wait, and the rest."""
+        row = "system calls, https, 64 clients"
+        if not self.wanted(row) or not shutil.which("strace"):
+            return
+        count = 10000
+        figures = {}
+        for name in self.names:
+            server = self.start(name, True)
+            out = self.folder / "strace.txt"
+            try:
+                self.load(server, "/small", "--clients", 64, "--requests", count)
+                pids = [word for pid in server.pids() for word in ("-p", str(pid))]
+                trace = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", out, *pids], stderr=subprocess.PIPE, text=True)
+                # It says when it has attached.
+                trace.stderr.readline()
+                self.load(server, "/small", "--clients", 64, "--requests", count)
+                trace.send_signal(signal.SIGINT)
+                trace.communicate()
+            finally:
+                server.stop()
+            for line in out.read_text().splitlines():
+                words = line.split()
+                if len(words) != 2 or not words[0].isdigit() or words[1] == "total":
+                    continue
+                kind = "data" if words[1] in DATA else "waiting" if words[1] == "epoll_wait" else "other"
+                figures.setdefault(kind, {}).setdefault(name, [0])[0] += int(words[0]) / count
+        for kind in ("data", "waiting", "other"):
+            self.record(f"{row}: {kind}", "a request", figures.get(kind, {}))
+
     def run(self):
         try:
             self.small_answers()
@@ -254,6 +315,8 @@ class Bench:
             self.latency()
             self.threads()
             self.thousand_entries()
+            self.refresh_storm()
+            self.system_calls()
         finally:
             self.origin.stop()
             self.sink.process.stdin.close()
@@ -261,6 +324,7 @@ class Bench:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+DATA = {"read", "write", "readv", "writev", "recvfrom", "sendto", "recvmsg", "sendmsg", "splice", "sendfile"}
 CPU = ("CPU", "us/request")
 SPEED = ("throughput", "MiB/s")
 

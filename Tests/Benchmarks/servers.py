@@ -1,11 +1,14 @@
 """The programs that are measured, and the origins behind them: each is written a configuration and started on a free port."""
 
+import http.server
+import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,11 +39,11 @@ def wait_for_port(port, process, seconds=10):
 class Server:
     """A process with its children: nginx and HAProxy are measured with master and worker together."""
 
-    def __init__(self, name, command, port, **options):
+    def __init__(self, name, command, port, seconds=10, **options):
         self.name, self.port = name, port
         started = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
-        wait_for_port(port, self.process)
+        wait_for_port(port, self.process, seconds)
         self.start_seconds = time.monotonic() - started
 
     def pids(self):
@@ -55,6 +58,9 @@ class Server:
             values = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
             total += (int(values[11]) + int(values[12])) / TICK
         return total
+
+    def descriptors(self):
+        return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in self.pids())
 
     def memory_kib(self, kind="Pss"):
         """Of all processes together. Pss, the proportional set size, counts what several processes share once; Rss each time."""
@@ -140,6 +146,40 @@ def origin(folder, sink):
     return server
 
 
+class TokenServer:
+    """Answers every token request with the origin's token, when `open` is called: until then they wait."""
+
+    def __init__(self):
+        gate = self.gate = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                gate.wait(120)
+                body = json.dumps({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def open(self):
+        """Lets the answers go, and tells when."""
+        self.gate.set()
+        return time.monotonic()
+
+    def stop(self):
+        self.gate.set()
+        self.server.shutdown()
+
+
 def nginx(folder, origin, tls, access_log=False):
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
@@ -196,7 +236,8 @@ backend b
     return Server("haproxy", ["haproxy", "-q", "-db", "-f", str(path)], port)
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy"):
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None):
+    """With `token_port` the credential is OAuth 2 with a token server there."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
@@ -204,11 +245,13 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
         for i in range(entries - 1)
     )
     path = folder / f"{name}-{scheme}.conf"
+    oauth = f"{{grant: client_credentials, token_url: http://127.0.0.1:{token_port}/token, client_id: me, client_secret: benchmark}}"
+    credential = f"oauth2: {oauth}" if token_port else f"bearer: {{token: {TOKEN}}}"
     path.write_text(f"""\
 listen: 127.0.0.1:{port}
 threads: {threads}
-limits: {{connections: 12000, upstream_connections: 1024}}
-timeouts: {{idle: 300s, upstream_idle: 300s}}
+limits: {{connections: 12000, upstream_connections: 1024, waiting_for_credential: 12000}}
+timeouts: {{idle: 300s, upstream_idle: 300s, credential: 60s, connect: 60s}}
 log: {{access: {"true" if access_log else "false"}, file: {folder}/{name}.log}}
 upstreams:
   - match: api.example.com
@@ -216,14 +259,14 @@ upstreams:
     credential: api
 {others}credentials:
   api:
-    bearer: {{token: {TOKEN}}}
+    {credential}
     allow_plaintext: true
 trust:
   default:
     - default: {{ca_file: {folder}/ca.pem, system_roots: false}}
 """)
     path.chmod(0o600)
-    return Server(name, [program, "run", "--config", str(path)], port)
+    return Server(name, [*tool, program, "run", "--config", str(path)], port, seconds)
 
 
 def build_load_generator(folder):
