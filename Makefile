@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test build lint bench fuzz install clean packages packages-bench unit-tests end-to-end-tests
+.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-instructions unit-tests end-to-end-tests
 
 run: build
 	$(PROGRAM) demo
@@ -33,6 +33,10 @@ lint:
 bench: build packages-bench
 	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
 
+# Instructions per request against Tests/Benchmarks/instructions.json; `make instructions WRITE=--write` renews that.
+instructions: build packages-instructions
+	python3 Tests/Benchmarks/instructions.py --program "$(CURDIR)/$(PROGRAM)" $(WRITE)
+
 fuzz: packages
 	Tests/Fuzz/run.sh $(SECONDS)
 
@@ -50,6 +54,9 @@ packages:
 
 packages-bench:
 	@.ci/packages build bench
+
+packages-instructions:
+	@.ci/packages build instructions
 
 # The peers that the tests talk to are in Python; what they import is pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages

@@ -114,3 +114,22 @@ func firstInvisible(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int
   while index < count, base[index] &- 0x21 < 0x5e { index &+= 1 }
   return index
 }
+
+/// The index of the first `byte`, or nil. Eight bytes at a time: targets can be long.
+func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
+  guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
+  let pattern = 0x0101_0101_0101_0101 &* UInt64(byte)
+  var index = 0
+  while index &+ 8 <= bytes.count {
+    let word = load64(base + index) ^ pattern
+    // As in `firstControl`, the lowest flag is exact.
+    let hits = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    if hits != 0 { return index &+ hits.trailingZeroBitCount >> 3 }
+    index &+= 8
+  }
+  while index < bytes.count {
+    if base[index] == byte { return index }
+    index &+= 1
+  }
+  return nil
+}

@@ -18,7 +18,7 @@ public struct Authority: Sendable, Hashable {
     let bytes = text.bytes(in: head)
     self.text = text
     guard !bytes.isEmpty else { throw .hostName }
-    for byte in bytes where byte == ASCII.at { throw .userinfo }
+    if firstIndex(of: ASCII.at, in: bytes) != nil { throw .userinfo }
     var hostEnd: Int
     if bytes[0] == ASCII.openBracket {
       guard let close = bytes.firstIndex(of: ASCII.closeBracket) else { throw .hostAddress }
@@ -27,7 +27,7 @@ public struct Authority: Sendable, Hashable {
       host = Slice(start: text.start + 1, count: close - 1)
       hostEnd = close + 1
     } else {
-      hostEnd = bytes.firstIndex(of: ASCII.colon) ?? bytes.count
+      hostEnd = firstIndex(of: ASCII.colon, in: bytes) ?? bytes.count
       var length = hostEnd
       if length > 1, bytes[length - 1] == ASCII.dot { length -= 1 }
       kind = try hostKind(UnsafeRawBufferPointer(rebasing: bytes[..<length]))

@@ -27,7 +27,7 @@ public struct RequestTarget: Sendable, Hashable {
   public init(_ target: Slice, method: Method, in head: UnsafeRawBufferPointer) throws(HeadError) {
     let bytes = target.bytes(in: head)
     guard let first = bytes.first else { throw .targetForm }
-    for byte in bytes where byte == ASCII.hash { throw .fragment }
+    if firstIndex(of: ASCII.hash, in: bytes) != nil { throw .fragment }
     if method == .connect {
       form = .authority
       let authority = try Authority(target, in: head)
@@ -73,7 +73,7 @@ public struct RequestTarget: Sendable, Hashable {
 
   private mutating func take(path whole: Slice, in bytes: UnsafeRawBufferPointer) {
     pathAndQuery = whole
-    path = Slice(start: whole.start, count: bytes.firstIndex(of: ASCII.question) ?? bytes.count)
+    path = Slice(start: whole.start, count: firstIndex(of: ASCII.question, in: bytes) ?? bytes.count)
   }
 }
 

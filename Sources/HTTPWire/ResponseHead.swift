@@ -1,6 +1,6 @@
 /// A response's head, parsed in place and as strictly as a request's: what is invalid is answered 502, and its connection is
 /// never used again. See `RequestHead` for how storage and offsets are kept.
-public struct ResponseHead: Sendable {
+public struct ResponseHead: ~Copyable, Sendable {
   private enum Phase: UInt8 { case version, status, reason, fields, done }
   private var phase = Phase.version
   private var section = FieldSection()

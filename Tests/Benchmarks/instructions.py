@@ -80,6 +80,7 @@ class Counter:
         result["small, http origin"], parsers = self.per_request(False, "/small")
         result.update(parsers)
         result["64 KiB, http origin"], _ = self.per_request(False, "/64k")
+        result["POST of 100 bytes, http origin"], _ = self.per_request(False, "/upload", "--upload", "100")
         result["new client connection, http origin"], _ = self.per_request(False, "/small", "--new-connections", "rst")
         result["small, https origin"], _ = self.per_request(True, "/small")
         return result

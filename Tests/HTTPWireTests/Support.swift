@@ -2,7 +2,7 @@ import HTTPWire
 import Testing
 
 /// A parsed request with the bytes that it points into.
-struct ParsedRequest {
+struct ParsedRequest: ~Copyable {
   var head = RequestHead()
   let bytes: [UInt8]
   var outcome: HeadOutcome
@@ -48,7 +48,7 @@ struct ParsedRequest {
   }
 }
 
-struct ParsedResponse {
+struct ParsedResponse: ~Copyable {
   var head = ResponseHead()
   let bytes: [UInt8]
   var outcome: HeadOutcome

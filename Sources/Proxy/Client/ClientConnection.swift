@@ -137,7 +137,7 @@ final class ClientConnection: EventHandler {
     switch outcome {
     case .complete:
       if let trickled {
-        worker.requestHead = trickled.head
+        swap(&worker.requestHead, &trickled.head)
         self.trickled = nil
       }
       start(block)

@@ -10,6 +10,7 @@ final class Attempt {
   private(set) var connection: UpstreamConnection?
 
   // Upwards.
+  private static let joined = 8 << 10
   /// Head and small pieces on their way.
   private var out: Block?
   /// What of the client's block is on its way.
@@ -73,7 +74,17 @@ final class Attempt {
     askBeforeBody(block)
     block.append("\r\n")
     loop.arm(connection, at: loop.now + entry.timeouts.responseHead)
+    joinBody(to: block)
     pumpUp()
+  }
+
+  /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
+  private func joinBody(to block: Block) {
+    guard !awaitsContinue, !request.body.isDone, request.tee.bytes.isEmpty, client.inbound?.isEmpty == false, readBody(),
+      let inbound = client.inbound, piece.count <= min(block.room, Self.joined)
+    else { return }
+    block.append(UnsafeRawBufferPointer(start: inbound.base + piece.lowerBound, count: piece.count))
+    piece = 0..<0
   }
 
   private func askBeforeBody(_ block: Block) {
@@ -296,7 +307,7 @@ final class Attempt {
     let length = request.worker.responseHead.length
     let bytes = UnsafeRawBufferPointer(start: block.base + block.start, count: length)
     do {
-      switch try request.decide(on: request.worker.responseHead, bytes, of: self) {
+      switch try request.decide(bytes, of: self) {
       case .interim:
         let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
@@ -388,7 +399,7 @@ final class Attempt {
     guard case .complete = request.worker.responseHead.parse(head, limit: head.count) else { return fail(.bodyBroken) }
     if held.isBroken { return fail(.bodyBroken) }
     do {
-      switch try request.decide(on: request.worker.responseHead, head, of: self) {
+      switch try request.decide(head, of: self) {
       case .relay(let download):
         self.download = download
         if download.begin(with: held) {

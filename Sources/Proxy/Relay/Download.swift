@@ -126,27 +126,19 @@ final class Download {
 
   /// Sends what is ready. False: the app's side is full, or gone.
   private func flush(_ connection: UpstreamConnection) -> Bool {
-    while true {
+    let client = client
+    while client.outbound != nil || !piece.isEmpty {
+      let block = piece.isEmpty ? nil : connection.inbound
+      var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+      if let block { rest = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count) }
       let head = client.outbound
-      if let head, !piece.isEmpty, piece.count <= Self.joined, piece.count <= head.room, let block = connection.inbound {
-        head.append(UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
+      if let head, rest.count <= Self.joined, rest.count <= head.room {
+        head.append(rest)
+        rest = UnsafeRawBufferPointer(start: nil, count: 0)
         piece = 0..<0
       }
-      var headCount = 0
-      let count: Int
-      if let head {
-        headCount = head.count
-        if let block = connection.inbound, !piece.isEmpty {
-          count = client.transport.write(
-            head.bytes, UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
-        } else {
-          count = client.transport.write(head.bytes)
-        }
-      } else if let block = connection.inbound, !piece.isEmpty {
-        count = client.transport.write(UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count))
-      } else {
-        return true
-      }
+      let headCount = head?.count ?? 0
+      let count = head.map { client.transport.write($0.bytes, rest) } ?? client.transport.write(rest)
       guard count > 0 else {
         if count == Transport.Result.blocked {
           isBulk = false
@@ -166,6 +158,7 @@ final class Download {
       }
       if count > headCount { piece = piece.lowerBound + (count - headCount)..<piece.upperBound }
     }
+    return true
   }
 
   /// Decodes what has been read, and frames it for the app.

@@ -47,7 +47,7 @@ final class Request {
   /// The proxy's own answer is on its way; whether the connection is kept after it.
   private var answer: Bool?
   private var retries = 0
-  /// The app asked for gzip itself.
+  /// The app asked for gzip itself; looked at only where the entry has `decompress`.
   var appAcceptsGzip = false
   /// The upstream has said 100: it is worth asking next time.
   var sawContinue = false

@@ -17,14 +17,13 @@ extension Request {
     case retry(Int?, BodySource, keepsUpstream: Bool)
   }
 
-  /// The one decision after a response head. What goes to the app is generated anew into the client's outbound block.
-  func decide(
-    on head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, of attempt: Attempt
-  ) throws(ProxyError) -> Decision {
+  /// The one decision after a response head (`worker.responseHead`, over `bytes`). What goes to the app is generated anew into the
+  /// client's outbound block.
+  func decide(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) throws(ProxyError) -> Decision {
     guard let entry else { throw .internalError }
-    let status = head.status
+    let status = worker.responseHead.status
     if status == 101 {
-      guard isUpgrade, head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true else {
+      guard isUpgrade, worker.responseHead.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true else {
         throw .unexpectedUpgrade
       }
       writeHead(bytes, framing: .none, keepsClient: true, isUpgrade: true)
@@ -33,27 +32,27 @@ extension Request {
       hasAnswered = true
       return .upgrade
     }
-    if head.isInterim {
+    if worker.responseHead.isInterim {
       // RFC 9110 section 15.2: not to HTTP/1.0; a 100 only to who asked for it.
       if clientIsHTTP11, status != 100 || expectsContinue { writeInterim(bytes) }
       if status == 100 { sawContinue = true }
       return .interim
     }
     let framing: BodyFraming
-    do { framing = try head.framing(to: method, in: bytes) } catch { throw .badResponse(error) }
-    let keepsUpstream = head.persists(in: bytes)
+    do { framing = try worker.responseHead.framing(to: method, in: bytes) } catch { throw .badResponse(error) }
+    let keepsUpstream = worker.responseHead.persists(in: bytes)
     if retriesWithoutExpectation(status, attempt) { return .retryWithoutExpectation }
-    if credential != nil, holds(head, bytes) {
+    if credential != nil, holds(worker.responseHead, bytes) {
       return .hold(HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream))
     }
-    if let wish = retryWish(status, head, bytes, entry) {
+    if let wish = retryWish(status, worker.responseHead, bytes, entry) {
       return .retry(wish.seconds, BodySource(framing), keepsUpstream: keepsUpstream)
     }
 
     var plan = Download.Plan(
       source: framing, sink: framing, keepsClient: clientPersists && !client.isClosing, keepsUpstream: keepsUpstream,
-      isEventStream: head.isEventStream(in: bytes), inflater: nil)
-    let coding = inflatedCoding(head, bytes, entry)
+      isEventStream: worker.responseHead.isEventStream(in: bytes), inflater: nil)
+    let coding = inflatedCoding(worker.responseHead, bytes, entry)
     if let coding, framing != .none, let inflater = Inflater(coding) {
       plan.inflater = inflater
       plan.sink = .chunked

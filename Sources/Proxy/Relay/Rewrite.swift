@@ -46,15 +46,16 @@ struct URLRule {
   }
 }
 
+private let rewritable = FieldSet(.location, .contentLocation, .link, .setCookie)
+
 extension Request {
   /// URLs under the entry's origin become `http://<match>`, so that the app's next request comes here; `Secure` is taken off
   /// cookies where that was asked for.
   func rewriteFields(_ bytes: UnsafeRawBufferPointer) -> Rewriting {
     var result = Rewriting()
-    guard let entry else { return result }
-    let head = worker.responseHead
+    guard let entry, worker.responseHead.present.intersects(rewritable) else { return result }
     let rewrite = entry.settings.rewrite
-    for (index, field) in head.fields.enumerated() where !field.dropped {
+    for (index, field) in worker.responseHead.fields.enumerated() where !field.dropped {
       let value = field.value.bytes(in: bytes)
       let replacement: [UInt8]?
       switch field.id {

@@ -86,7 +86,7 @@ extension Request {
   ) {
     let upgrade = worker.requestHead.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true && body.isDone
     let takesTrailers = worker.requestHead.acceptsTrailers(in: bytes)
-    appAcceptsGzip = worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
+    appAcceptsGzip = entry.settings.decompress && worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
     worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
     worker.requestHead.fields.drop(.host)
     if takesTrailers { worker.requestHead.fields.drop(.te) }

@@ -229,7 +229,7 @@ final class UpstreamConnection: EventHandler {
     if let trickled {
       let outcome = trickled.head.parse(block.bytes, limit: limit)
       if outcome == .complete {
-        worker.responseHead = trickled.head
+        swap(&worker.responseHead, &trickled.head)
         self.trickled = nil
       }
       return outcome
