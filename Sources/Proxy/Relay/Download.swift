@@ -20,8 +20,8 @@ final class Download {
   /// What of the upstream's block is on its way.
   private var piece = 0..<0
   private var isTerminated: Bool
-  /// The last read filled its block: a larger one is worth its memory.
-  private var isBulk = false
+  /// The last read filled its block, or the length says that one will: a larger one is worth its memory.
+  private var isBulk: Bool
   private var inflater: Inflater?
 
   /// What was settled when the head was written.
@@ -39,6 +39,7 @@ final class Download {
     self.attempt = attempt
     request = attempt.request
     source = BodySource(plan.source)
+    isBulk = source.expected > BlockPool.small && source.expected < Int.max
     isChunked = plan.sink == .chunked
     isTerminated = plan.sink != .chunked
     endsByClose = plan.sink == .untilClose
