@@ -53,7 +53,7 @@ public final class Block {
 }
 
 /// A loop's blocks: a connection borrows one while it is ready and gives it back when it is idle.
-public final class BlockPool {
+public struct BlockPool: ~Copyable {
   /// Holds a whole request head, a response head, a TLS record.
   public static let small = 32 << 10
   /// For bulk: plain writes of 128 KiB cost half of 16 KiB ones.
@@ -63,11 +63,11 @@ public final class BlockPool {
   private var smallBlocks = ContiguousArray<Block>()
   private var largeBlocks = ContiguousArray<Block>()
 
-  public func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
-  public func borrowLarge() -> Block { largeBlocks.popLast() ?? Block(capacity: Self.large) }
+  public mutating func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
+  public mutating func borrowLarge() -> Block { largeBlocks.popLast() ?? Block(capacity: Self.large) }
 
   /// Takes back what was borrowed; a block of another size is let go.
-  public func giveBack(_ block: Block) {
+  public mutating func giveBack(_ block: consuming Block) {
     block.clear()
     if block.capacity == Self.small {
       if smallBlocks.count < Self.kept { smallBlocks.append(block) }

@@ -17,7 +17,7 @@ public final class EventLoop {
   }
 
   public let executor: LoopExecutor
-  public let blocks = BlockPool()
+  public var blocks = BlockPool()
   /// Nanoseconds of the monotonic clock, read once a turn.
   public private(set) var now: Int64
   /// What the program keeps per loop; owned here because the loop outlives everything in it.

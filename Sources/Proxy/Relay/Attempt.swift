@@ -41,7 +41,6 @@ final class Attempt {
 
   var client: ClientConnection { request.client }
   var loop: EventLoop { request.loop }
-  var isEventStream: Bool { download?.isEventStream ?? false }
   /// Bytes stand ready for the upstream, which does not take them.
   var waitsForUpstream: Bool { connection != nil && (!piece.isEmpty || !(out?.isEmpty ?? true)) }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }

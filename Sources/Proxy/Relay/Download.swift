@@ -16,7 +16,6 @@ final class Download {
   let endsByClose: Bool
   let keepsClient: Bool
   private let keepsUpstream: Bool
-  let isEventStream: Bool
   /// What of the upstream's block is on its way.
   private var piece = 0..<0
   private var isTerminated: Bool
@@ -31,7 +30,6 @@ final class Download {
     var sink: BodyFraming
     var keepsClient: Bool
     var keepsUpstream: Bool
-    var isEventStream: Bool
     var inflater: Inflater?
   }
 
@@ -45,7 +43,6 @@ final class Download {
     endsByClose = plan.sink == .untilClose
     keepsClient = plan.keepsClient
     keepsUpstream = plan.keepsUpstream && !source.isUntilClose
-    isEventStream = plan.isEventStream
     inflater = plan.inflater
   }
 

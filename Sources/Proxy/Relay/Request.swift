@@ -14,6 +14,8 @@ final class Request {
   // Set by routing.
   private(set) var entry: Entry?
   private(set) var pool: OriginPool?
+  /// How long nothing may move, in nanoseconds: the entry's `stall`, for an event stream its `tunnel`.
+  var stall: Int64 = 30_000_000_000
   private(set) var method = Method.get
   private(set) var isUpgrade = false
   /// The head as it goes to the origin, but for the credential and the blank line.
@@ -83,6 +85,7 @@ final class Request {
       switch destination {
       case .origin(let entry, let pool):
         self.entry = entry
+        stall = entry.timeouts.stall
         self.pool = pool
         summary.entry = entry
         authorize()
@@ -250,7 +253,7 @@ final class Request {
   /// The attempt has its connection and begins.
   func connected() {
     waitsForConnection = false
-    if let entry { loop.arm(client, at: loop.now + entry.timeouts.stall) }
+    loop.arm(client, at: loop.now + stall)
   }
 
   /// Where the answer will come from, for the record.
@@ -273,15 +276,14 @@ final class Request {
     let block = client.outbound ?? loop.blocks.borrow()
     block.append("HTTP/1.1 200 Connection established\r\n\r\n")
     client.outbound = block
-    loop.arm(client, at: loop.now + 30_000_000_000)
+    loop.arm(client, at: loop.now + stall)
     flushAnswer()
   }
 
   /// Bytes moved: the stall clock starts anew.
   @inline(__always)
   func progressed() {
-    guard let entry else { return }
-    loop.arm(client, at: loop.now + (attempt?.isEventStream == true ? entry.timeouts.tunnel : entry.timeouts.stall))
+    loop.arm(client, at: loop.now + stall)
   }
 
   // MARK: Events of the client's side
@@ -403,7 +405,7 @@ final class Request {
       to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: self.answer == true,
       dateLine: worker.currentDateLine())
     client.outbound = block
-    loop.arm(client, at: loop.now + (entry?.timeouts.stall ?? 30_000_000_000))
+    loop.arm(client, at: loop.now + stall)
     flushAnswer()
   }
 
@@ -411,7 +413,7 @@ final class Request {
   func relayedWhole(keepAlive: Bool) {
     attempt = nil
     answer = keepAlive && body.isDone
-    if let entry { loop.arm(client, at: loop.now + entry.timeouts.stall) }
+    loop.arm(client, at: loop.now + stall)
     flushAnswer()
   }
 

@@ -51,7 +51,7 @@ extension Request {
 
     var plan = Download.Plan(
       source: framing, sink: framing, keepsClient: clientPersists && !client.isClosing, keepsUpstream: keepsUpstream,
-      isEventStream: worker.responseHead.isEventStream(in: bytes), inflater: nil)
+      inflater: nil)
     let coding = inflatedCoding(worker.responseHead, bytes, entry)
     if let coding, framing != .none, let inflater = Inflater(coding) {
       plan.inflater = inflater
@@ -61,6 +61,7 @@ extension Request {
     if framing == .untilClose { plan.sink = .chunked }
     if !clientIsHTTP11, plan.sink == .chunked { plan.sink = .untilClose }
     if plan.sink == .untilClose || !attempt.isUploaded && (status >= 300 || attempt.awaitsContinue) { plan.keepsClient = false }
+    if worker.responseHead.isEventStream(in: bytes) { stall = entry.timeouts.tunnel }
     summary.status = status
     summary.author = .upstream
     hasAnswered = true
