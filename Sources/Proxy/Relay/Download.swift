@@ -258,7 +258,7 @@ final class Download {
 
   private func finish(_ connection: UpstreamConnection) {
     let isClean = connection.inbound?.isEmpty ?? true
-    let isUploaded = attempt.isUploaded
+    let isUploaded = attempt.upload.isDone
     attempt.complete(reusable: keepsUpstream && isClean)
     request.relayed(keepAlive: keepsClient && isUploaded)
   }

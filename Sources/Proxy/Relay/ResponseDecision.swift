@@ -60,7 +60,8 @@ extension Request {
     // A body whose end the origin marks by closing is chunked to the app, which so can tell an end from a cut.
     if framing == .untilClose { plan.sink = .chunked }
     if !clientIsHTTP11, plan.sink == .chunked { plan.sink = .untilClose }
-    if plan.sink == .untilClose || !attempt.isUploaded && (status >= 300 || attempt.awaitsContinue) { plan.keepsClient = false }
+    let isUploadCut = !attempt.upload.isDone && (status >= 300 || attempt.awaitsContinue)
+    if plan.sink == .untilClose || isUploadCut { plan.keepsClient = false }
     if worker.responseHead.isEventStream(in: bytes) { stall = entry.timeouts.tunnel }
     summary.status = status
     summary.author = .upstream

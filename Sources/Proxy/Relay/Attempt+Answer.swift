@@ -1,0 +1,87 @@
+import EventIO
+import HTTPWire
+
+/// The way of the answer's head, and what is decided upon it.
+extension Attempt {
+  /// More 1xx responses to one request than anybody means.
+  private static let interimLimit = 100
+
+  func readHead() {
+    while let connection, awaitsHead {
+      if let block = connection.inbound, !block.isEmpty {
+        switch connection.parseHead(limit: request.snapshot.settings.limits.responseHead) {
+        case .complete:
+          received(connection, block)
+          continue
+        case .invalid(let error):
+          return fail(error == .headTooLarge || error == .tooManyFields ? .responseHeadTooLarge : .badResponse(error))
+        case .incomplete: break
+        }
+      }
+      guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
+      let block = connection.roomForHead()
+      let count = connection.transport.read(into: block.bodySpace)
+      if count > 0 {
+        receivedAnything = true
+        block.end += count
+        if request.summary.firstByte == 0 { request.summary.firstByte = loop.now }
+      } else if count == Transport.Result.blocked {
+        return connection.rest()
+      } else {
+        return fail(.connectionLost(connection.transport.error))
+      }
+    }
+  }
+
+  private func received(_ connection: UpstreamConnection, _ block: Block) {
+    let length = request.worker.responseHead.length
+    let bytes = UnsafeRawBufferPointer(start: block.base + block.start, count: length)
+    do {
+      switch try request.decide(bytes, of: self) {
+      case .interim:
+        let isContinue = request.worker.responseHead.status == 100
+        block.consume(length)
+        connection.headDone()
+        interims += 1
+        guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
+        request.flushInterim()
+        if isContinue, awaitsContinue {
+          stopWaitingForContinue()
+          if self.connection != nil { pumpUp() }
+        }
+      case .upgrade:
+        block.consume(length)
+        Tunnel.upgrade(self, request)
+      case .relay(let download):
+        awaitsHead = false
+        block.consume(length)
+        connection.headDone()
+        loop.disarm(connection)
+        self.download = download
+        if awaitsContinue { stopUploading() }
+        download.begin(block)
+      case .hold(let held):
+        awaitsHead = false
+        block.consume(length)
+        if block.isEmpty { block.clearForBody() }
+        connection.headDone()
+        loop.disarm(connection)
+        self.held = held
+        beginHolding()
+      case .retryWithoutExpectation:
+        awaitsHead = false
+        abort()
+        request.sendWithoutExpectation()
+      case .retry(let wish, var body, let keepsUpstream):
+        awaitsHead = false
+        block.consume(length)
+        connection.headDone()
+        guard let entry = request.entry else { return }
+        // Small and here: the connection stays in step. Else it is closed.
+        if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }
+        if body.isDone, block.isEmpty { complete(reusable: keepsUpstream) } else { abort() }
+        request.retry(entry, after: wish)
+      }
+    } catch { fail(error) }
+  }
+}

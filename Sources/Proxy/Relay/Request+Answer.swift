@@ -1,0 +1,125 @@
+import EventIO
+import HTTPWire
+
+/// How a request ends: with the upstream's answer, one of the proxy's own, or none.
+extension Request {
+  /// A head that could not be parsed: what follows it on the connection means nothing.
+  func refuseUnparsed(_ error: ProxyError) {
+    clientPersists = false
+    fail(error)
+  }
+
+  /// The one way from an error to the app: an answer where none has begun, else a cut that cannot be taken for an end.
+  func fail(_ error: ProxyError) {
+    guard !hasEnded else { return }
+    let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
+    abandonAttempt()
+    let answer = error.answer(for: entry)
+    summary.error = summary.error ?? answer.error.map { "\($0)" }
+    summary.details = summary.details ?? answer.details
+    if hasAnswered {
+      end()
+      client.close(reset: isCloseDelimited)
+    } else {
+      finish(with: answer)
+    }
+  }
+
+  /// Answers for the proxy itself.
+  func finish(with answer: Answer) {
+    hasAnswered = true
+    summary.author = .proxy
+    summary.status = answer.status
+    // What was not read of a body would be taken for the next request.
+    self.answer = clientPersists && body.isDone && !answer.closes && !client.isClosing
+    // An interim response may stand there, half of it sent.
+    var block = client.outbound ?? loop.blocks.borrow()
+    let size = answer.sizeLimit(proxy: snapshot.settings.name)
+    if size > block.room {
+      let larger = Block(capacity: block.count + size)
+      larger.append(block.bytes)
+      loop.blocks.giveBack(block)
+      block = larger
+    }
+    answer.write(
+      to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: self.answer == true,
+      dateLine: worker.currentDateLine())
+    client.outbound = block
+    progressed()
+    flushAnswer()
+  }
+
+  /// 200 to a CONNECT that leads to an entry: what follows are requests.
+  func finishConnect() {
+    clientPersists = true
+    hasAnswered = true
+    summary.status = 200
+    answer = true
+    // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
+    let block = client.outbound ?? loop.blocks.borrow()
+    block.append("HTTP/1.1 200 Connection established\r\n\r\n")
+    client.outbound = block
+    progressed()
+    flushAnswer()
+  }
+
+  /// A held answer stands whole in the outbound block.
+  func relayedWhole(keepAlive: Bool) {
+    attempt = nil
+    answer = keepAlive && body.isDone
+    progressed()
+    flushAnswer()
+  }
+
+  func flushAnswer() {
+    guard let keepsAlive = answer, let block = client.outbound else { return }
+    while !block.isEmpty {
+      let count = client.transport.write(block.bytes)
+      if count > 0 {
+        summary.bytesSent += Int64(count)
+        block.consume(count)
+      } else if count == Transport.Result.blocked {
+        return
+      } else {
+        return clientLeft()
+      }
+    }
+    client.outbound = nil
+    loop.blocks.giveBack(block)
+    end()
+    client.requestEnded(keepAlive: keepsAlive)
+  }
+
+  /// The upstream's answer has gone to the app in full.
+  func relayed(keepAlive: Bool) {
+    attempt = nil
+    end()
+    client.requestEnded(keepAlive: keepAlive && body.isDone)
+  }
+
+  /// A tunnel has taken over, or has ended: only the record is left to write.
+  func endedAsTunnel() {
+    attempt = nil
+    end()
+  }
+
+  private func abandonAttempt() {
+    opening?.cancel()
+    opening = nil
+    credentialWait?.cancel()
+    credentialWait = nil
+    guard let attempt else { return }
+    self.attempt = nil
+    if waitsForConnection { pool?.abandon(attempt) } else { attempt.abort() }
+    waitsForConnection = false
+  }
+
+  func end() {
+    guard !hasEnded else { return }
+    abandonAttempt()
+    hasEnded = true
+    summary.ended = loop.clock()
+    summary.trust = pool?.origin.trust?.policy.name
+    worker.observer.ended(summary)
+  }
+}
