@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The proxy beside nginx and HAProxy: the same origin, the same verified TLS, the same added header, one worker or loop each.
 
-    bench.py --program PATH [--rounds N] [--only WORD]... [--quick] [--out FOLDER] [--plot FILE]
+    bench.py --program PATH [--rounds N] [--only WORD]... [--quick] [--out FOLDER] [--plot FILE] [--page FILE]
 
 Rounds are interleaved: each round measures every program once, so that a mood of the machine meets all of them. Reported are the
 median and the spread (least and most). CPU is user and system time of the measured process with its threads and children.
@@ -22,6 +22,7 @@ import time
 
 import plot
 import servers
+import table
 
 URL = "http://api.example.com"
 
@@ -210,27 +211,31 @@ class Bench:
         row = "small, https, 64 clients, threads"
         if not self.wanted(row):
             return
-        figures = {}
+        speed, cpu = {}, {}
         for turn in range(self.rounds):
             for threads in (1, 2):
                 server = self.start("authproxy", True, threads=threads)
                 try:
                     self.load(server, "/small", "--clients", 64, "--requests", count // 10)
-                    result = self.load(server, "/small", "--clients", 64, "--requests", count)
-                    figures.setdefault(f"{threads} thread{'s'[:threads - 1]}", []).append(count / result["seconds"])
+                    result = self.measured(server, "/small", "--clients", 64, "--requests", count)
                 finally:
                     server.stop()
-        self.record(row, "requests/s", figures)
+                name = f"{threads} thread{'s'[:threads - 1]}"
+                speed.setdefault(name, []).append(count / result["seconds"])
+                cpu.setdefault(name, []).append(result["cpu"] / count * 1e6)
+        self.record(f"{row}: throughput", "requests/s", speed)
+        # Where the processors are too few to show more throughput, this tells whether a second thread makes the first one's work dearer.
+        self.record(f"{row}: CPU", "us/request", cpu)
 
     def thousand_entries(self):
         if "authproxy" not in self.names:
             return
-        row = "small, https, 64 clients, upstream entries"
+        row = "small, https, 64 clients, 1 or 1,000 upstreams"
         if not self.wanted(row):
             return
         count = int(60000 * self.scale)
         running = {
-            f"{entries}": self.start("authproxy", True, entries=entries, name=f"authproxy-{entries}") for entries in (1, 1000)
+            f"{entries} upstream{'s'[:entries - 1]}": self.start("authproxy", True, entries=entries, name=f"authproxy-{entries}") for entries in (1, 1000)
         }
         figures = {key: [] for key in running}
         try:
@@ -348,7 +353,8 @@ def main():
     parser.add_argument("--only", action="append", default=[], help="rows whose name contains this word")
     parser.add_argument("--quick", action="store_true", help="one round of a tenth of the requests")
     parser.add_argument("--out", default=".build-bench")
-    parser.add_argument("--plot", default="docs/benchmark.svg")
+    parser.add_argument("--plot", default="docs/benchmark.svg", help="written by a whole run only, as is the table")
+    parser.add_argument("--page", default="docs/performance.md")
     arguments = parser.parse_args()
 
     machine = {
@@ -371,7 +377,8 @@ def main():
     # Part of the rows is no picture of the whole.
     if not arguments.only and not arguments.quick:
         pathlib.Path(arguments.plot).write_text(plot.picture(machine, bench.results))
-        print(f"picture in {arguments.plot}")
+        table.write(arguments.page, machine, bench.results)
+        print(f"picture in {arguments.plot}, table in {arguments.page}")
 
 
 main()
