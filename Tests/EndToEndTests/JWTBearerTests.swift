@@ -7,10 +7,12 @@ import Testing
   func `an assertion is signed anew for each request, and is what the server asks for`(_ algorithm: String) throws {
     let server = try TokenServer()
     let key = try TokenKey.make(algorithm)
-    let assertion = #"assertion: {issuer: robot@app.test, subject: ann@corp.test, audience: "https://login.test/", lifetime: 5m}"#
+    let assertion =
+      #"assertion: {issuer: robot@app.test, subject: ann@corp.test, audience: "https://login.test/", lifetime: 5m}"#
     try withProxy(
       try server.configuration(
-        "grant: jwt_bearer", "client_auth: none", assertion, "private_key: {file: \(key.privateKey)}", "key_id: k7", "scope: mail")
+        "grant: jwt_bearer", "client_auth: none", assertion, "private_key: {file: \(key.privateKey)}", "key_id: k7",
+        "scope: mail")
     ) { proxy in
       #expect(try proxy.ask(server.url()).status == 200)
       try server.set(#"{"revoke": true}"#)
@@ -56,7 +58,8 @@ import Testing
     let server = try TokenServer()
     let path = try Surroundings.newFolder() + "/assertion"
     try ProxyProcess.write("stale.5ecret.jwt\n", to: path)
-    try server.set(#"{"queue": [{"status": 400, "body": {"error": "invalid_grant", "error_description": "stale.5ecret.jwt"}}]}"#)
+    try server.set(
+      #"{"queue": [{"status": 400, "body": {"error": "invalid_grant", "error_description": "stale.5ecret.jwt"}}]}"#)
     try withProxy(
       try server.configuration("grant: jwt_bearer", "client_auth: none", "assertion: {file: \(path)}")
     ) { proxy in
