@@ -105,7 +105,7 @@ extension Request {
     worker.responseHead.fields.drop(.proxyStatus)
     let fields = worker.responseHead.fields
     let block = client.outbound ?? loop.blocks.borrow()
-    let size = fields.keptSize + 64 + snapshot.viaLine.count
+    let size = worker.responseHead.reason.count + fields.keptSize + 64 + snapshot.viaLine.count
     guard size <= block.room else { return }
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     writer.append(statusLineOf: worker.responseHead, in: bytes)
@@ -128,7 +128,10 @@ extension Request {
     if worker.responseHead.contains(.proxyStatus) { worker.responseHead.fields.drop(.proxyStatus) }
     if isInflated { dropForInflation(bytes) }
     let fields = worker.responseHead.fields
-    let size = bytes.count + fields.keptSize + rewriting.extra.count + snapshot.viaLine.count + 320
+    let note = proxyStatusNote.map { "Proxy-Status: \(snapshot.settings.name); details=\"\(Answer.quoted($0))\"\r\n" } ?? ""
+    // Lines grow by a blank each, lists by one for each comma; lines of our own have at most 200 bytes.
+    let size =
+      bytes.count + bytes.count / 2 + fields.count + rewriting.extra.count + note.utf8.count + snapshot.viaLine.count + 320
     var block = client.outbound ?? loop.blocks.borrow()
     if size > block.room {
       let larger = Block(capacity: block.count + size)
@@ -147,9 +150,7 @@ extension Request {
       }
     }
     if isInflated { writeInflatedFields(&writer, bytes) }
-    if let note = proxyStatusNote {
-      writer.append(Array("Proxy-Status: \(snapshot.settings.name); details=\"\(Answer.quoted(note))\"\r\n".utf8))
-    }
+    if !note.isEmpty { writer.append(Array(note.utf8)) }
     // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
     if !worker.responseHead.contains(.date) { writer.append(worker.currentDateLine()) }
     writer.append(worker.responseHead.minorVersion == 0 ? snapshot.oldViaLine : snapshot.viaLine)

@@ -101,7 +101,10 @@ extension Request {
     if entry.credential != nil, sendsCredential {
       worker.requestHead.fields.drop(named: entry.credentialField, in: bytes)
     }
-    let size = bytes.count + 64 + origin.hostLine.count + target.authority.count + snapshot.viaLine.count + 160
+    // What came, as it will be written (each line may grow by a blank), and at most 152 bytes of lines of our own.
+    let size =
+      worker.requestHead.methodText.count + target.pathAndQuery.count + worker.requestHead.fields.keptSize
+      + max(origin.hostLine.count, target.authority.count + 8) + snapshot.viaLine.count + 256
     let head = Block(capacity: size)
     var writer = ByteWriter(head.base, capacity: size)
     writer.append(worker.requestHead.methodText, of: bytes)
