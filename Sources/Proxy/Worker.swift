@@ -212,6 +212,12 @@ public final class Worker {
 
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
+  /// One whose requests are in line for a place, in the configuration that is or in one that was.
+  func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
+    if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
+    return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
+  }
+
   /// A pool of an origin that no entry names has nothing left: its record goes.
   func emptied(_ pool: OriginPool) {
     if pool.isRetired {

@@ -7,6 +7,8 @@ final class OriginLimit: Sendable {
   let identity: OriginIdentity
   private let count = Atomic<Int>(0)
   private let waiting = Mutex<[LoopExecutor]>([])
+  /// How many they are: looked at before the lock is taken.
+  private let waiters = Atomic<Int>(0)
 
   private let paused = Atomic<Int>(0)
   private let silence = Atomic<Int64>(0)
@@ -30,7 +32,11 @@ final class OriginLimit: Sendable {
 
   /// `loop` has requests in line. Others with idle connections give one up.
   func wait(_ executor: LoopExecutor, in group: LoopGroup) {
-    waiting.withLock { if !$0.contains(where: { $0 === executor }) { $0.append(executor) } }
+    waiting.withLock {
+      guard !$0.contains(where: { $0 === executor }) else { return }
+      $0.append(executor)
+      waiters.store($0.count, ordering: .sequentiallyConsistent)
+    }
     let identity = identity
     for other in group.executors where other !== executor {
       other.call { Worker.of($0).existingPool(identity)?.surrenderIdle() }
@@ -38,9 +44,21 @@ final class OriginLimit: Sendable {
   }
 
   func wakeOne() {
-    let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-    let identity = identity
-    next?.call { Worker.of($0).existingPool(identity)?.placeFreed() }
+    let next: LoopExecutor? = waiting.withLock {
+      guard !$0.isEmpty else { return nil }
+      waiters.store($0.count - 1, ordering: .sequentiallyConsistent)
+      return $0.removeFirst()
+    }
+    next?.call { loop in
+      // Its line may have dissolved meanwhile, and the pool with it.
+      if let pool = Worker.of(loop).pool(wantingPlaceOf: self) { pool.placeFreed() } else { self.wakeOne() }
+    }
+  }
+
+  /// A loop that was served otherwise may still be on the list, so the own one says nothing.
+  func isWaitedFor(byOtherThan executor: LoopExecutor) -> Bool {
+    guard waiters.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+    return waiting.withLock { $0.contains { $0 !== executor } }
   }
 }
 

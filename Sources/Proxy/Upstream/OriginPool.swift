@@ -71,10 +71,11 @@ final class OriginPool {
 
   private func connectForLine() {
     let capacity = worker.snapshot.settings.limits.upstreamConnections
-    while line.count > connecting.count, connecting.count < Self.handshakes {
-      guard limit.take(of: capacity) else {
-        if connecting.isEmpty || line.count > connecting.count { limit.wait(worker.loop.executor, in: worker.group) }
-        return
+    while wantsPlace {
+      if !limit.take(of: capacity) {
+        limit.wait(worker.loop.executor, in: worker.group)
+        // A place that was given back before the wait was known woke nobody.
+        guard limit.take(of: capacity) else { return }
       }
       let connection = UpstreamConnection(self, worker)
       connecting.append(connection)
@@ -82,9 +83,11 @@ final class OriginPool {
     }
   }
 
-  /// Another loop's, or an own, connection has ended while requests stood in line here.
+  var wantsPlace: Bool { line.count > connecting.count && connecting.count < Self.handshakes }
+
+  /// Another loop's, or an own, connection has ended while requests stood in line here. Who wants no place passes it on.
   func placeFreed() {
-    if line.isEmpty { limit.wakeOne() } else { connectForLine() }
+    if wantsPlace { connectForLine() } else { limit.wakeOne() }
   }
 
   /// Another loop's requests wait for a place: an idle connection here is worth less.
@@ -135,6 +138,8 @@ final class OriginPool {
       connection.begin(attempt)
       return
     }
+    // Another loop's requests wait for a place: an idle connection here is worth less.
+    if limit.isWaitedFor(byOtherThan: worker.loop.executor) { return connection.close() }
     idle.append(connection)
     connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
   }
@@ -142,7 +147,9 @@ final class OriginPool {
   /// A connection is closed, whatever it was doing.
   func ended(_ connection: UpstreamConnection, was phase: UpstreamConnection.Phase) {
     switch phase {
-    case .idle: idle.removeAll { $0 === connection }
+    case .idle:
+      // The oldest expire first, and stand first.
+      if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
     case .active: active -= 1
     default: connecting.removeAll { $0 === connection }
     }
@@ -154,7 +161,9 @@ final class OriginPool {
   /// No entry leads here any more: idle connections end now, others after their exchange.
   func retire() {
     isRetired = true
-    for connection in Array(idle) { connection.close() }
+    let resting = idle
+    idle = []
+    for connection in resting { connection.close() }
   }
 
   private func tidy() {

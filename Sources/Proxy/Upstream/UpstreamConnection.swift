@@ -155,6 +155,7 @@ final class UpstreamConnection: EventHandler {
     rest()
     guard reusable, inbound == nil, !transport.sawEnd else { return close() }
     keepSessions()
+    phase = .idle
     pool.release(self)
   }
 
