@@ -1,5 +1,5 @@
-/// A request's head, parsed in place: offsets over the bytes that the caller keeps. One serves a client connection for all its
-/// requests; `reset` keeps its storage, so that parsing allocates nothing in the long run.
+/// A request's head, parsed in place: offsets over the bytes that the caller keeps. One serves a loop for all its requests,
+/// one after the other; `reset` keeps its storage, so that parsing allocates nothing in the long run.
 public struct RequestHead: ~Copyable, Sendable {
   private enum Phase: UInt8 { case start, method, target, version, fields, done }
   private var phase = Phase.start

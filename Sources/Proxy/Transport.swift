@@ -23,7 +23,6 @@ final class Transport {
   private(set) var sawEnd = false
   /// Both directions are over (HUP or ERR).
   private(set) var isBroken = false
-  private(set) var bytesRead = 0
   private(set) var bytesWritten = 0
   /// errno of the last failed call; 0 where TLS failed.
   private(set) var error: Int32 = 0
@@ -52,7 +51,6 @@ final class Transport {
     let count = Socket.receive(descriptor, space)
     if count > 0 {
       if count < space.count { readable = sawEnd }
-      bytesRead += count
       return count
     }
     if count == 0 {
@@ -68,7 +66,6 @@ final class Transport {
   private func readTLS(_ tls: TLSConnection, _ space: UnsafeMutableRawBufferPointer) -> Int {
     let count = tls.read(into: space)
     if count > 0 {
-      bytesRead += count
       return count
     }
     readable = false

@@ -212,6 +212,12 @@ public final class Worker {
 
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
+  /// For a connection to an origin: idle ones to others are worth less.
+  func ranOutOfDescriptors() {
+    observer.descriptorsExhausted()
+    for pool in pools.values { pool.surrenderIdle() }
+  }
+
   /// One whose requests are in line for a place, in the configuration that is or in one that was.
   func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
     if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }

@@ -265,7 +265,7 @@ class Bench:
                 load = subprocess.Popen([*words, "--clients", str(crowd), "--requests", str(crowd)], stdout=subprocess.PIPE, text=True)
                 # Every one is connected, and has asked, when the load generator and the proxy have nothing more to do.
                 busy = -1
-                while server.descriptors() < crowd or busy != (busy := server.cpu_seconds()):
+                while load.poll() is None and (server.descriptors() < crowd or busy != (busy := server.cpu_seconds())):
                     time.sleep(0.2)
                 bytes_each.append((server.memory_kib() - before) * 1024 / crowd)
                 opened = tokens.open()

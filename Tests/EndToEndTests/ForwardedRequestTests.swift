@@ -138,6 +138,23 @@ import Testing
     }
   }
 
+  @Test func `no trailer stands beside the credential under its name`() throws {
+    let configuration = try Configuration.https("credential: api")
+    let credential = "    header: {name: X-Api-Key, value: ours-5ecret}\n"
+    let head =
+      "POST http://api.test/echo HTTP/1.1\r\nHost: api.test\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+    let start = try #require(configuration.range(of: "    bearer:"))
+    try withProxy(configuration[..<start.lowerBound] + credential) { proxy in
+      for name in ["X-Api-Key", "x_api_key"] {
+        let client = try proxy.connect()
+        try client.send(head + "0\r\n\(name): theirs\r\nX-Sum: 42\r\n\r\n")
+        let received = try client.readAnswer().received()
+        #expect(received["X-Api-Key"] == "ours-5ecret")
+        #expect(received.trailers == [["X-Sum", "42"]])
+      }
+    }
+  }
+
   @Test func `request trailers arrive, without those that frame or authorize`() throws {
     try withProxy(try Configuration.https()) { proxy in
       let client = try proxy.connect()

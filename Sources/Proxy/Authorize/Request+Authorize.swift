@@ -5,11 +5,7 @@ import EventIO
 extension Request {
   func authorize() {
     guard let entry else { return }
-    if body.isDone {
-      tee = ReplayTee(capacity: 0)
-    } else {
-      tee = ReplayTee(capacity: snapshot.settings.limits.replayBody)
-    }
+    if !body.isDone { tee = ReplayTee(capacity: snapshot.settings.limits.replayBody) }
     guard let index = entry.credential, sendsCredential else { return connect() }
     let credential = worker.credential(index, of: snapshot)
     self.credential = credential

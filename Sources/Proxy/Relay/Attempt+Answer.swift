@@ -41,7 +41,6 @@ extension Attempt {
       case .interim:
         let isContinue = request.worker.responseHead.status == 100
         block.consume(length)
-        connection.headDone()
         interims += 1
         guard interims <= Self.interimLimit else { return fail(.tooManyInterims) }
         request.flushInterim()
@@ -55,7 +54,6 @@ extension Attempt {
       case .relay(let download):
         awaitsHead = false
         block.consume(length)
-        connection.headDone()
         loop.disarm(connection)
         self.download = download
         if awaitsContinue { stopUploading() }
@@ -64,7 +62,6 @@ extension Attempt {
         awaitsHead = false
         block.consume(length)
         if block.isEmpty { block.clearForBody() }
-        connection.headDone()
         loop.disarm(connection)
         self.held = held
         beginHolding()
@@ -75,7 +72,6 @@ extension Attempt {
       case .retry(let wish, var body, let keepsUpstream):
         awaitsHead = false
         block.consume(length)
-        connection.headDone()
         guard let entry = request.entry else { return }
         // Small and here: the connection stays in step. Else it is closed.
         if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }

@@ -3,13 +3,6 @@ import HTTPWire
 
 /// An answer that refused the credential is held until that is settled.
 extension Attempt {
-  /// What was not sent of the body is not sent any more: the connection ends out of step.
-  func stopUploading() {
-    stopWaitingForContinue()
-    if !upload.isDone { upload.isBroken = true }
-    giveBackOut()
-  }
-
   func beginHolding() {
     stopUploading()
     guard collectHeld() else { return }

@@ -3,7 +3,7 @@ import HTTPWire
 
 /// How far a request has gone to the origin.
 struct UploadProgress {
-  /// Head and small pieces on their way.
+  /// Head and small pieces on their way; never empty.
   var out: Block?
   /// What of the client's block is on its way.
   var piece = 0..<0
@@ -15,7 +15,7 @@ struct UploadProgress {
   var isBroken = false
 
   /// Bytes stand ready for the origin.
-  var isPending: Bool { !piece.isEmpty || !(out?.isEmpty ?? true) }
+  var isPending: Bool { !piece.isEmpty || out != nil }
 }
 
 /// The way of a request to the origin: its head, then its body as it comes from the app, or from the replay tee.
@@ -25,8 +25,10 @@ extension Attempt {
 
   /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
   func joinBody(to block: Block) {
-    guard !awaitsContinue, !request.body.isDone, request.tee.bytes.isEmpty, client.inbound?.isEmpty == false, readBody(),
-      let inbound = client.inbound, upload.piece.count <= min(block.room, Self.joined)
+    guard !awaitsContinue, !request.body.isDone, request.tee.bytes.isEmpty, let inbound = client.inbound, !inbound.isEmpty,
+      // What is read must be kept: the connection may turn out to be stale.
+      inbound.count <= min(block.room - ChunkFraming.front - ChunkFraming.back, Self.joined, request.tee.capacity),
+      readBody()
     else { return }
     block.append(UnsafeRawBufferPointer(start: inbound.base + upload.piece.lowerBound, count: upload.piece.count))
     upload.piece = 0..<0
@@ -35,14 +37,14 @@ extension Attempt {
   func pumpUp() {
     var budget = 32
     while let connection, !upload.isDone, !upload.isBroken {
-      if let out = upload.out, !out.isEmpty {
+      if let out = upload.out {
         let count = connection.transport.write(out.bytes)
         guard wrote(count, on: connection) else { return }
         out.consume(count)
         // An app that stalls in its body must not hold a block for a head that has gone.
         if out.isEmpty { giveBackOut() }
       } else if awaitsContinue {
-        return giveBackOut()
+        return
       } else if !upload.piece.isEmpty, let block = client.inbound {
         let count = connection.transport.write(
           UnsafeRawBufferPointer(start: block.base + upload.piece.lowerBound, count: upload.piece.count))
@@ -80,7 +82,6 @@ extension Attempt {
 
   private func uploaded() {
     upload.isDone = true
-    giveBackOut()
     request.summary.sent = loop.now
     if let block = client.inbound, block.isEmpty {
       client.inbound = nil
@@ -92,7 +93,7 @@ extension Attempt {
   private func replay() {
     let bytes = request.tee.bytes
     let count = min(bytes.count - upload.replayed, BlockPool.small - ChunkFraming.front - ChunkFraming.back)
-    let block = upload.out ?? loop.blocks.borrow()
+    let block = loop.blocks.borrow()
     block.clearForBody()
     bytes.withUnsafeBytes { block.append(UnsafeRawBufferPointer(rebasing: $0[upload.replayed..<upload.replayed + count])) }
     upload.replayed += count
@@ -105,7 +106,10 @@ extension Attempt {
   }
 
   private func terminate() {
-    giveBackOut()
+    // A server that merges trailers into the head would have two credentials.
+    if let entry = request.entry, entry.credential != nil, request.sendsCredential {
+      request.body.dropTrailers(named: entry.credentialField)
+    }
     upload.out = request.body.lastChunk()
     upload.isTerminated = true
   }
@@ -127,6 +131,13 @@ extension Attempt {
       return true
     case .blocked, .failed: return false
     }
+  }
+
+  /// What was not sent of the body is not sent any more: the connection ends out of step.
+  func stopUploading() {
+    stopWaitingForContinue()
+    if !upload.isDone { upload.isBroken = true }
+    giveBackOut()
   }
 
   func giveBackOut() {

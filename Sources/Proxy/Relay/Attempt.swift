@@ -89,7 +89,7 @@ final class Attempt {
 
   /// The app's side can move. No head comes from there: looking for one would be a read in vain.
   func clientReady() {
-    if awaitsHead, held == nil { pumpUp() } else { pump() }
+    if awaitsHead { pumpUp() } else { pump() }
   }
 
   /// Something can move: on the upstream's side, the app's, or both.

@@ -82,6 +82,9 @@ struct BodySource {
 
   var hasTrailers: Bool { isChunked && !decoder.trailers.isEmpty }
 
+  /// Trailers of that name, ignoring case and `_` against `-`, are not passed on.
+  mutating func dropTrailers(named name: [UInt8]) { decoder.dropTrailers(named: name) }
+
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).
   func lastChunk() -> Block {
     let block = Block(capacity: decoder.trailers.keptSize + 5)

@@ -31,7 +31,7 @@ extension Request {
     summary.author = .proxy
     summary.status = answer.status
     // What was not read of a body would be taken for the next request.
-    self.answer = clientPersists && body.isDone && !answer.closes && !client.isClosing
+    keepsAfterAnswer = clientPersists && body.isDone && !answer.closes && !client.isClosing
     // An interim response may stand there, half of it sent.
     var block = client.outbound ?? loop.blocks.borrow()
     let size = answer.sizeLimit(proxy: snapshot.settings.name)
@@ -42,7 +42,7 @@ extension Request {
       block = larger
     }
     answer.write(
-      to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: self.answer == true,
+      to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: keepsAfterAnswer == true,
       dateLine: worker.currentDateLine())
     client.outbound = block
     progressed()
@@ -54,7 +54,7 @@ extension Request {
     clientPersists = true
     hasAnswered = true
     summary.status = 200
-    answer = true
+    keepsAfterAnswer = true
     // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
     let block = client.outbound ?? loop.blocks.borrow()
     block.append("HTTP/1.1 200 Connection established\r\n\r\n")
@@ -66,13 +66,13 @@ extension Request {
   /// A held answer stands whole in the outbound block.
   func relayedWhole(keepAlive: Bool) {
     attempt = nil
-    answer = keepAlive && body.isDone
+    keepsAfterAnswer = keepAlive && body.isDone
     progressed()
     flushAnswer()
   }
 
   func flushAnswer() {
-    guard let keepsAlive = answer, let block = client.outbound else { return }
+    guard let keepsAlive = keepsAfterAnswer, let block = client.outbound else { return }
     while !block.isEmpty {
       let count = client.transport.write(block.bytes)
       if count > 0 {
@@ -101,25 +101,5 @@ extension Request {
   func endedAsTunnel() {
     attempt = nil
     end()
-  }
-
-  private func abandonAttempt() {
-    opening?.cancel()
-    opening = nil
-    credentialWait?.cancel()
-    credentialWait = nil
-    guard let attempt else { return }
-    self.attempt = nil
-    if waitsForConnection { pool?.abandon(attempt) } else { attempt.abort() }
-    waitsForConnection = false
-  }
-
-  func end() {
-    guard !hasEnded else { return }
-    abandonAttempt()
-    hasEnded = true
-    summary.ended = loop.clock()
-    summary.trust = pool?.origin.trust?.policy.name
-    worker.observer.ended(summary)
   }
 }

@@ -19,7 +19,7 @@ final class Request {
   private(set) var method = Method.get
   private(set) var isUpgrade = false
   /// The head as it goes to the origin, but for the credential and the blank line.
-  var head: Block?
+  private(set) var head: Block?
   /// The app speaks HTTP/1.1 or later.
   private(set) var clientIsHTTP11 = true
   /// The app would keep its connection.
@@ -56,21 +56,19 @@ final class Request {
   var refusalIsSettled = false
   /// An origin answered 417 to an Expect that was ours.
   var hasMetExpectationFailure = false
-  /// The upstream has said 100: it is worth asking next time.
-  var sawContinue = false
   /// How often `retry` has had it sent again.
   var retries = 0
 
   // The answer.
   /// A final response has begun to go to the app: from here on there is no other answer.
   var hasAnswered = false
-  /// The proxy's own answer is on its way; whether the connection is kept after it.
-  var answer: Bool?
+  /// A whole answer stands in the outbound block; whether the connection is kept after it.
+  var keepsAfterAnswer: Bool?
   /// Why an answer that might have been avoided is relayed; Proxy-Status details.
   var proxyStatusNote: String?
   /// Set where a reload has taken away what this exchange depends on: when it ends at the latest.
   var endsAt: Int64?
-  var hasEnded = false
+  private(set) var hasEnded = false
 
   init(client: ClientConnection, snapshot: Snapshot) {
     self.client = client
@@ -157,12 +155,12 @@ final class Request {
   // MARK: Events of the client's side
 
   func clientReady() {
-    if answer != nil { return flushAnswer() }
+    if keepsAfterAnswer != nil { return flushAnswer() }
     attempt?.clientReady()
   }
 
   func clientTimerExpired() {
-    if answer != nil { return clientLeft() }
+    if keepsAfterAnswer != nil { return clientLeft() }
     if attempt?.held != nil { return relayHeld("not retried, no other token came in time") }
     if credentialWait != nil, endWait() {
       return fail(.credentialUnavailable(entry?.settings.credential ?? "", reason: "no token came in time", retryAfter: 1))
@@ -189,5 +187,27 @@ final class Request {
     summary.details = summary.details ?? "the client left"
     end()
     client.close()
+  }
+
+  // MARK: End
+
+  func abandonAttempt() {
+    opening?.cancel()
+    opening = nil
+    credentialWait?.cancel()
+    credentialWait = nil
+    guard let attempt else { return }
+    self.attempt = nil
+    if waitsForConnection { pool?.abandon(attempt) } else { attempt.abort() }
+    waitsForConnection = false
+  }
+
+  func end() {
+    guard !hasEnded else { return }
+    abandonAttempt()
+    hasEnded = true
+    summary.ended = loop.clock()
+    summary.trust = pool?.origin.trust?.policy.name
+    worker.observer.ended(summary)
   }
 }

@@ -35,7 +35,6 @@ extension Request {
     if worker.responseHead.isInterim {
       // RFC 9110 section 15.2: not to HTTP/1.0; a 100 only to who asked for it.
       if clientIsHTTP11, status != 100 || expectsContinue { writeInterim(bytes) }
-      if status == 100 { sawContinue = true }
       return .interim
     }
     let framing: BodyFraming

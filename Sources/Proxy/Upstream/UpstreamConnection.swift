@@ -95,7 +95,7 @@ final class UpstreamConnection: EventHandler {
     switch result {
     case .failure(.system(let error)): failOpening(.connectFailed(error))
     case .failure(.outOfDescriptors):
-      worker.observer.descriptorsExhausted()
+      worker.ranOutOfDescriptors()
       failOpening(.outOfDescriptors)
     case .success(let (descriptor, token, address)):
       transport = Transport(descriptor: descriptor, token: token)
@@ -241,8 +241,6 @@ final class UpstreamConnection: EventHandler {
     return outcome
   }
 
-  func headDone() { trickled = nil }
-
   func roomForHead() -> Block {
     guard let block = inbound else {
       let block = loop.blocks.borrow()
@@ -260,7 +258,7 @@ final class UpstreamConnection: EventHandler {
     return block
   }
 
-  /// An empty block for the body: a large one once the small one was filled.
+  /// The block that the body is read into; what stands in it stays. A large one where much is to come.
   func blockForBody(isBulk: Bool) -> Block {
     if let block = inbound, !isBulk || block.capacity >= BlockPool.large {
       if block.isEmpty { block.clearForBody() }
@@ -273,7 +271,7 @@ final class UpstreamConnection: EventHandler {
     return block
   }
 
-  /// Nothing to do until the next event: an empty buffer goes back, a little in a large one moves.
+  /// Nothing to do until the next event: an empty buffer goes back.
   func rest() {
     guard let block = inbound else { return }
     if block.isEmpty {
