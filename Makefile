@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-instructions unit-tests end-to-end-tests
+.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-instructions unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -26,6 +26,13 @@ unit-tests: packages $(VENV)/complete
 # Against the release program, in a run of their own: the unit tests' timing is theirs.
 end-to-end-tests: build $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" swift test --filter EndToEndTests
+
+# The data path's release build does without exclusivity checks; the debug build has them. DeploymentTests look at the release build.
+CHECKED ?= ChunkedRequest|ConnectTunnel|Decompress|EarlyAnswer|InterimResponse|LargeBodies|Pipelining|RefusedToken|SharedLimit|StalePooled|WebSocket
+checked-tests: $(VENV)/complete
+	swift build --product authproxy
+	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
+	  swift test --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
 
 lint:
 	swift format lint --strict -r $(SOURCES)
