@@ -128,6 +128,8 @@ def origin(folder, sink):
     (files / "64k").write_bytes(os.urandom(65536))
     with open(files / "1g", "wb") as it:
         it.truncate(1 << 30)
+    # Its first reader would wait for the kernel to make its pages.
+    subprocess.run(["cat", files / "1g"], stdout=subprocess.DEVNULL, check=True)
     clear, tls = free_port(), free_port()
     body = f"""\
   keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nodelay on; client_max_body_size 0;
