@@ -33,7 +33,7 @@ private func check(_ bytes: UnsafeRawBufferPointer) {
   checkMeaning(&head, in: message)
 }
 
-private func checkFields(_ head: RequestHead, in message: UnsafeRawBufferPointer) {
+private func checkFields(_ head: borrowing RequestHead, in message: UnsafeRawBufferPointer) {
   precondition(!head.target.isEmpty && head.target.bytes(in: message).allSatisfy { 0x21...0x7e ~= $0 })
   var end = head.target.end
   for field in head.fields {
