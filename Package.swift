@@ -38,6 +38,7 @@ let package = Package(
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
     .target(name: "Credentials", dependencies: ["TLS"]),
+    .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
     .target(
@@ -45,7 +46,7 @@ let package = Package(
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "EventIO", "TLS", "Trust", "Credentials", "Fetch", "Settings", "CZlib", "CZlibShims",
+        "HTTPWire", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib", "CZlibShims",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: dataPath),
     .target(

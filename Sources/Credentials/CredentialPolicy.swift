@@ -19,6 +19,24 @@ public struct CredentialPolicy: Sendable, Hashable {
   }
 }
 
+extension CredentialPolicy {
+  /// What makes it the same credential in another configuration, as parts of a digest: rotating secrets and times are left out.
+  public var continuity: [[UInt8]] {
+    switch kind {
+    case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
+    case .bearer: return [Array("bearer".utf8)]
+    case .header(let name, _, let format): return [Array("header".utf8), Array(name.lowercased().utf8), Array(format.utf8)]
+    case .oauth2(let policy):
+      var parts = [Array("oauth2".utf8), TokenBinding.digest(of: policy), Array((policy.scope ?? "").utf8)]
+      for (name, value) in policy.parameters.sorted(by: { $0.key < $1.key }) { parts += [Array(name.utf8), Array(value.utf8)] }
+      if case .jwtBearer(.signed(let issuer, let subject, let audience, _, _)) = policy.grant {
+        parts += [issuer, subject, audience].map { Array($0.utf8) }
+      }
+      return parts
+    }
+  }
+}
+
 /// The `oauth2` part of a credential. All durations are milliseconds.
 public struct OAuth2Policy: Sendable, Hashable {
   public enum Endpoint: Sendable, Hashable {

@@ -13,6 +13,8 @@ public enum RelayReason: Sendable, Hashable {
   case insufficientScope
   /// A credential without refresh whose source has not changed.
   case unchanged
+  /// A reload has put another credential in its place.
+  case replaced
   case bodyNotKept
   case notIdempotent
   /// The app brought its own credential.
@@ -30,6 +32,7 @@ extension RelayReason: CustomStringConvertible {
     case .sameToken: "not retried, the refresh brought the same token"
     case .needsOperator: "not retried, the credential needs an operator"
     case .insufficientScope: "not retried, the token's scope does not suffice"
+    case .replaced: "not retried, a reload has replaced the credential"
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"
     case .notIdempotent: "not retried, the method is not idempotent"

@@ -47,12 +47,7 @@ public enum TokenBinding {
     case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
     case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
     }
-    var message: [UInt8] = []
-    for part in parts {
-      for shift in stride(from: 24, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: part.count >> shift)) }
-      message += part
-    }
-    return SHA256.digest(message)
+    return SHA256.digest(parts: parts)
   }
 }
 

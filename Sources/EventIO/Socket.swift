@@ -6,6 +6,8 @@ public enum Socket {
   public static func receive(_ descriptor: Int32, _ space: UnsafeMutableRawBufferPointer) -> Int {
     csys_recv(descriptor, space.baseAddress, space.count)
   }
+  /// 1 where a byte waits, 0 at the end of the stream; takes nothing.
+  public static func peek(_ descriptor: Int32) -> Int { csys_peek(descriptor) }
   @inline(__always)
   public static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     csys_send(descriptor, bytes.baseAddress, bytes.count)

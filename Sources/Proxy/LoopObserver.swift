@@ -32,6 +32,8 @@ open class LoopObserver {
   open func adopted(_ snapshot: Snapshot) {}
   /// A request has ended, whoever answered it.
   open func ended(_ request: borrowing Summary) {}
+  /// A connection to an origin was closed instead of being lent again: bytes had come that nobody asked for.
+  open func discarded(_ entry: Entry?) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// An evaluator refused the peer behind an entry.

@@ -23,6 +23,7 @@ public final class SnapshotBuilder: Sendable {
   private let anchors = AnchorStores()
   private let warn: @Sendable (TrustWarning) -> Void
   private let stores = TokenStores()
+  private let credentialSerial = Atomic<UInt64>(0)
 
   /// - Parameter warn: called inside handshakes, on any loop; must not block.
   public init(warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) { self.warn = warn }
@@ -33,9 +34,11 @@ public final class SnapshotBuilder: Sendable {
   }
 
   /// Blocks while anchors are loaded: to be called off the loops.
-  /// - Parameter sources: where the secrets came from, by key path.
+  /// - Parameters:
+  ///   - sources: where the secrets came from, by key path.
+  ///   - previous: what serves now. Credentials that it has in the same way keep their identity.
   public func build(
-    _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int
+    _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
   ) throws(LoadError) -> Snapshot {
     var trust: [String: TrustMaterial] = [:]
     for (name, policy) in settings.trust { trust[name] = try material(policy) }
@@ -61,13 +64,31 @@ public final class SnapshotBuilder: Sendable {
     let credentials = settings.credentials.values.sorted { $0.name < $1.name }.map { policy in
       var endpoint = fallback
       if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
+      let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
+        Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
+      }
+      let identity = CredentialIdentity(
+        policy.name, digest: CredentialIdentity.digest(of: policy, grants: Array(grants)),
+        after: previous?.credentials.first { $0.name == policy.name }?.identity,
+        serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       return CredentialSetup(
-        policy, generation: generation, trust: endpoint.forFetches, store: store,
+        policy, identity, generation: generation, trust: endpoint.forFetches, store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
       identities: identities, credentials: credentials)
+  }
+
+  /// Where an entry lets its credential be sent, and under which trust.
+  private static func grant(_ upstream: UpstreamSettings, _ trust: TrustMaterial, _ identity: TLSIdentity?) -> [UInt8] {
+    let origin = upstream.origin
+    // Below a wildcard each host is an origin of its own.
+    let isOpen = origin.host.isEmpty
+    return SHA256.digest(parts: [
+      Array(origin.scheme.rawValue.utf8), Array((isOpen ? "*." + upstream.match.host : origin.host).utf8),
+      Array("\(origin.port)".utf8), trust.digest, PolicyDigest.of(identity),
+    ])
   }
 
   private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {

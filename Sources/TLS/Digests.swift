@@ -6,6 +6,16 @@ public enum SHA256 {
     bytes.withUnsafeBytes { digest($0) }
   }
 
+  /// Over all parts, each with its length before it (4 bytes, big-endian): no two lists of parts are the same message.
+  public static func digest(parts: [[UInt8]]) -> [UInt8] {
+    var message: [UInt8] = []
+    for part in parts {
+      for shift in stride(from: 24, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: part.count >> shift)) }
+      message += part
+    }
+    return digest(message)
+  }
+
   public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
       // The one-shot function takes no memory of its own, so it cannot fail.

@@ -16,14 +16,22 @@ public final class TLSConnection {
   public private(set) var pendingSessions: [TLSSession] = []
   /// More than a server sends for one handshake by default, few enough to hoard.
   private static let pendingSessionLimit = 4
+  /// Owned by the SSL's BIO: valid as long as `pointer`.
+  private let socket: UnsafeMutablePointer<cossl_socket>
 
   private init(_ context: TLSContext, _ descriptor: Int32, peerName: PeerName) throws(TLSError) {
     ERR_clear_error()
     guard let pointer = SSL_new(context.pointer) else { throw .drained(.configuration, "TLS connection") }
+    var socket: UnsafeMutablePointer<cossl_socket>?
+    guard let bio = cossl_socket_bio(descriptor, &socket), let socket else {
+      SSL_free(pointer)
+      throw .drained(.configuration, "TLS connection")
+    }
     self.pointer = pointer
     self.context = context
     self.peerName = peerName
-    guard SSL_set_fd(pointer, descriptor) == 1 else { throw .drained(.configuration, "TLS connection") }
+    self.socket = socket
+    SSL_set_bio(pointer, bio, bio)
     // Unretained: the SSL is freed in deinit, so it never outlives this.
     SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque())
   }
@@ -116,8 +124,54 @@ public final class TLSConnection {
     return error
   }
 
-  /// Whether bytes wait inside OpenSSL, so that no readiness of the socket will announce them.
-  public var hasPending: Bool { SSL_has_pending(pointer) == 1 }
+  // MARK: Readiness
+
+  /// From now on the caller tells of every event of the descriptor by `noteReadable`: a socket that was read empty is then not
+  /// asked again before the next one.
+  public func becomeEdgeTriggered() { socket.pointee.is_edge_triggered = 1 }
+
+  /// The descriptor became readable.
+  /// - Parameter peerEnded: the peer has sent its end, or the connection is broken: reading goes on to the very end.
+  @inline(__always)
+  public func noteReadable(peerEnded: Bool) {
+    socket.pointee.is_dry = 0
+    if peerEnded { socket.pointee.peer_ended = 1 }
+  }
+
+  /// As `read`, but takes only what OpenSSL has received already; `wantRead` says nothing about the socket then.
+  @inline(__always)
+  public func readBuffered(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    // Also 1 for half a record, which yields nothing.
+    guard SSL_has_pending(pointer) == 1 else { return TLSIO.wantRead }
+    socket.pointee.is_held = 1
+    defer { socket.pointee.is_held = 0 }
+    return read(into: buffer)
+  }
+
+  /// What the peer has sent that nobody has read.
+  public enum Unread: Sendable {
+    /// Neither OpenSSL nor the kernel has a byte.
+    case nothing
+    /// Application data.
+    case bytes
+    /// The beginning of a record, which may be application data or belong to TLS.
+    case partialRecord
+    /// The stream has ended, in whatever way.
+    case end
+  }
+
+  /// Looks without taking application data; what belongs to TLS (a session ticket, say) is processed. Costs no system call where
+  /// the kernel is known to have nothing and OpenSSL holds nothing.
+  public func unread() -> Unread {
+    if SSL_has_pending(pointer) == 0, socket.pointee.is_dry == 1, socket.pointee.peer_ended == 0 { return .nothing }
+    var byte: UInt8 = 0
+    var systemError: Int32 = 0
+    let result = cossl_peek(pointer, &byte, 1, &systemError)
+    if result > 0 { return .bytes }
+    if result == TLSIO.wantRead { return SSL_has_pending(pointer) == 1 ? .partialRecord : .nothing }
+    if result <= TLSIO.failed { fail(result, "reading", systemError) }
+    return .end
+  }
 
   /// Best effort, does not wait for the peer's.
   public func sendCloseNotify() {

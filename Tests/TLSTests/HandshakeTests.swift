@@ -71,9 +71,9 @@ import Testing
     #expect(wire.server.send("0123456789") == 10)
     var two = [UInt8](repeating: 0, count: 2)
     #expect(two.withUnsafeMutableBytes { wire.client.read(into: $0) } == 2)
-    #expect(wire.client.hasPending)
+    #expect(wire.client.unread() == .bytes)
     #expect(wire.drain(wire.client).bytes == Array("23456789".utf8))
-    #expect(!wire.client.hasPending)
+    #expect(wire.client.unread() == .nothing)
   }
 
   @Test func `a peer that goes away during the handshake is a failure of the transport`() throws {

@@ -44,6 +44,14 @@ static inline long cossl_read(SSL *ssl, void *bytes, size_t count, int *system_e
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
 }
 
+static inline long cossl_peek(SSL *ssl, void *bytes, size_t count, int *system_error) {
+  size_t done = 0;
+  ERR_clear_error();
+  errno = 0;
+  int result = SSL_peek_ex(ssl, bytes, count, &done);
+  return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
+}
+
 static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *system_error) {
   size_t done = 0;
   ERR_clear_error();
@@ -51,6 +59,25 @@ static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *s
   int result = SSL_write_ex(ssl, bytes, count, &done);
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
 }
+
+// The descriptor under an SSL, and what is known of it. Read and write system calls are made here and nowhere else, so this is
+// the one place that knows whether the kernel has more.
+typedef struct {
+  int descriptor;
+  // The caller tells of every readiness event (cossl_socket_note), as edge-triggered epoll demands: then `dry` is believed.
+  unsigned char is_edge_triggered;
+  // The last receive got less than it asked for, or EAGAIN, and no event has come since: the kernel has nothing.
+  unsigned char is_dry;
+  // The peer has sent its end: a short receive proves nothing any more.
+  unsigned char peer_ended;
+  // No system call is to be made: only what OpenSSL holds already may be read.
+  unsigned char is_held;
+  // recv has returned 0.
+  unsigned char at_end;
+} cossl_socket;
+
+// A BIO over the descriptor, which it does not own. `state` is the BIO's and lives as long as it; NULL on failure.
+BIO *cossl_socket_bio(int descriptor, cossl_socket **state);
 
 // 1 = done.
 static inline long cossl_handshake(SSL *ssl, int *system_error) {

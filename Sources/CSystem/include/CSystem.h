@@ -53,6 +53,15 @@ static inline long csys_recv(int fd, void *to, size_t count) {
   return n < 0 ? -errno : n;
 }
 
+/// 1 where a byte waits, 0 at the end of the stream; takes nothing.
+static inline long csys_peek(int fd) {
+  char byte;
+  ssize_t n;
+  do n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
 static inline long csys_send(int fd, const void *from, size_t count) {
   ssize_t n;
   do n = send(fd, from, count, MSG_NOSIGNAL);

@@ -36,6 +36,7 @@ final class LoopRecorder: LoopObserver {
     counters.count(request, in: snapshot)
     if logsAccess { access.add(request) }
   }
+  override func discarded(_ entry: Entry?) { counters.upstreams[counters.place(of: entry, in: snapshot)].discards += 1 }
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }

@@ -75,9 +75,10 @@ extension Service {
     // Everything that can fail comes first, and everything wrong is told.
     var errors: [String] = []
     var snapshot: Snapshot?
-    do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: (old?.generation ?? 0) + 1) } catch {
-      errors.append("\(error)")
-    }
+    do {
+      snapshot = try builder.build(
+        settings, sources: loaded.secretSources, generation: (old?.generation ?? 0) + 1, after: old)
+    } catch { errors.append("\(error)") }
     var log: LogOutput.Prepared?
     do { log = try output.prepare(settings.log.destination) } catch { errors.append("\(error)") }
     var plan: ListenerPlan?

@@ -76,6 +76,10 @@ struct Figures: Sendable {
     metrics.family(
       "authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.reuses) }
+    metrics.family(
+      "authproxy_upstream_connection_discards_total", .counter,
+      "Connections closed instead of lent again: the origin had sent bytes that nobody asked for.")
+    for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.discards) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
   }

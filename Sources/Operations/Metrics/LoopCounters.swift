@@ -11,6 +11,7 @@ struct LoopCounters: Sendable {
     var connect = Histogram()
     var firstByte = Histogram()
     var reuses: UInt64 = 0
+    var discards: UInt64 = 0
     var unauthorized = Tally<UnauthorizedResult>()
     var retries = Tally<RetryReason>()
     var trustFailures = Tally<TrustFailure>()
@@ -21,6 +22,7 @@ struct LoopCounters: Sendable {
       left.connect += right.connect
       left.firstByte += right.firstByte
       left.reuses += right.reuses
+      left.discards += right.discards
       left.unauthorized += right.unauthorized
       left.retries += right.retries
       left.trustFailures += right.trustFailures

@@ -2,14 +2,15 @@ import Credentials
 import EventIO
 
 /// The one owner of a credential in the process. Confined to its home loop; loops speak with it by message, and it tells them
-/// all what changes. It survives reloads.
+/// all what changes. It survives reloads; once no configuration has its credential any more, it is retired and serves only the
+/// requests that began before.
 class CredentialOwner: EventHandler {
   unowned let worker: Worker
   private(set) var setup: CredentialSetup
   /// Tells this owner from the ones before it under the same name.
   let serial: UInt64
-  /// Another owner has taken its place: nobody listens any more.
-  private(set) var isReplaced = false
+  /// No configuration has its credential any more.
+  private(set) var isRetired = false
 
   init(_ setup: CredentialSetup, _ worker: Worker, serial: UInt64) {
     self.setup = setup
@@ -26,10 +27,10 @@ class CredentialOwner: EventHandler {
   /// Ending the process now would lose something.
   var mustFinish: Bool { false }
 
-  /// Whether the other configuration is of a kind that this owner can go on with.
-  func fits(_ next: CredentialSetup) -> Bool { false }
+  /// Something is on its way that requests, or a store, wait for.
+  var isBusy: Bool { false }
 
-  /// The newest configuration wins, in whatever order messages bring them.
+  /// The newest configuration of the same identity wins, in whatever order messages bring them.
   final func adopt(_ next: CredentialSetup) {
     guard next.generation > setup.generation else { return }
     setup = next
@@ -37,20 +38,44 @@ class CredentialOwner: EventHandler {
   }
   func reconfigure() {}
   /// The credential is in no configuration any more.
-  func retire() {}
-  /// Another owner takes over.
-  func replaced() { isReplaced = true }
+  func retire() { isRetired = true }
+  /// Nobody will ask any more.
+  func stop() {}
 
   /// A loop has requests without a usable version.
   func need(from executor: LoopExecutor) {}
   /// - Parameter ticket: of the request that holds the answer; nil where nobody waits for the decision.
-  func refused(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {}
+  final func refused(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
+    guard isRetired else { return decide(version: version, by: key, isRetry: isRetry, ticket: ticket, from: executor) }
+    // What a source or a token server gives from now on may be meant for others.
+    if let ticket { tell(executor) { $0.decided(ticket, .relay(.replaced)) } }
+  }
+  func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {}
   func accepted(_ key: RequestKey) {}
 
+  final func publish(_ rendered: RenderedCredential) {
+    let version = CredentialVersion(rendered, of: self)
+    tellAll { $0.published(version) }
+  }
+
+  final func publish(_ rendered: RenderedCredential, to executor: LoopExecutor) {
+    let version = CredentialVersion(rendered, of: self)
+    tell(executor) { $0.published(version) }
+  }
+
+  final func tell(_ executor: LoopExecutor, _ ticket: UInt64, _ decision: OAuth2Machine.RefusalDecision) {
+    let decided: LoopCredential.Decision =
+      switch decision {
+      case .resend(let rendered): .resend(CredentialVersion(rendered, of: self))
+      case .waitForRefresh: .waitForRefresh
+      case .relay(let reason): .relay(reason)
+      }
+    tell(executor) { $0.decided(ticket, decided) }
+  }
+
   final func tell(_ executor: LoopExecutor, _ body: @escaping @Sendable (LoopCredential) -> Void) {
-    if isReplaced { return }
-    let name = name
-    executor.call { loop in if let credential = Worker.of(loop).credential(named: name) { body(credential) } }
+    let identity = setup.identity
+    executor.call { loop in if let credential = Worker.of(loop).credential(identity) { body(credential) } }
   }
 
   final func tellAll(_ body: @escaping @Sendable (LoopCredential) -> Void) {

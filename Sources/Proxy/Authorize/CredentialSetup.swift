@@ -5,6 +5,7 @@ import Settings
 /// A credential as one configuration has it, with all that its owner needs. Immutable.
 public final class CredentialSetup: Sendable {
   public let policy: CredentialPolicy
+  let identity: CredentialIdentity
   /// Of the configuration: the larger one is the newer.
   let generation: Int
   /// Of the token endpoint.
@@ -19,10 +20,11 @@ public final class CredentialSetup: Sendable {
   public var name: String { policy.name }
 
   init(
-    _ policy: CredentialPolicy, generation: Int, trust: FetchTrust, store: any TokenStore, sources: CredentialSources,
+    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: FetchTrust, store: any TokenStore, sources: CredentialSources,
     waitingLimit: Int
   ) {
     self.policy = policy
+    self.identity = identity
     self.generation = generation
     self.trust = trust
     self.store = store

@@ -2,7 +2,7 @@ import Credentials
 import EventIO
 
 /// One credential as one loop sees it: the current version, and who waits here for the next. It speaks with the owner by message,
-/// for all its requests at once; it outlives configurations.
+/// for all its requests at once; it outlives configurations, as long as they or requests that began before have this identity.
 final class LoopCredential: EventHandler {
   /// Requests that are resumed in one turn of the loop: the others of the loop want their turn, too.
   private static let wakeUps = 64
@@ -12,7 +12,7 @@ final class LoopCredential: EventHandler {
   private unowned let worker: Worker
   private let home: LoopExecutor
   private let count: WaitCount
-  private(set) var current: RenderedCredential?
+  private(set) var current: CredentialVersion?
 
   private var waiting = ContiguousArray<CredentialWait>()
   private var hasAsked = false
@@ -31,16 +31,23 @@ final class LoopCredential: EventHandler {
   }
 
   enum Authorization {
-    case ready(RenderedCredential)
+    case ready(CredentialVersion)
     case wait(CredentialWait)
     case failed(ProxyError)
   }
 
   enum Refusal {
-    case resend(RenderedCredential)
+    case resend(CredentialVersion)
     /// Until the owner has decided.
     case wait(CredentialWait)
     case relay(String)
+  }
+
+  /// The owner's.
+  enum Decision: Sendable {
+    case resend(CredentialVersion)
+    case waitForRefresh
+    case relay(RelayReason)
   }
 
   init(_ setup: CredentialSetup, _ worker: Worker) {
@@ -51,6 +58,7 @@ final class LoopCredential: EventHandler {
   }
 
   private var name: String { setup.name }
+  private var identity: CredentialIdentity { setup.identity }
   private var executor: LoopExecutor { worker.loop.executor }
   /// Monotonic milliseconds.
   private var now: Int64 { worker.loop.now / 1_000_000 }
@@ -86,7 +94,7 @@ final class LoopCredential: EventHandler {
 
   /// An answer refused `version`. The request holds it until it is told.
   func refused(_ request: Request, version: UInt64) -> Refusal {
-    if let current, current.isUsable(at: now), version < current.version { return .resend(current) }
+    if let current, current.isUsable(at: now), version < current.number { return .resend(current) }
     guard count.enter(limit: setup.waitingLimit) else {
       reportRefusal(of: request, version: version, isRetry: false)
       return .relay("not retried, too many requests wait for the credential")
@@ -124,8 +132,8 @@ final class LoopCredential: EventHandler {
   }
 
   private func remember(_ key: RequestKey) {
-    let (name, hash) = (name, key.hashValue)
-    worker.group.all { loop in Worker.of(loop).credential(named: name)?.noteRefused(hash) }
+    let (identity, hash) = (identity, key.hashValue)
+    worker.group.all { loop in Worker.of(loop).credential(identity)?.noteRefused(hash) }
   }
 
   private func noteRefused(_ hash: Int) {
@@ -135,13 +143,13 @@ final class LoopCredential: EventHandler {
 
   // MARK: What the owner says
 
-  func published(_ credential: RenderedCredential) {
-    current = credential
+  func published(_ version: CredentialVersion) {
+    current = version
     hasAsked = false
     for wait in waiting { wake(.token(wait)) }
     waiting.removeAll()
     for (ticket, wait) in holding where wait.isPromised {
-      guard let version = wait.refused, version < credential.version else { continue }
+      guard let refused = wait.refused, refused < version.number else { continue }
       holding[ticket] = nil
       wake(.resend(wait))
     }
@@ -161,7 +169,7 @@ final class LoopCredential: EventHandler {
     waiting.removeAll()
   }
 
-  func decided(_ ticket: UInt64, _ decision: OAuth2Machine.RefusalDecision) {
+  func decided(_ ticket: UInt64, _ decision: Decision) {
     guard let wait = holding[ticket] else { return }
     guard wait.request != nil else {
       holding[ticket] = nil
@@ -169,8 +177,8 @@ final class LoopCredential: EventHandler {
     }
     switch decision {
     case .waitForRefresh: wait.isPromised = true
-    case .resend(let credential):
-      if credential.version > current?.version ?? 0 { current = credential }
+    case .resend(let version):
+      if version.number > current?.number ?? 0 { current = version }
       holding[ticket] = nil
       wake(.resend(wait))
     case .relay(let reason):

@@ -14,12 +14,22 @@ extension Request {
 
   private func obtain(_ credential: LoopCredential) {
     switch credential.authorize(self) {
-    case .ready(let credential):
-      authorization = credential
-      connect()
+    case .ready(let version): attach(version)
     case .wait(let wait): waitForCredential(wait)
     case .failed(let error): fail(error)
     }
+  }
+
+  private func attach(_ version: CredentialVersion) {
+    guard let attached = attachable(version) else { return fail(.internalError) }
+    authorization = attached
+    connect()
+  }
+
+  /// Nil if it is of another credential than this request's configuration names: it must not go out with it.
+  func attachable(_ version: CredentialVersion) -> AttachedCredential? {
+    guard let index = entry?.credential else { return nil }
+    return AttachedCredential(version, for: snapshot.credentials[index])
   }
 
   func waitForCredential(_ wait: CredentialWait) {
@@ -45,12 +55,10 @@ extension Request {
   }
 
   /// A token has come, or will not.
-  func credentialArrived(_ result: Result<RenderedCredential, ProxyError>) {
+  func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) {
     guard credentialWait != nil, endWait() else { return }
     switch result {
-    case .success(let credential):
-      authorization = credential
-      connect()
+    case .success(let version): attach(version)
     case .failure(let error): fail(error)
     }
   }
@@ -60,9 +68,9 @@ extension Request {
     guard let authorization, let credential else { return true }
     let now = loop.now / 1_000_000
     if authorization.isUsable(at: now) { return true }
-    guard let current = credential.current, current.isUsable(at: now) else { return false }
-    self.authorization = current
-    summary.credentialVersion = current.version
+    guard let current = credential.current, current.isUsable(at: now), let attached = attachable(current) else { return false }
+    self.authorization = attached
+    summary.credentialVersion = current.number
     return true
   }
 

@@ -25,10 +25,6 @@ final class StaticOwner: CredentialOwner {
 
   override var latestVersion: UInt64 { version }
 
-  override func fits(_ next: CredentialSetup) -> Bool {
-    if case .oauth2 = next.policy.kind { false } else { true }
-  }
-
   override func reconfigure() {
     guard machine != nil else {
       render()
@@ -37,19 +33,24 @@ final class StaticOwner: CredentialOwner {
     do throws(CredentialError) { perform(try machine?.reconfigure(setup.policy) ?? []) } catch { problem = error.description }
   }
 
+  /// Its source may hold what is meant for others by now: who waits for that is told that it won't come.
+  override func retire() {
+    super.retire()
+    tellAll { $0.released(.replaced) }
+  }
+
   override func need(from executor: LoopExecutor) {
     if let current = machine?.current {
-      tell(executor) { $0.published(current) }
+      publish(current, to: executor)
     } else {
       let problem = problem
       tell(executor) { $0.failed(.needsOperator(problem)) }
     }
   }
 
-  override func refused(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
+  override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     guard let outcome = machine?.refused(version: version, by: key, isRetry: isRetry, now: now) else { return }
-    let decision = outcome.decision
-    if let ticket { tell(executor) { $0.decided(ticket, decision) } }
+    if let ticket { tell(executor, ticket, outcome.decision) }
     perform(outcome.actions)
   }
 
@@ -61,7 +62,7 @@ final class StaticOwner: CredentialOwner {
       case .readSource(let id): read(id)
       case .publish(let credential):
         version = credential.version
-        tellAll { $0.published(credential) }
+        publish(credential)
         worker.observer.credential(name, .replaced(version: credential.version))
         note()
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
@@ -79,10 +80,12 @@ final class StaticOwner: CredentialOwner {
   }
 
   private func sourceRead(_ id: UInt64, _ kind: CredentialPolicy.Kind?) {
+    if isRetired { return }
     perform(machine?.sourceRead(id: id, kind, now: now) ?? [])
   }
 
   private func note() {
+    if isRetired { return }
     worker.shared.registry.note(
       CredentialReport(
         name: name, phase: machine == nil ? .needsOperator : .ready, version: version, reason: machine == nil ? problem : nil))

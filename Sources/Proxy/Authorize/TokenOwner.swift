@@ -32,9 +32,8 @@ final class TokenOwner: CredentialOwner {
 
   override var latestVersion: UInt64 { machine.published?.version ?? machine.lastVersion }
   override var mustFinish: Bool { machine.mustFinish }
-
-  override func fits(_ next: CredentialSetup) -> Bool {
-    if case .oauth2 = next.policy.kind { true } else { false }
+  override var isBusy: Bool {
+    if case .refreshing = machine.state(now: now) { true } else { machine.mustFinish }
   }
 
   // MARK: Inputs
@@ -48,27 +47,27 @@ final class TokenOwner: CredentialOwner {
     perform(machine.reconfigure(policy, now: now))
   }
 
-  override func retire() { perform(machine.retire(now: now)) }
-
-  override func replaced() {
-    super.replaced()
-    perform(machine.mustFinish ? machine.retire(now: now) : machine.stop(now: now))
+  override func retire() {
+    super.retire()
+    perform(machine.retire(now: now))
   }
+
+  override func stop() { perform(machine.stop(now: now)) }
 
   override func need(from executor: LoopExecutor) {
     let (need, actions) = machine.need(now: now)
     switch need {
-    case .ready(let credential): tell(executor) { $0.published(credential) }
+    case .ready(let credential): publish(credential, to: executor)
     case .unavailable(let unavailable): tell(executor) { $0.failed(unavailable) }
     case .wait: break
     }
     perform(actions)
   }
 
-  override func refused(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
+  override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     let (decision, actions) = machine.refused(version: version, by: key, isRetry: isRetry, now: now)
     // Before the actions: what they publish finds the request among those that were promised it.
-    if let ticket { tell(executor) { $0.decided(ticket, decision) } }
+    if let ticket { tell(executor, ticket, decision) }
     perform(actions)
   }
 
@@ -87,7 +86,7 @@ final class TokenOwner: CredentialOwner {
         flight?.transfer?.cancel()
         flight = nil
       case .store(let id, let request): carry(id, request)
-      case .publish(let credential): tellAll { $0.published(credential) }
+      case .publish(let credential): publish(credential)
       case .withdraw: tellAll { $0.withdrawn() }
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
@@ -200,7 +199,6 @@ final class TokenOwner: CredentialOwner {
       }
     }
     perform(machine.storeAnswered(id: id, answer ?? .failed("too much waits for the disk"), now: now, wall: wallClockSeconds()))
-    if isReplaced, !machine.mustFinish { worker.forget(self) }
   }
 
   // MARK: What is seen from outside
@@ -210,7 +208,7 @@ final class TokenOwner: CredentialOwner {
       wasUnfinished = machine.mustFinish
       worker.shared.registry.note(owner: UInt64(loop.executor.index) << 48 | serial, mustFinish: wasUnfinished)
     }
-    if isReplaced { return }
+    if isRetired { return }
     let published = machine.published
     var report = CredentialReport(name: name, phase: .empty, version: latestVersion)
     if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {

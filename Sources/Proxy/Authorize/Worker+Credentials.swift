@@ -4,11 +4,10 @@ import Synchronization
 
 /// Credentials as one loop has them: its view of each, and the owners whose home it is.
 struct CredentialTable {
-  fileprivate var views: [String: LoopCredential] = [:]
+  fileprivate var views: [CredentialIdentity: LoopCredential] = [:]
   /// Of the present snapshot, in its order.
   fileprivate var current: [LoopCredential] = []
-  fileprivate var owners: [String: CredentialOwner] = [:]
-  /// Those that were replaced stay until they have finished what must not be cut.
+  fileprivate var owners: [CredentialIdentity: CredentialOwner] = [:]
   fileprivate var bySerial: [UInt64: CredentialOwner] = [:]
   fileprivate var lastSerial: UInt64 = 0
 }
@@ -21,17 +20,31 @@ extension Worker {
       if shared.home(of: setup.name) === loop.executor { _ = owner(of: setup) }
       return view
     }
-    let named = Set(next.credentials.map(\.name))
-    for (name, owner) in credentials.owners where !named.contains(name) {
-      owner.retire()
-      shared.registry.forget(name)
+    let identities = Set(next.credentials.map(\.identity))
+    for (identity, owner) in credentials.owners where !identities.contains(identity) {
+      if owner.isRetired {
+        // It had the time of a whole configuration. Should one more request of an older one ask, another owner begins for it.
+        if !owner.isBusy { forget(owner) }
+      } else {
+        retire(owner, in: next)
+      }
+    }
+    for identity in Array(credentials.views.keys) where !identities.contains(identity) {
+      // Requests that began before hold on to theirs.
+      var view = credentials.views.removeValue(forKey: identity)
+      if !isKnownUniquelyReferenced(&view) { credentials.views[identity] = view }
     }
   }
 
+  private func retire(_ owner: CredentialOwner, in next: Snapshot) {
+    owner.retire()
+    if !next.credentials.contains(where: { $0.name == owner.name }) { shared.registry.forget(owner.name) }
+  }
+
   private func view(of setup: CredentialSetup) -> LoopCredential {
-    if let view = credentials.views[setup.name] { return view }
+    if let view = credentials.views[setup.identity] { return view }
     let view = LoopCredential(setup, self)
-    credentials.views[setup.name] = view
+    credentials.views[setup.identity] = view
     return view
   }
 
@@ -40,39 +53,39 @@ extension Worker {
     snapshot === self.snapshot ? credentials.current[index] : view(of: snapshot.credentials[index])
   }
 
-  func credential(named name: String) -> LoopCredential? { credentials.views[name] }
+  func credential(_ identity: CredentialIdentity) -> LoopCredential? { credentials.views[identity] }
 
   // MARK: On the home loop
 
   /// The credential's owner, under this configuration or a newer one. A message may be faster than the reload's own.
   func owner(of setup: CredentialSetup) -> CredentialOwner {
-    let present = credentials.owners[setup.name]
-    if let present, present.fits(setup) || setup.generation <= present.setup.generation {
+    if let present = credentials.owners[setup.identity] {
       present.adopt(setup)
       return present
     }
     credentials.lastSerial += 1
-    let version = present?.latestVersion ?? 0
+    // Versions of one name are told apart in the logs, whichever identity they are of.
+    let version = credentials.owners.values.lazy.filter { $0.name == setup.name }.map(\.latestVersion).max() ?? 0
     let owner: CredentialOwner
     if case .oauth2(let policy) = setup.policy.kind {
       owner = TokenOwner(setup, policy, self, serial: credentials.lastSerial, after: version)
     } else {
       owner = StaticOwner(setup, self, serial: credentials.lastSerial, after: version)
     }
-    credentials.owners[setup.name] = owner
+    credentials.owners[setup.identity] = owner
     credentials.bySerial[owner.serial] = owner
-    if let present {
-      present.replaced()
-      if !present.mustFinish { forget(present) }
-    }
+    let isCurrent = snapshot.credentials.contains { $0.identity == setup.identity }
+    // For a request of an older configuration, whose owner has gone.
+    if !isCurrent, setup.generation < snapshot.generation { retire(owner, in: snapshot) }
     return owner
   }
 
   func owner(serial: UInt64) -> CredentialOwner? { credentials.bySerial[serial] }
 
-  /// A replaced owner has nothing left to do.
-  func forget(_ owner: CredentialOwner) {
+  private func forget(_ owner: CredentialOwner) {
+    owner.stop()
     loop.forget(owner)
+    credentials.owners[owner.setup.identity] = nil
     credentials.bySerial[owner.serial] = nil
   }
 }

@@ -1,6 +1,7 @@
 import CSystem
 import EventIO
 import HTTPWire
+import Streams
 
 /// A connection from an app. Lives on one loop. While nothing is under way it holds neither buffer nor parser state.
 final class ClientConnection: EventHandler {
@@ -26,7 +27,7 @@ final class ClientConnection: EventHandler {
   unowned(unsafe) let worker: Worker
   let listener: BoundListener
   let peer: Address
-  let transport: Transport
+  let stream: ByteStream
   var place = 0
   private(set) var phase = Phase.head
   /// Bytes read and not yet used.
@@ -54,9 +55,9 @@ final class ClientConnection: EventHandler {
     self.worker = worker
     self.listener = listener
     self.peer = peer
-    transport = Transport(descriptor: descriptor)
+    stream = ByteStream(descriptor: descriptor)
     super.init()
-    transport.token = worker.loop.register(descriptor, self)
+    stream.token = worker.loop.register(descriptor, self)
   }
 
   var loop: EventLoop { worker.loop }
@@ -68,14 +69,14 @@ final class ClientConnection: EventHandler {
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
-    transport.note(events)
+    stream.note(events)
     switch phase {
     case .head: readHeads()
     case .exchange:
-      if transport.isBroken { return clientLeft() }
+      if hasLeft { return clientLeft() }
       request?.clientReady()
     case .tunnel:
-      if let tunnel { tunnel.pump() } else if transport.isBroken { clientLeft() } else { request?.clientReady() }
+      if let tunnel { tunnel.pump() } else if stream.isBroken { clientLeft() } else { request?.clientReady() }
     case .lingering: linger()
     case .closed: break
     }
@@ -107,16 +108,12 @@ final class ClientConnection: EventHandler {
         continue
       }
       guard phase == .head else { return }
-      guard transport.readable else { return rest() }
-      let block = roomForHead()
-      let count = transport.read(into: block.bodySpace)
-      if count > 0 {
-        block.end += count
-        continue
-      }
-      if count == Transport.Result.blocked { return rest() }
+      switch stream.read(into: roomForHead().bodySpace) {
+      case .bytes(let count): inbound?.end += count
+      case .later: return rest()
       // The app is gone, or has sent all that it wanted: nothing is under way.
-      return close()
+      case .end, .truncated, .failed: return close()
+      }
     }
   }
 
@@ -198,6 +195,24 @@ final class ClientConnection: EventHandler {
     return block
   }
 
+  /// An empty block to read a body into.
+  func blockForBody() -> Block {
+    if let block = inbound, block.capacity >= BlockPool.small {
+      block.clearForBody()
+      return block
+    }
+    let block = loop.blocks.borrow()
+    block.clearForBody()
+    inbound = block
+    return block
+  }
+
+  func giveBackEmptyBlock() {
+    guard let block = inbound, block.isEmpty else { return }
+    inbound = nil
+    loop.blocks.giveBack(block)
+  }
+
   /// Nothing to do until the next event: a borrowed buffer goes back, or shrinks to what is in it.
   private func rest() {
     guard let block = inbound else { return }
@@ -223,7 +238,11 @@ final class ClientConnection: EventHandler {
     let request = Request(client: self, snapshot: worker.snapshot)
     self.request = request
     request.begin(block)
+    if phase == .exchange, hasLeft { clientLeft() }
   }
+
+  /// Nobody is there any more for whom the request under way should go on.
+  private var hasLeft: Bool { stream.isBroken || stream.peerEnded && request?.hasWholeMessage == true }
 
   /// The present request has been answered in full, and its body read.
   func requestEnded(keepAlive: Bool) {
@@ -271,13 +290,13 @@ final class ClientConnection: EventHandler {
 
   /// Half-closes, and throws away what still comes, within bounds.
   func lingerThenClose() {
-    if transport.sawEnd || transport.isBroken { return close() }
+    if stream.peerEnded { return close() }
     phase = .lingering
     if let block = inbound {
       inbound = nil
       loop.blocks.giveBack(block)
     }
-    Socket.shutdownWriting(transport.descriptor)
+    stream.endWriting()
     loop.arm(self, afterMilliseconds: Self.lingerTime)
     linger()
   }
@@ -285,12 +304,14 @@ final class ClientConnection: EventHandler {
   private func linger() {
     let block = loop.blocks.borrow()
     defer { loop.blocks.giveBack(block) }
-    while transport.readable {
-      let count = transport.read(into: block.space)
-      if count == Transport.Result.blocked { return }
-      lingered += max(count, 0)
-      if count <= 0 || lingered > Self.lingerBytes { return close() }
+    while lingered <= Self.lingerBytes {
+      switch stream.read(into: block.space) {
+      case .bytes(let count): lingered += count
+      case .later: return
+      case .end, .truncated, .failed: return close()
+      }
     }
+    close()
   }
 
   /// - Parameter reset: so that a cut body is not taken for whole.
@@ -303,7 +324,7 @@ final class ClientConnection: EventHandler {
     outbound = nil
     request = nil
     tunnel = nil
-    transport.close(on: loop, reset: reset)
+    stream.close(on: loop, reset: reset)
     worker.ended(self)
   }
 }

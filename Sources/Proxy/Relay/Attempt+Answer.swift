@@ -18,17 +18,13 @@ extension Attempt {
         case .incomplete: break
         }
       }
-      guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
-      let block = connection.roomForHead()
-      let count = connection.transport.read(into: block.bodySpace)
-      if count > 0 {
+      switch connection.stream.read(into: connection.roomForHead().bodySpace) {
+      case .bytes(let count):
         receivedAnything = true
-        block.end += count
+        connection.inbound?.end += count
         if request.summary.firstByte == 0 { request.summary.firstByte = loop.now }
-      } else if count == Transport.Result.blocked {
-        return connection.rest()
-      } else {
-        return fail(.connectionLost(connection.transport.error))
+      case .later: return connection.rest()
+      case .end, .truncated, .failed: return fail(.connectionLost(connection.stream.error))
       }
     }
   }
@@ -75,7 +71,7 @@ extension Attempt {
         guard let entry = request.entry else { return }
         // Small and here: the connection stays in step. Else it is closed.
         if !body.isDone, !block.isEmpty { _ = try? body.take(from: block) }
-        if body.isDone, block.isEmpty { complete(reusable: keepsUpstream) } else { abort() }
+        if body.isDone { complete(reusable: keepsUpstream) } else { abort() }
         request.retry(entry, after: wish)
       }
     } catch { fail(error) }

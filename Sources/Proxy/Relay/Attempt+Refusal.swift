@@ -21,7 +21,7 @@ extension Attempt {
     switch held.collect(connection, limit: pool.limit, capacity: request.snapshot.settings.limits.upstreamConnections) {
     case .partial: return true
     case .whole:
-      complete(reusable: held.keepsUpstream && connection.inbound?.isEmpty ?? true)
+      complete(reusable: held.keepsUpstream)
       return true
     case .tooMany:
       request.relayHeld("not retried, too many large refusals are held")
@@ -41,12 +41,7 @@ extension Attempt {
       switch try request.decide(head, of: self) {
       case .relay(let download):
         self.download = download
-        if download.begin(with: held) {
-          request.relayedWhole(keepAlive: download.keepsClient)
-        } else if !request.hasEnded {
-          request.progressed()
-          download.pump()
-        }
+        download.begin(with: held)
       case .retry(let wish, _, _):
         guard let entry = request.entry else { return }
         abort()

@@ -1,5 +1,6 @@
 import EventIO
 import HTTPWire
+import Streams
 
 /// How far a request has gone to the origin.
 struct UploadProgress {
@@ -38,17 +39,15 @@ extension Attempt {
     var budget = 32
     while let connection, !upload.isDone, !upload.isBroken {
       if let out = upload.out {
-        let count = connection.transport.write(out.bytes)
-        guard wrote(count, on: connection) else { return }
+        guard let count = wrote(connection.stream.write(out.bytes), on: connection) else { return }
         out.consume(count)
         // An app that stalls in its body must not hold a block for a head that has gone.
         if out.isEmpty { giveBackOut() }
       } else if awaitsContinue {
         return
       } else if !upload.piece.isEmpty, let block = client.inbound {
-        let count = connection.transport.write(
-          UnsafeRawBufferPointer(start: block.base + upload.piece.lowerBound, count: upload.piece.count))
-        guard wrote(count, on: connection) else { return }
+        let bytes = UnsafeRawBufferPointer(start: block.base + upload.piece.lowerBound, count: upload.piece.count)
+        guard let count = wrote(connection.stream.write(bytes), on: connection) else { return }
         upload.piece = upload.piece.lowerBound + count..<upload.piece.upperBound
       } else if upload.replayed < request.tee.bytes.count, !upload.isTerminated {
         replay()
@@ -66,18 +65,21 @@ extension Attempt {
     }
   }
 
-  private func wrote(_ count: Int, on connection: UpstreamConnection) -> Bool {
-    if count > 0 {
+  /// - Returns: how many bytes went out; nil where there is nothing to go on with.
+  private func wrote(_ result: ByteStream.Write, on connection: UpstreamConnection) -> Int? {
+    switch result {
+    case .bytes(let count):
       request.progressed()
       if !upload.isDone, let entry = request.entry { loop.arm(connection, at: loop.now + entry.timeouts.responseHead) }
-      return true
+      return count
+    case .later: return nil
+    case .failed:
+      // It may have answered before it closed (413, say): what it said is read first.
+      upload.isBroken = true
+      connection.stream.readLastWords()
+      if connection.wroteNothing { fail(.connectionLost(connection.stream.error)) } else { loop.again(connection) }
+      return nil
     }
-    if count == Transport.Result.blocked { return false }
-    // It may have answered before it closed (413, say): what it said is read first.
-    upload.isBroken = true
-    connection.transport.readable = true
-    if connection.wroteNothing { fail(.connectionLost(connection.transport.error)) } else { loop.again(connection) }
-    return false
   }
 
   private func uploaded() {

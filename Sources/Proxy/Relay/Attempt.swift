@@ -40,7 +40,7 @@ final class Attempt {
   func begin(on connection: UpstreamConnection) {
     guard let head = request.head, let entry = request.entry else { return }
     guard request.isStillAuthorized() else {
-      connection.finished(reusable: true)
+      connection.finished(inStep: true)
       return request.authorizeAgain()
     }
     self.connection = connection
@@ -96,7 +96,6 @@ final class Attempt {
   func pump() {
     if held != nil { return pumpHeld() }
     if !upload.isDone { pumpUp() }
-    guard connection != nil else { return }
     if awaitsHead { readHead() } else { download?.pump() }
   }
 
@@ -117,7 +116,7 @@ final class Attempt {
     stopWaitingForContinue()
     guard let connection else { return }
     self.connection = nil
-    connection.finished(reusable: reusable && upload.isDone && !upload.isBroken)
+    connection.finished(inStep: reusable && upload.isDone && !upload.isBroken)
   }
 
   /// Hands the connection over: it is a tunnel's from now on.

@@ -1,5 +1,6 @@
 import EventIO
 import HTTPWire
+import Streams
 
 /// The way of an answer from its upstream to the app, once its head has been taken: one block, decoded and framed in place.
 final class Download {
@@ -19,6 +20,8 @@ final class Download {
   /// What of the upstream's block is on its way.
   private var piece = 0..<0
   private var isTerminated: Bool
+  /// The last byte has gone to the app.
+  private var isFinished = false
   /// The last read filled its block, or the length says that one will: a larger one is worth its memory.
   private var isBulk: Bool
   private var inflater: Inflater?
@@ -56,18 +59,17 @@ final class Download {
     pump()
   }
 
-  /// What was read of a held answer, and where its body stands; its head is in the outbound block.
-  /// - Returns: false where the request has failed.
-  func take(payload: [UInt8], source: BodySource) -> Bool {
-    self.source = source
-    let block = Block(capacity: ChunkFraming.front + payload.count + ChunkFraming.back)
+  /// What was read of a held answer goes first; its head is in the outbound block. If all of it was read, its connection has gone
+  /// back to the pool already.
+  func begin(with held: HeldAnswer) {
+    source = held.source
+    let block = Block(capacity: ChunkFraming.front + held.payload.count + ChunkFraming.back)
     block.clearForBody()
-    block.append(payload)
+    block.append(held.payload)
     if let inflater {
+      // Inflated piece by piece as the app takes it: what was held may become a thousand times larger.
       inflater.feed(block.start..<block.end, of: block)
       if source.isDone { inflater.end() }
-      // Held answers are small, and so, by the inflater's ratio, is what becomes of them.
-      while inflater.hasWork { guard inflate() else { return false } }
     } else {
       if isChunked {
         let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
@@ -76,57 +78,67 @@ final class Download {
       }
       if !block.isEmpty { appendToHead(block) }
     }
-    if source.isDone, !isTerminated {
-      appendToHead(self.source.lastChunk())
-      isTerminated = true
-    }
-    return !request.hasEnded
+    request.progressed()
+    pump()
   }
 
   func pump() {
     var budget = 16
-    while let connection = attempt.connection {
+    while attempt.download === self, !isFinished {
       let inflates = inflater?.hasWork ?? false
-      if client.outbound != nil, piece.isEmpty, !source.isDone, !inflates, !gather(connection) { return }
-      if !flush(connection) { return }
+      if client.outbound != nil, piece.isEmpty, !source.isDone, !inflates, !gather() { return }
+      if !flush() { return }
       if inflater?.hasWork ?? false {
         budget -= 1
-        if budget == 0 { return loop.again(connection) }
+        if budget == 0 { return loop.again(client) }
         guard inflate() else { return }
         continue
       }
-      if source.isDone, isTerminated { return finish(connection) }
+      if source.isDone, isTerminated { return finish() }
       if source.isDone {
         // Chunked, and what closes it did not fit in with the last piece: trailers, or a body that was delimited otherwise.
         appendToHead(source.lastChunk())
         isTerminated = true
         continue
       }
+      guard let connection = attempt.connection else { return }
       if let block = connection.inbound, !block.isEmpty {
         guard take(block) else { return }
         continue
       }
-      guard connection.transport.readable || connection.transport.hasPending else { return connection.rest() }
       budget -= 1
       if budget == 0 { return loop.again(connection) }
-      guard read(connection) else { return }
+      switch read(connection) {
+      case .more: continue
+      case .later: return connection.rest()
+      case .over: return
+      }
     }
   }
 
   /// Before a head leaves: what is here already of the body goes along, so that a small answer is one write. Many origins send
   /// head and body as two TLS records, which lie in the TLS layer together.
   /// - Returns: false where the exchange has ended.
-  private func gather(_ connection: UpstreamConnection) -> Bool {
-    if connection.inbound?.isEmpty ?? true, connection.transport.hasPending, !read(connection) { return false }
+  private func gather() -> Bool {
+    guard let connection = attempt.connection else { return true }
+    if connection.inbound?.isEmpty ?? true {
+      switch read(connection, bufferedOnly: true) {
+      case .more: break
+      case .later:
+        connection.rest()
+        return true
+      case .over: return false
+      }
+    }
     if let block = connection.inbound, !block.isEmpty { return take(block) }
     return true
   }
 
   /// Sends what is ready. False: the app's side is full, or gone.
-  private func flush(_ connection: UpstreamConnection) -> Bool {
+  private func flush() -> Bool {
     let client = client
     while client.outbound != nil || !piece.isEmpty {
-      let block = piece.isEmpty ? nil : connection.inbound
+      let block = piece.isEmpty ? nil : attempt.connection?.inbound
       var rest = UnsafeRawBufferPointer(start: nil, count: 0)
       if let block { rest = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count) }
       let head = client.outbound
@@ -136,17 +148,17 @@ final class Download {
         piece = 0..<0
       }
       let headCount = head?.count ?? 0
-      let count = head.map { client.transport.write($0.bytes, rest) } ?? client.transport.write(rest)
-      guard count > 0 else {
-        if count == Transport.Result.blocked {
-          isBulk = false
-        } else {
-          request.clientLeft()
-        }
+      let count: Int
+      switch head.map({ client.stream.write($0.bytes, rest) }) ?? client.stream.write(rest) {
+      case .bytes(let sent): count = sent
+      case .later:
+        isBulk = false
+        return false
+      case .failed:
+        request.clientLeft()
         return false
       }
-      request.summary.bytesSent += Int64(count)
-      request.progressed()
+      request.sentOfAnswer(count)
       if let head {
         head.consume(min(count, headCount))
         if head.isEmpty {
@@ -216,50 +228,68 @@ final class Download {
     }
   }
 
+  private enum Reading {
+    /// Something came, or the body's end.
+    case more
+    case later
+    /// The exchange has ended.
+    case over
+  }
+
   /// Fills a block until the upstream's side is dry, the block is full or the body is in it.
-  private func read(_ connection: UpstreamConnection) -> Bool {
-    let block = connection.blockForBody(isBulk: isBulk)
-    let transport = connection.transport
+  private func read(_ connection: UpstreamConnection, bufferedOnly: Bool = false) -> Reading {
+    let stream = connection.stream
     let wanted = source.expected
-    while transport.readable || transport.hasPending {
-      let space = block.bodySpace
-      if space.count < Self.worthReading || block.count >= wanted { break }
-      let count = transport.read(into: space)
-      if count > 0 {
-        block.end += count
-        continue
+    var hasRead = false
+    reading: while true {
+      if hasRead, let block = connection.inbound, block.bodySpace.count < Self.worthReading || block.count >= wanted { break }
+      let result =
+        bufferedOnly
+        ? stream.readBuffered(into: space(connection, hasRead)) : stream.read(into: space(connection, hasRead))
+      switch result {
+      case .bytes(let count):
+        connection.inbound?.end += count
+        hasRead = true
+      case .later: break reading
+      case .end, .truncated, .failed:
+        if case .end = result { return ended(connection, isClean: true) }
+        return ended(connection, isClean: false)
       }
-      if count == Transport.Result.blocked { break }
-      return ended(connection, count, block)
     }
+    guard hasRead, let block = connection.inbound else { return .later }
     isBulk = block.bodySpace.count < Self.worthReading
-    return true
+    return .more
+  }
+
+  private func space(_ connection: UpstreamConnection, _ goesOn: Bool) -> UnsafeMutableRawBufferPointer {
+    if goesOn, let block = connection.inbound { return block.bodySpace }
+    return connection.blockForBody(isBulk: isBulk).bodySpace
   }
 
   /// The upstream has sent its last byte. What was read with it is passed on first.
-  private func ended(_ connection: UpstreamConnection, _ result: Int, _ block: Block) -> Bool {
+  /// - Parameter isClean: false where the stream broke. A TLS end without close_notify is a break: RFC 8446 section 6.1.
+  private func ended(_ connection: UpstreamConnection, isClean: Bool) -> Reading {
     do {
-      if !block.isEmpty {
-        guard take(block) else { return false }
+      if let block = connection.inbound, !block.isEmpty {
+        guard take(block) else { return .over }
         guard source.isDone || source.isUntilClose else { throw BodySource.Failure.cut }
       }
-      // A TLS end without close_notify is a cut, not an end: RFC 8446 section 6.1.
-      guard result == Transport.Result.end || source.isDone else { throw BodySource.Failure.cut }
+      guard isClean || source.isDone else { throw BodySource.Failure.cut }
       try source.end()
       inflater?.end()
-      return true
+      return .more
     } catch {
       // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.
-      _ = flush(connection)
+      _ = flush()
       request.fail(.bodyBroken)
-      return false
+      return .over
     }
   }
 
-  private func finish(_ connection: UpstreamConnection) {
-    let isClean = connection.inbound?.isEmpty ?? true
+  private func finish() {
+    isFinished = true
     let isUploaded = attempt.upload.isDone
-    attempt.complete(reusable: keepsUpstream && isClean)
+    attempt.complete(reusable: keepsUpstream)
     request.relayed(keepAlive: keepsClient && isUploaded)
   }
 }

@@ -35,15 +35,15 @@ extension Request {
   /// Sends what of interim responses stands ready; what the app's side does not take now leaves with the final head.
   func flushInterim() {
     guard let block = client.outbound, !block.isEmpty else { return }
-    let count = client.transport.write(block.bytes)
-    if count > 0 {
+    switch client.stream.write(block.bytes) {
+    case .bytes(let count):
       block.consume(count)
       if block.isEmpty {
         client.outbound = nil
         loop.blocks.giveBack(block)
       }
-    } else if count != Transport.Result.blocked {
-      clientLeft()
+    case .later: break
+    case .failed: clientLeft()
     }
   }
 

@@ -1,5 +1,6 @@
 import EventIO
 import HTTPWire
+import Streams
 
 /// An answer that refused the credential, kept back until it is known whether the request can be sent again. A small one is
 /// copied, and its connection goes back to the pool at once; a larger one waits on its connection.
@@ -52,18 +53,14 @@ final class HeldAnswer {
         } catch { isBroken = true }
         continue
       }
-      guard connection.transport.readable || connection.transport.hasPending else {
+      switch connection.stream.read(into: connection.blockForBody(isBulk: false).bodySpace) {
+      case .bytes(let count): connection.inbound?.end += count
+      case .later:
         connection.rest()
         return .partial
-      }
-      let block = connection.blockForBody(isBulk: false)
-      let count = connection.transport.read(into: block.bodySpace)
-      if count > 0 {
-        block.end += count
-      } else if count != Transport.Result.blocked {
-        // A close-delimited body ends so, and only so.
-        let isEnd = count == Transport.Result.end
-        if !isEnd || (try? source.end()) == nil { isBroken = true }
+      // A close-delimited body ends so, and only so.
+      case .end: if (try? source.end()) == nil { isBroken = true }
+      case .truncated, .failed: isBroken = true
       }
     }
     isWhole = true

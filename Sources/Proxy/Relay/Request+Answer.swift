@@ -14,34 +14,46 @@ extension Request {
     guard !hasEnded else { return }
     let isCloseDelimited = attempt?.isCloseDelimitedToClient ?? false
     abandonAttempt()
-    let answer = error.answer(for: entry)
-    summary.error = summary.error ?? answer.error.map { "\($0)" }
-    summary.details = summary.details ?? answer.details
-    if hasAnswered {
+    let refusal = error.answer(for: entry)
+    summary.error = summary.error ?? refusal.error.map { "\($0)" }
+    summary.details = summary.details ?? refusal.details
+    if case .begun = answer {
       end()
       client.close(reset: isCloseDelimited)
     } else {
-      finish(with: answer)
+      dropComposedAnswer()
+      finish(with: refusal)
+    }
+  }
+
+  /// The upstream's head stands in the outbound block, but not a byte of it has left: another answer takes its place.
+  private func dropComposedAnswer() {
+    guard case .composed(let interim) = answer, let block = client.outbound else { return }
+    block.end = block.start + interim
+    answer = .none
+    if block.isEmpty {
+      client.outbound = nil
+      loop.blocks.giveBack(block)
     }
   }
 
   /// Answers for the proxy itself.
-  func finish(with answer: Answer) {
-    hasAnswered = true
+  func finish(with own: Answer) {
+    answer = .begun
     summary.author = .proxy
-    summary.status = answer.status
+    summary.status = own.status
     // What was not read of a body would be taken for the next request.
-    keepsAfterAnswer = clientPersists && body.isDone && !answer.closes && !client.isClosing
+    keepsAfterAnswer = clientPersists && body.isDone && !own.closes && !client.isClosing
     // An interim response may stand there, half of it sent.
     var block = client.outbound ?? loop.blocks.borrow()
-    let size = answer.sizeLimit(proxy: snapshot.settings.name)
+    let size = own.sizeLimit(proxy: snapshot.settings.name)
     if size > block.room {
       let larger = Block(capacity: block.count + size)
       larger.append(block.bytes)
       loop.blocks.giveBack(block)
       block = larger
     }
-    answer.write(
+    own.write(
       to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: keepsAfterAnswer == true,
       dateLine: worker.currentDateLine())
     client.outbound = block
@@ -52,7 +64,7 @@ extension Request {
   /// 200 to a CONNECT that leads to an entry: what follows are requests.
   func finishConnect() {
     clientPersists = true
-    hasAnswered = true
+    answer = .begun
     summary.status = 200
     keepsAfterAnswer = true
     // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
@@ -63,25 +75,23 @@ extension Request {
     flushAnswer()
   }
 
-  /// A held answer stands whole in the outbound block.
-  func relayedWhole(keepAlive: Bool) {
-    attempt = nil
-    keepsAfterAnswer = keepAlive && body.isDone
+  /// The app's side has taken bytes of the outbound block, or of a body behind it.
+  @inline(__always)
+  func sentOfAnswer(_ count: Int) {
+    summary.bytesSent += Int64(count)
+    if case .composed(let interim) = answer { answer = count > interim ? .begun : .composed(behind: interim - count) }
     progressed()
-    flushAnswer()
   }
 
   func flushAnswer() {
     guard let keepsAlive = keepsAfterAnswer, let block = client.outbound else { return }
     while !block.isEmpty {
-      let count = client.transport.write(block.bytes)
-      if count > 0 {
+      switch client.stream.write(block.bytes) {
+      case .bytes(let count):
         summary.bytesSent += Int64(count)
         block.consume(count)
-      } else if count == Transport.Result.blocked {
-        return
-      } else {
-        return clientLeft()
+      case .later: return
+      case .failed: return clientLeft()
       }
     }
     client.outbound = nil

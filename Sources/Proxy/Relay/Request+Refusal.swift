@@ -66,8 +66,9 @@ extension Request {
   }
 
   /// There is another version than the one that was refused.
-  func resend(with next: RenderedCredential, _ result: UnauthorizedResult) {
+  func resend(with next: CredentialVersion, _ result: UnauthorizedResult) {
     guard endWait(), let refused = attempt else { return }
+    guard let next = attachable(next) else { return relayHeld("\(RelayReason.replaced)") }
     // What the app sent meanwhile did not fit: this answer is all that there is.
     guard canReplay else { return relayHeld("\(RelayReason.bodyNotKept)", .bodyGone) }
     isResent = true
@@ -93,14 +94,5 @@ extension Request {
     }
     // The wait has its own deadline, whatever moves meanwhile.
     rearmWait()
-  }
-}
-
-extension Download {
-  /// Takes over what was read of a held answer. Its head has been written.
-  /// - Returns: whether that was all of it, ready to be sent.
-  func begin(with held: HeldAnswer) -> Bool {
-    guard take(payload: held.payload, source: held.source) else { return false }
-    return held.isWhole
   }
 }

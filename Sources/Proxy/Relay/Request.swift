@@ -49,7 +49,7 @@ final class Request {
   var attempt: Attempt?
   /// What the entry's credential is on this loop, and the version that the present attempt carries.
   var credential: LoopCredential?
-  var authorization: RenderedCredential?
+  var authorization: AttachedCredential?
   /// It was sent again after a refusal: it never is a second time.
   var isResent = false
   /// What becomes of the refusal is decided.
@@ -60,8 +60,14 @@ final class Request {
   var retries = 0
 
   // The answer.
-  /// A final response has begun to go to the app: from here on there is no other answer.
-  var hasAnswered = false
+  enum AnswerProgress {
+    case none
+    /// The final head stands in the outbound block, behind so many bytes of interim responses; not a byte of it has left.
+    case composed(behind: Int)
+    /// A final response has begun to go to the app: from here on there is no other answer.
+    case begun
+  }
+  var answer = AnswerProgress.none
   /// A whole answer stands in the outbound block; whether the connection is kept after it.
   var keepsAfterAnswer: Bool?
   /// Why an answer that might have been avoided is relayed; Proxy-Status details.
@@ -158,6 +164,10 @@ final class Request {
     if keepsAfterAnswer != nil { return flushAnswer() }
     attempt?.clientReady()
   }
+
+  /// The app has sent all of its message, and waits for the answer: its FIN now means that it has left. A caller whose time was up
+  /// sends FIN, not RST. In a tunnel, and while the body still comes, FIN is half-close.
+  var hasWholeMessage: Bool { body.isDone && opening == nil && keepsAfterAnswer == nil }
 
   func clientTimerExpired() {
     if keepsAfterAnswer != nil { return clientLeft() }

@@ -13,34 +13,26 @@ extension Request {
 
   /// Reads on in the body, and keeps a copy in the replay tee.
   func readBodyPiece() -> BodyPiece {
-    let transport = client.transport
-    var block = client.inbound ?? loop.blocks.borrow()
-    if block.isEmpty, block.capacity < BlockPool.small { block = loop.blocks.borrow() }
-    client.inbound = block
-    if block.isEmpty {
-      block.clearForBody()
-      guard transport.readable else {
-        client.inbound = nil
-        loop.blocks.giveBack(block)
+    if client.inbound?.isEmpty ?? true {
+      switch client.stream.read(into: client.blockForBody().bodySpace) {
+      case .bytes(let count):
+        client.inbound?.end += count
+        summary.bytesReceived += Int64(count)
+        progressed()
+      case .later:
+        client.giveBackEmptyBlock()
         return .blocked
-      }
-      let count = transport.read(into: block.bodySpace)
-      if count == Transport.Result.blocked {
-        client.inbound = nil
-        loop.blocks.giveBack(block)
-        return .blocked
-      }
-      guard count > 0 else {
+      case .end, .truncated, .failed:
         // The app ended in the middle of its body: nobody is there to be answered.
         clientLeft()
         return .failed
       }
-      block.end += count
-      summary.bytesReceived += Int64(count)
-      progressed()
     }
+    guard let block = client.inbound else { return .blocked }
     do {
       let range = try body.take(from: block)
+      // The end that was seen before is one of a whole message now.
+      if body.isDone, client.stream.peerEnded { loop.again(client) }
       tee.append(UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))
       return .piece(range)
     } catch {

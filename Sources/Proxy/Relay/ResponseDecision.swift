@@ -29,7 +29,7 @@ extension Request {
       writeHead(bytes, framing: .none, keepsClient: true, isUpgrade: true)
       summary.status = 101
       summary.author = .upstream
-      hasAnswered = true
+      answer = .begun
       return .upgrade
     }
     if worker.responseHead.isInterim {
@@ -64,7 +64,7 @@ extension Request {
     if worker.responseHead.isEventStream(in: bytes) { stall = entry.timeouts.tunnel }
     summary.status = status
     summary.author = .upstream
-    hasAnswered = true
+    answer = .composed(behind: client.outbound?.count ?? 0)
     writeHead(
       bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false,
       // HEAD says what GET would.

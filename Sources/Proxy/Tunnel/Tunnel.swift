@@ -1,4 +1,5 @@
 import EventIO
+import Streams
 
 /// Opaque bytes both ways with back-pressure: CONNECT, and what an upgraded connection has become. Each direction ends for
 /// itself (half-close).
@@ -7,7 +8,7 @@ final class Tunnel {
 
   private unowned let request: Request
   private let client: ClientConnection
-  private let far: Transport
+  private let far: ByteStream
   private let farEnd: FarEnd
   private let upstream: UpstreamConnection?
   private var up: Direction
@@ -22,15 +23,15 @@ final class Tunnel {
 
   private final class FarEnd: EventHandler {
     weak var tunnel: Tunnel?
-    let transport: Transport
-    init(_ transport: Transport) { self.transport = transport }
+    let stream: ByteStream
+    init(_ stream: ByteStream) { self.stream = stream }
     override func ready(_ events: UInt32, on loop: EventLoop) {
-      transport.note(events)
+      stream.note(events)
       tunnel?.pump()
     }
   }
 
-  private init(_ request: Request, far: Transport, upstream: UpstreamConnection?, farEnd: FarEnd, rest: Block?) {
+  private init(_ request: Request, far: ByteStream, upstream: UpstreamConnection?, farEnd: FarEnd, rest: Block?) {
     self.request = request
     client = request.client
     self.far = far
@@ -58,14 +59,14 @@ final class Tunnel {
       request.opening = nil
       switch result {
       case .failure(let error): request.fail(error)
-      case .success(let (transport, address)):
+      case .success(let (stream, address)):
         request.summary.upstreamAddress = address
         request.summary.status = 200
         request.summary.isTunnel = true
-        request.hasAnswered = true
-        let farEnd = FarEnd(transport)
-        if let token = transport.token { request.loop.hand(token, to: farEnd) }
-        let tunnel = Tunnel(request, far: transport, upstream: nil, farEnd: farEnd, rest: nil)
+        request.answer = .begun
+        let farEnd = FarEnd(stream)
+        if let token = stream.token { request.loop.hand(token, to: farEnd) }
+        let tunnel = Tunnel(request, far: stream, upstream: nil, farEnd: farEnd, rest: nil)
         tunnel.start(greeting: greeting)
       }
     }
@@ -84,9 +85,9 @@ final class Tunnel {
   /// 101: what follows on both connections belongs to another protocol.
   static func upgrade(_ attempt: Attempt, _ request: Request) {
     guard let upstream = attempt.detach() else { return }
-    let farEnd = FarEnd(upstream.transport)
-    let (transport, rest) = upstream.detach(to: farEnd)
-    let tunnel = Tunnel(request, far: transport, upstream: upstream, farEnd: farEnd, rest: rest)
+    let farEnd = FarEnd(upstream.stream)
+    let rest = upstream.detach(to: farEnd)
+    let tunnel = Tunnel(request, far: upstream.stream, upstream: upstream, farEnd: farEnd, rest: rest)
     tunnel.start(greeting: "")
   }
 
@@ -112,21 +113,22 @@ final class Tunnel {
 
   func pump() {
     guard !isOver else { return }
-    if far.isBroken, far.error != 0 || !far.readable { return end(reset: true) }
+    // Nothing more comes from there, and nothing can be sent.
+    if far.isBroken, down.isDone { return end(reset: true) }
     guard flushGreeting() else { return }
-    guard copy(&up, from: client.transport, to: far, counting: \.bytesReceived) else { return end(reset: true) }
-    guard copy(&down, from: far, to: client.transport, counting: \.bytesSent) else { return end(reset: true) }
+    guard copy(&up, from: client.stream, to: far, counting: \.bytesReceived) else { return end(reset: true) }
+    guard copy(&down, from: far, to: client.stream, counting: \.bytesSent) else { return end(reset: true) }
     if up.isDone, down.isDone { end(reset: false) }
   }
 
   private func flushGreeting() -> Bool {
     guard let block = client.outbound else { return true }
     while !block.isEmpty {
-      let count = client.transport.write(block.bytes)
-      if count > 0 {
-        block.consume(count)
-      } else {
-        if count != Transport.Result.blocked { end(reset: true) }
+      switch client.stream.write(block.bytes) {
+      case .bytes(let count): block.consume(count)
+      case .later: return false
+      case .failed:
+        end(reset: true)
         return false
       }
     }
@@ -137,18 +139,20 @@ final class Tunnel {
 
   /// - Returns: false where one side is broken.
   private func copy(
-    _ direction: inout Direction, from source: Transport, to sink: Transport, counting: WritableKeyPath<Summary, Int64>
+    _ direction: inout Direction, from source: ByteStream, to sink: ByteStream, counting: WritableKeyPath<Summary, Int64>
   ) -> Bool {
     if direction.isDone { return true }
     for _ in 0..<Self.budget {
       if let block = direction.block, !block.isEmpty {
-        let count = sink.write(block.bytes)
-        if count == Transport.Result.blocked { return true }
-        guard count > 0 else { return false }
-        request.summary[keyPath: counting] += Int64(count)
-        block.consume(count)
-        touch()
-        continue
+        switch sink.write(block.bytes) {
+        case .bytes(let count):
+          request.summary[keyPath: counting] += Int64(count)
+          block.consume(count)
+          touch()
+          continue
+        case .later: return true
+        case .failed: return false
+        }
       }
       if direction.sourceEnded {
         sink.endWriting()
@@ -156,27 +160,24 @@ final class Tunnel {
         giveBack(&direction)
         return true
       }
-      guard source.readable || source.hasPending else {
+      switch source.read(into: emptySpace(&direction)) {
+      case .bytes(let count): direction.block?.end = count
+      case .end: direction.sourceEnded = true
+      case .later:
         giveBack(&direction)
         return true
-      }
-      let block = direction.block ?? request.loop.blocks.borrow()
-      direction.block = block
-      block.clear()
-      let count = source.read(into: block.space)
-      if count > 0 {
-        block.end = count
-      } else if count == Transport.Result.end {
-        direction.sourceEnded = true
-      } else if count == Transport.Result.blocked {
-        giveBack(&direction)
-        return true
-      } else {
-        return false
+      case .truncated, .failed: return false
       }
     }
     request.loop.again(client)
     return true
+  }
+
+  private func emptySpace(_ direction: inout Direction) -> UnsafeMutableRawBufferPointer {
+    let block = direction.block ?? request.loop.blocks.borrow()
+    direction.block = block
+    block.clear()
+    return block.space
   }
 
   private func giveBack(_ direction: inout Direction) {
@@ -207,11 +208,4 @@ final class Tunnel {
 
   /// The client connection is closing for another reason.
   func abandon() { end(reset: true) }
-}
-
-extension Transport {
-  /// Half-close: nothing more will be written.
-  func endWriting() {
-    if let tls { tls.sendCloseNotify() } else { Socket.shutdownWriting(descriptor) }
-  }
 }

@@ -1,14 +1,15 @@
 import EventIO
+import Streams
 
 /// The way to a tunnel's far end: name, address rules, connection. Its errors are answers to the CONNECT.
 final class TunnelOpening {
   private let target: TunnelTarget
   private unowned let request: Request
-  private let deliver: (Result<(Transport, Address), ProxyError>) -> Void
+  private let deliver: (Result<(ByteStream, Address), ProxyError>) -> Void
   private var lookup: Resolver.Waiter?
   private var race: ConnectionRace?
 
-  init(_ target: TunnelTarget, _ request: Request, deliver: @escaping (Result<(Transport, Address), ProxyError>) -> Void) {
+  init(_ target: TunnelTarget, _ request: Request, deliver: @escaping (Result<(ByteStream, Address), ProxyError>) -> Void) {
     self.target = target
     self.request = request
     self.deliver = deliver
@@ -50,12 +51,12 @@ final class TunnelOpening {
     case .failure(.outOfDescriptors): deliver(.failure(.outOfDescriptors))
     case .success(let (descriptor, token, address)):
       request.summary.connected = request.loop.clock()
-      let transport = Transport(descriptor: descriptor, token: token)
+      let stream = ByteStream(descriptor: descriptor, token: token)
       if request.worker.isOwnListener(connected: descriptor, to: address) {
-        transport.close(on: request.loop)
+        stream.close(on: request.loop)
         return deliver(.failure(.addressForbidden(target.host)))
       }
-      deliver(.success((transport, address)))
+      deliver(.success((stream, address)))
     }
   }
 }

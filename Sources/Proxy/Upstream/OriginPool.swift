@@ -129,6 +129,13 @@ final class OriginPool {
     offer(connection)
   }
 
+  /// An idle connection is not to be lent for the moment: it counts as active until `release`, or its end.
+  func withdraw(_ connection: UpstreamConnection) {
+    guard let index = idle.firstIndex(where: { $0 === connection }) else { return }
+    idle.remove(at: index)
+    active += 1
+  }
+
   private func offer(_ connection: UpstreamConnection) {
     // Who is still in line began before the pool was retired, and has nowhere else to go.
     if line.isEmpty && (isRetired || worker.isDraining) { return connection.close() }
@@ -150,7 +157,7 @@ final class OriginPool {
     case .idle:
       // The oldest expire first, and stand first.
       if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
-    case .active: active -= 1
+    case .active, .settling: active -= 1
     default: connecting.removeAll { $0 === connection }
     }
     limit.giveBack()

@@ -19,7 +19,7 @@ extension Request {
   }
 
   /// After a refusal: once more, with another version.
-  func send(again next: RenderedCredential) {
+  func send(again next: AttachedCredential) {
     attempt = nil
     authorization = next
     connect()

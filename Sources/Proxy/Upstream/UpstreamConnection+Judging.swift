@@ -8,7 +8,7 @@ import Trust
 extension UpstreamConnection: RevocationWaiter {
   /// Begins after the handshake. Where a session was resumed no certificate was seen: the record of that session speaks.
   func judge() {
-    guard let tls = transport.tls else { return pool.opened(self) }
+    guard let tls = stream.tls else { return pool.opened(self) }
     if tls.isResumed {
       guard let offered else {
         let detail = "a session without a verdict was resumed"
@@ -35,7 +35,7 @@ extension UpstreamConnection: RevocationWaiter {
   func isTrusted(at now: Int64) -> Bool { now < trustedUntil }
 
   private func enterGate() {
-    guard let verdict, let trust = origin.trust, let tls = transport.tls else { return pool.opened(self) }
+    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return pool.opened(self) }
     phase = .judging
     loop.forget(self)
     gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
@@ -66,7 +66,9 @@ extension UpstreamConnection: RevocationWaiter {
     trustedUntil = deadline(of: until)
     usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
     // Whoever was silent for so long may have left, or said what nobody asked for.
-    if waited, !isQuiet() { return close() }
+    if waited {
+      guard case .quiet = stream.remainder() else { return close() }
+    }
     secured = loop.clock()
     pool.opened(self)
   }
@@ -75,7 +77,7 @@ extension UpstreamConnection: RevocationWaiter {
   /// which are asked for anew before their time is over.
   func useAnswers() {
     usesAnswersAt = Int64.max
-    guard let verdict, let trust = origin.trust, let tls = transport.tls else { return }
+    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return }
     var look = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
     _ = look.next(worker.shared.revocation, now: wallClockSeconds())
   }

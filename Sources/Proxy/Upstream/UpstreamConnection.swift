@@ -1,6 +1,7 @@
 import CSystem
 import EventIO
 import HTTPWire
+import Streams
 import TLS
 import Trust
 
@@ -9,6 +10,8 @@ final class UpstreamConnection: EventHandler {
   enum Phase: UInt8 {
     case resolving, connecting, handshaking, judging
     case idle, active
+    /// Its exchange has ended, and half a TLS record came behind it: neither lent nor closed before that is whole.
+    case settling
     /// A tunnel's.
     case detached
     case closed
@@ -19,7 +22,7 @@ final class UpstreamConnection: EventHandler {
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
   var phase = Phase.resolving
-  private(set) var transport = Transport(descriptor: -1)
+  private(set) var stream = ByteStream(descriptor: -1)
   private var attempt: Attempt?
   /// Bytes read and not yet used.
   var inbound: Block?
@@ -45,6 +48,9 @@ final class UpstreamConnection: EventHandler {
   var gate: RevocationCheck?
   var isJudgedAgain = false
 
+  /// Nanoseconds that half a TLS record may take to become whole: many round trips, for what is a ticket as a rule.
+  private static let settlingTime: Int64 = 2_000_000_000
+
   private final class TrickledHead { var head = ResponseHead() }
 
   init(_ pool: OriginPool, _ worker: Worker) {
@@ -57,7 +63,7 @@ final class UpstreamConnection: EventHandler {
   var origin: Origin { pool.origin }
   var isReused: Bool { exchanges > 1 }
   /// Not a byte of the present exchange has gone out.
-  var wroteNothing: Bool { transport.bytesWritten == writtenBefore }
+  var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
 
   // MARK: Opening
 
@@ -98,7 +104,7 @@ final class UpstreamConnection: EventHandler {
       worker.ranOutOfDescriptors()
       failOpening(.outOfDescriptors)
     case .success(let (descriptor, token, address)):
-      transport = Transport(descriptor: descriptor, token: token)
+      stream = ByteStream(descriptor: descriptor, token: token)
       loop.hand(token, to: self)
       self.address = address
       if origin.identity.checksAddresses, worker.isOwnListener(connected: descriptor, to: address) {
@@ -109,9 +115,10 @@ final class UpstreamConnection: EventHandler {
       let known = worker.sessions.take(pool.trustKey, now: wallClockSeconds())
       offered = known?.record
       do {
-        transport.tls = try TLSConnection(
-          context: worker.context(for: origin), descriptor: descriptor, serverName: origin.identity.host,
-          session: known?.session)
+        stream.secure(
+          try TLSConnection(
+            context: worker.context(for: origin), descriptor: descriptor, serverName: origin.identity.host,
+            session: known?.session))
       } catch { return failOpening(.tlsFailed(error.message)) }
       phase = .handshaking
       handshake()
@@ -119,7 +126,7 @@ final class UpstreamConnection: EventHandler {
   }
 
   private func handshake() {
-    guard let tls = transport.tls else { return }
+    guard let tls = stream.tls else { return }
     switch tls.handshake() {
     case .done: judge()
     case .wantRead, .wantWrite: break
@@ -144,19 +151,40 @@ final class UpstreamConnection: EventHandler {
     phase = .active
     if loop.now >= usesAnswersAt { useAnswers() }
     exchanges += 1
-    writtenBefore = transport.bytesWritten
+    writtenBefore = stream.bytesWritten
     self.attempt = attempt
     attempt.begin(on: self)
   }
 
-  /// The exchange has ended; in step, where `reusable`.
-  func finished(reusable: Bool) {
+  /// The exchange has ended. The one way back to the pool: whatever led here, the connection is lent again only if nothing lies
+  /// behind the answer, neither in the block nor in the TLS layer nor in the kernel.
+  /// - Parameter inStep: both messages ended where they should, and the origin keeps the connection.
+  func finished(inStep: Bool) {
     attempt = nil
     rest()
-    guard reusable, inbound == nil, !transport.sawEnd else { return close() }
-    keepSessions()
-    phase = .idle
-    pool.release(self)
+    guard inStep else { return close() }
+    guard inbound == nil else { return discard() }
+    settle()
+  }
+
+  private func settle() {
+    switch stream.remainder() {
+    case .quiet:
+      keepSessions()
+      phase = .idle
+      pool.release(self)
+    case .undecided:
+      phase = .settling
+      loop.arm(self, at: loop.now + Self.settlingTime)
+    case .unread: discard()
+    case .end: close()
+    }
+  }
+
+  /// Bytes came that nobody asked for: the next answer here could be anybody's.
+  private func discard() {
+    worker.observer.discarded(worker.snapshot.entries.first { $0.name == pool.upstream })
+    close()
   }
 
   /// Idle in its pool.
@@ -166,14 +194,15 @@ final class UpstreamConnection: EventHandler {
   }
 
   /// A tunnel takes over the transport; what was read already goes along.
-  func detach(to handler: EventHandler) -> (Transport, Block?) {
+  /// - Returns: what was read already of the other protocol.
+  func detach(to handler: EventHandler) -> Block? {
     phase = .detached
     attempt = nil
     loop.forget(self)
-    if let token = transport.token { loop.hand(token, to: handler) }
+    if let token = stream.token { loop.hand(token, to: handler) }
     let rest = inbound
     inbound = nil
-    return (transport, rest)
+    return rest
   }
 
   /// A detached transport was closed by its tunnel.
@@ -183,41 +212,39 @@ final class UpstreamConnection: EventHandler {
   }
 
   private func keepSessions() {
-    guard let tls = transport.tls, let verdict, phase != .judging else { return }
+    guard let tls = stream.tls, let verdict, phase != .judging else { return }
     while let session = tls.takeSession() { worker.sessions.store(session, verdict, for: pool.trustKey) }
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
-    transport.note(events)
+    stream.note(events)
     switch phase {
     case .active: attempt?.pump()
-    case .idle: readWhileIdle()
+    case .idle: lookWhileIdle()
+    case .settling: settle()
     case .handshaking: handshake()
     default: break
     }
   }
 
   /// TLS 1.3 tickets come on idle connections; data or an end closes them.
-  private func readWhileIdle() {
-    if !isQuiet() { close() }
-  }
-
-  /// Whether the origin, which owes nothing, neither left nor said anything but what belongs to TLS.
-  func isQuiet() -> Bool {
-    guard transport.readable else { return true }
-    guard transport.tls != nil, !transport.sawEnd else { return false }
-    let block = loop.blocks.borrow()
-    let count = transport.read(into: block.space)
-    loop.blocks.giveBack(block)
-    keepSessions()
-    return count == Transport.Result.blocked
+  private func lookWhileIdle() {
+    switch stream.remainder() {
+    case .quiet: keepSessions()
+    case .undecided:
+      pool.withdraw(self)
+      phase = .settling
+      loop.arm(self, at: loop.now + Self.settlingTime)
+    case .unread: discard()
+    case .end: close()
+    }
   }
 
   override func expired(on loop: EventLoop) {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
     case .connecting, .handshaking: failOpening(.connectTimeout)
-    case .idle: close()
+    case .idle, .settling: close()
     case .active: attempt?.headTimerExpired()
     case .judging, .detached, .closed: break
     }
@@ -295,9 +322,9 @@ final class UpstreamConnection: EventHandler {
     gate = nil
     if let block = inbound { loop.blocks.giveBack(block) }
     inbound = nil
-    if transport.descriptor >= 0 {
+    if stream.descriptor >= 0 {
       if was != .judging { keepSessions() }
-      transport.close(on: loop)
+      stream.close(on: loop)
     }
     pool.ended(self, was: was)
   }
