@@ -7,7 +7,7 @@ public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
     switch self {
     case .size: "a chunk's size is not hexadecimal digits followed by CRLF or an extension"
     case .sizeTooLarge: "a chunk's size is too large a number"
-    case .extensionMalformed: "a chunk extension has a control character or a bare line ending"
+    case .extensionMalformed: "a chunk extension is malformed"
     case .extensionTooLarge: "the chunk extensions are too large"
     case .chunkEnd: "a chunk's data is not followed by CRLF"
     case .trailersMalformed: "the trailer section is malformed"
@@ -17,7 +17,8 @@ public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
 }
 
 /// Takes the chunked coding off (RFC 9112 section 7.1), in place and byte for byte strict: size lines end in CRLF and nothing
-/// else [CVE-2025-55315], data is closed by exactly CRLF [h11 CVE-2025-43859], extensions are read over and bounded.
+/// else [CVE-2025-55315], data is closed by exactly CRLF [h11 CVE-2025-43859]. Extensions are checked, bounded and dropped: who reads
+/// them loosely could see the end of a size line elsewhere.
 public struct ChunkedDecoder: Sendable {
   public enum State: UInt8, Sendable, Hashable {
     /// More input is needed.
@@ -36,7 +37,13 @@ public struct ChunkedDecoder: Sendable {
   }
 
   private enum Phase: UInt8 {
-    case sizeStart, size, beforeExtension, chunkExtension, sizeLF, data, dataCR, dataLF, trailers, done
+    case sizeStart, size, sizeLF, data, dataCR, dataLF, trailers, done
+    // Inside of an extension (RFC 9112 section 7.1.1): white space was read, and only `;` may follow (or `=`, behind a name); ...
+    case beforeExtension, afterName, afterValue
+    // ... a name or value must begin, or one is being read; ...
+    case nameStart, name, valueStart, value
+    // ... a quoted string (RFC 9110 section 5.6.4), a backslash in it, or its end.
+    case quoted, quotedPair, quotedEnd
   }
 
   /// Extension bytes allowed beyond the body's own: else a body could be nothing but them [CVE-2023-39326].
@@ -105,17 +112,6 @@ public struct ChunkedDecoder: Sendable {
         digits = 1
         phase = .size
       case .size: try readSize(byte)
-      case .beforeExtension:
-        // White space before an extension, and before nothing else (RFC 9112 section 7.1.1).
-        guard byte == ASCII.semicolon || ASCII.isBlank(byte) else { throw .size }
-        try spend(extensionByte: byte)
-        if byte == ASCII.semicolon { phase = .chunkExtension }
-      case .chunkExtension:
-        if byte == ASCII.cr {
-          phase = .sizeLF
-        } else {
-          try spend(extensionByte: byte)
-        }
       case .sizeLF:
         guard byte == ASCII.lf else { throw .extensionMalformed }
         phase = left == 0 ? .trailers : .data
@@ -126,6 +122,8 @@ public struct ChunkedDecoder: Sendable {
         }
         continue
       case .done: break
+      case .beforeExtension, .nameStart, .name, .afterName, .valueStart, .value, .afterValue, .quoted, .quotedPair, .quotedEnd:
+        try readExtension(byte)
       }
       index &+= 1
     }
@@ -143,18 +141,63 @@ public struct ChunkedDecoder: Sendable {
     }
     switch byte {
     case ASCII.cr: phase = .sizeLF
-    case ASCII.semicolon:
-      try spend(extensionByte: byte)
-      phase = .chunkExtension
-    case ASCII.space, ASCII.tab:
-      try spend(extensionByte: byte)
-      phase = .beforeExtension
+    case ASCII.semicolon, ASCII.space, ASCII.tab:
+      try spend()
+      phase = byte == ASCII.semicolon ? .nameStart : .beforeExtension
     default: throw .size
     }
   }
 
-  private mutating func spend(extensionByte byte: UInt8) throws(ChunkedError) {
-    if ASCII.isControl(byte) { throw .extensionMalformed }
+  /// `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, RFC 9112 section 7.1.1; the value is a token or a
+  /// quoted string. White space stands around `;` and `=` only, never before the line's end.
+  private mutating func readExtension(_ byte: UInt8) throws(ChunkedError) {
+    if byte == ASCII.cr {
+      switch phase {
+      case .name, .value, .quotedEnd: phase = .sizeLF
+      case .beforeExtension: throw .size
+      default: throw .extensionMalformed
+      }
+      return
+    }
+    try spend()
+    phase = try afterExtension(byte)
+  }
+
+  private func afterExtension(_ byte: UInt8) throws(ChunkedError) -> Phase {
+    let isBlank = ASCII.isBlank(byte)
+    switch phase {
+    case .beforeExtension:
+      if byte == ASCII.semicolon { return .nameStart }
+      guard isBlank else { throw .size }
+      return .beforeExtension
+    case .nameStart:
+      if isBlank { return .nameStart }
+      if ASCII.isToken(byte) { return .name }
+    case .name, .afterName:
+      if byte == ASCII.semicolon { return .nameStart }
+      if byte == ASCII.equals { return .valueStart }
+      if isBlank { return .afterName }
+      if phase == .name, ASCII.isToken(byte) { return .name }
+    case .valueStart:
+      if isBlank { return .valueStart }
+      if byte == ASCII.quote { return .quoted }
+      if ASCII.isToken(byte) { return .value }
+    case .value, .quotedEnd, .afterValue:
+      if byte == ASCII.semicolon { return .nameStart }
+      if isBlank { return .afterValue }
+      if phase == .value, ASCII.isToken(byte) { return .value }
+    case .quoted:
+      if byte == ASCII.quote { return .quotedEnd }
+      if byte == ASCII.backslash { return .quotedPair }
+      if !ASCII.isControl(byte) { return .quoted }
+    case .quotedPair:
+      if !ASCII.isControl(byte) { return .quoted }
+    case .sizeStart, .size, .sizeLF, .data, .dataCR, .dataLF, .trailers, .done: break
+    }
+    throw .extensionMalformed
+  }
+
+  private mutating func spend() throws(ChunkedError) {
     allowance &-= 1
     if allowance < 0 { throw .extensionTooLarge }
   }

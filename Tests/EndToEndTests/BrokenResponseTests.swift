@@ -92,6 +92,9 @@ import Testing
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", .close), ("Transfer-Encoding: chunked\r\n\r\n10\r\nhalf", .close),
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n", .close),
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n", .close),
+          ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0;\r\n\r\n", .close),
+          ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0;a=\"b\r\n\r\n", .close),
+          ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0;a b\r\n\r\n", .close),
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalfXX\r\n0\r\n\r\n", .close), ("Connection: close\r\n\r\nhalf", .reset),
         ]
         // A FIN without close_notify is a cut where only the end of the connection ends the body.

@@ -14,6 +14,9 @@ import Testing
         "3;\u{0}\r\nabc\r\n", "3;a\rb\r\nabc\r\n", "3,\r\nabc\r\n", "3.0\r\nabc\r\n", "3\r\nabc\r\n0\r\nX : 1\r\n",
         "3\r\nabc\r\n0\r\nX: 1\n\r\n", "3\r\nabc\r\n0\r\nX: 1\r\n fold\r\n", "3\r\nabc\r\n0\r\nno colon\r\n",
         "3\r\nabc\r\n0\n\r\n",
+        "3;\r\nabc\r\n", "3;;a\r\nabc\r\n", "3;a=\r\nabc\r\n", "3;a=\"b\r\nabc\r\n", "3;a b\r\nabc\r\n", "3;a \r\nabc\r\n",
+        "3;a/b\r\nabc\r\n",
+        "3;a=\"b\"c\r\nabc\r\n", "3;a=\"\\\"\r\nabc\r\n", "3\r\nabc\r\n0;\r\n",
         "3\r\nabc\r\n00x\r\n", "3\r\nabc\r\n0\r\nX: \u{0}\r\n",
       ]) { text in
         let name = Origin.newName()
@@ -36,6 +39,7 @@ import Testing
   @Test func `odd but valid chunks arrive as their bytes`() throws {
     try withProxy(try Configuration.https()) { proxy in
       each([
+        "3 ; a\t=\tb ;c=\"\" ; d\r\nabc\r\n0\r\n\r\n",
         "3\r\nabc\r\n0\r\n\r\n", "003\r\nabc\r\n0\r\n\r\n", "1\r\na\r\n2\r\nbc\r\n000\r\n\r\n",
         "3;name=value\r\nabc\r\n0\r\n\r\n",
         "3;name=\"quoted; \\\" string\"\r\nabc\r\n0;last\r\n\r\n", "3;a;b=c\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n",

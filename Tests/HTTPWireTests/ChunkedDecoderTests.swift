@@ -10,6 +10,8 @@ struct ChunkedDecoderTests {
     ("0000000000000001\r\nx\r\n0\r\n\r\n", "x", []),
     ("1;a\r\nx\r\n1;a=b;c=\"d;\\\"e\"\r\ny\r\n0;last\r\n\r\n", "xy", []),
     ("1 ;a\r\nx\r\n1\t; a = b\r\ny\r\n0\r\n\r\n", "xy", []),
+    ("1;a=\"\";b=\"\t\u{e4}\\\\\\\u{e4}\";c\r\nx\r\n0 \t;\t z \t=\t\"q\" ;y\r\n\r\n", "x", []),
+    ("1;!#$%&'*+-.^_`|~09azAZ=!#$%&'*+-.^_`|~\r\nx\r\n0\r\n\r\n", "x", []),
     ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n", []),
     ("1\r\nx\r\n0\r\nA: b\r\nchecksum:  c \r\n\r\n", "x", ["A=b", "checksum=c"]),
     ("1\r\nx\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n", "x", []),
@@ -55,6 +57,32 @@ struct ChunkedDecoderTests {
     ("LF CR in an extension, CVE-2025-55315", "5;\n\r\nhello\r\n0\r\n\r\n", .extensionMalformed),
     ("NUL in an extension", "5;\0\r\nhello\r\n0\r\n\r\n", .extensionMalformed),
     ("bare LF in the last chunk's extension", "0;a\n\r\n", .extensionMalformed),
+    ("no extension behind the semicolon", "5;\r\nhello\r\n", .extensionMalformed),
+    ("nothing but space behind the semicolon", "5; \t\r\nhello\r\n", .extensionMalformed),
+    ("an empty extension between two", "5;a;;b\r\nhello\r\n", .extensionMalformed),
+    ("a semicolon last", "5;a=b;\r\nhello\r\n", .extensionMalformed),
+    ("space last, behind a name", "5;a \r\nhello\r\n", .extensionMalformed),
+    ("space last, behind a value", "5;a=b \r\nhello\r\n", .extensionMalformed),
+    ("space last, behind a quoted value", "5;a=\"b\"\t\r\nhello\r\n", .extensionMalformed),
+    ("no value behind the equals sign", "5;a=\r\nhello\r\n", .extensionMalformed),
+    ("space for a value", "5;a= \r\nhello\r\n", .extensionMalformed),
+    ("no name before the equals sign", "5;=b\r\nhello\r\n", .extensionMalformed),
+    ("two values", "5;a=b=c\r\nhello\r\n", .extensionMalformed),
+    ("two names", "5;a b\r\nhello\r\n", .extensionMalformed),
+    ("two words for a value", "5;a=b c\r\nhello\r\n", .extensionMalformed),
+    ("a name that is no token", "5;a/b\r\nhello\r\n", .extensionMalformed),
+    ("a quoted name", "5;\"a\"\r\nhello\r\n", .extensionMalformed),
+    ("a name beyond ASCII", "5;\u{e4}\r\nhello\r\n", .extensionMalformed),
+    ("a value that is no token", "5;a=b@c\r\nhello\r\n", .extensionMalformed),
+    ("a quotation mark in a token", "5;a=b\"c\"\r\nhello\r\n", .extensionMalformed),
+    ("a token behind a quoted value", "5;a=\"b\"c\r\nhello\r\n", .extensionMalformed),
+    ("an open quotation", "5;a=\"b\r\nhello\r\n", .extensionMalformed),
+    ("an open quotation that another line closes", "5;a=\"b\r\n\"\r\nhello\r\n", .extensionMalformed),
+    ("a quotation left open by a backslash", "5;a=\"b\\\"\r\nhello\r\n", .extensionMalformed),
+    ("a quoted control character", "5;a=\"\u{1}\"\r\nhello\r\n", .extensionMalformed),
+    ("an escaped line end", "5;a=\"\\\r\n\"\r\nhello\r\n", .extensionMalformed),
+    ("DEL in a quotation", "5;a=\"\u{7f}\"\r\nhello\r\n", .extensionMalformed),
+    ("no extension behind the last chunk's semicolon", "0;\r\n\r\n", .extensionMalformed),
     ("overflow of 63 bits", "8000000000000000\r\n", .sizeTooLarge),
     ("overflow of 64 bits", "10000000000000005\r\n", .sizeTooLarge),
     ("leading zeros without end", "00000000000000005\r\nhello\r\n", .sizeTooLarge),
@@ -85,7 +113,16 @@ struct ChunkedDecoderTests {
 
   @Test("has bounded extensions: in one line, and over many chunks")
   func extensions() {
-    #expect(Decoded("1;" + String(repeating: "a", count: 20_000)).error == .extensionTooLarge)
+    for piece in ["a", ";a", ";a=\"b\"", ";a = b", " ;a"] {
+      let line = "1" + (piece.contains(";") ? "" : ";") + String(repeating: piece, count: 20_000)
+      #expect(Decoded(line).error == .extensionTooLarge, "\(piece)")
+    }
+    for open in ["1;a=\"", "1;a=\"\\\\"] {
+      #expect(Decoded(open + String(repeating: "b", count: 20_000)).error == .extensionTooLarge, "\(open)")
+    }
+    for open in ["1 ", "1; ", "1;a ", "1;a= ", "1;a=b "] {
+      #expect(Decoded(open + String(repeating: " ", count: 20_000)).error == .extensionTooLarge, "\(open)")
+    }
     let wasteful = "1;" + String(repeating: "a", count: 100) + "\r\nx\r\n"
     #expect(Decoded(String(repeating: wasteful, count: 1000)).error == .extensionTooLarge)
     // A signature of a hundred bytes for each 8 KiB is what honest ones look like.
