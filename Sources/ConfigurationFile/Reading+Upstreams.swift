@@ -185,9 +185,29 @@ extension Reading {
     guard !bad, !lower.contains("%2f"), !lower.contains("\\") else {
       throw HostError("has a path with an empty or dot segment, %2f or a backslash")
     }
+    // An origin may cut parameters off and decode these: the prefix is to be what it then reads.
+    guard !lower.contains(";"), !lower.contains("%3b") else {
+      throw HostError("has a path with a parameter (';'), which many servers cut off")
+    }
+    guard !hasEncodedUnreserved(Array(lower.utf8)) else {
+      throw HostError("has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself")
+    }
     // pchar, RFC 3986 section 3.3.
     guard prefix.utf8.allSatisfy({ isPathByte($0) }) else { throw HostError("has a path with a character that no path has") }
     return prefix
+  }
+
+  /// RFC 3986 section 2.3: encoded or not, it is the same path.
+  private func hasEncodedUnreserved(_ path: [UInt8]) -> Bool {
+    path.indices.contains { index in
+      guard path[index] == UInt8(ascii: "%"), index + 2 < path.count,
+        let byte = UInt8(String(decoding: path[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+      else { return false }
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: return true
+      default: return "-._~".utf8.contains(byte)
+      }
+    }
   }
 
   private func isPathByte(_ byte: UInt8) -> Bool {

@@ -12,7 +12,7 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
   case transferEncodingInHTTP10, transferCodingUnsupported, bodyWithTrace, bodyWithConnect
   // Target and Host.
   case hostMissing, hostRepeated, hostMalformed
-  case targetForm, scheme, userinfo, fragment, hostName, hostAddress, port, ambiguousPath
+  case targetForm, scheme, userinfo, fragment, hostName, hostAddress, port, ambiguousPath, pathOfTwoEntries
 
   /// The status code that answers such a request.
   public var status: Int {
@@ -64,6 +64,8 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
     case .hostAddress: "the request target's host is a malformed IP address"
     case .port: "the request target's port is missing or malformed"
     case .ambiguousPath: "the path has dot segments, double or encoded slashes, or backslashes"
+    case .pathOfTwoEntries:
+      "decoded and without its `;` parameters, as an origin may read it, the path belongs to another upstream entry"
     }
   }
 }

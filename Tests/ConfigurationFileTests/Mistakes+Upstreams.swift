@@ -52,6 +52,10 @@ extension Mistake {
         - match: h/a%2Fb
         - match: h/a\b
         - match: h/a?b
+        - match: h/a;b/c
+        - match: h/a%3Bb
+        - match: h/%61dmin
+        - match: h/a%5fb
       """#,
       [
         "3:12: error: upstreams[0].match has a path with an empty or dot segment, %2f or a backslash",
@@ -60,6 +64,10 @@ extension Mistake {
         "6:12: error: upstreams[3].match has a path with an empty or dot segment, %2f or a backslash",
         "7:12: error: upstreams[4].match has a path with an empty or dot segment, %2f or a backslash",
         "8:12: error: upstreams[5].match has a path with a character that no path has",
+        "9:12: error: upstreams[6].match has a path with a parameter (';'), which many servers cut off",
+        "10:12: error: upstreams[7].match has a path with a parameter (';'), which many servers cut off",
+        "11:12: error: upstreams[8].match has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself",
+        "12:12: error: upstreams[9].match has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself",
       ]),
     Mistake(
       "two equal matches",

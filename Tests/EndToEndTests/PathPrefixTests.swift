@@ -54,10 +54,31 @@ import Testing
         #expect(answer.status == 400, "\(path): \(answer.head)")
         #expect(try origin.exchanges(name).isEmpty, "\(path)")
       }
-      each(["/v1/../x", "//v1", "/a%2fb", "/a/%2e%2e"]) { path throws in
+      each(["/v1/../x", "//v1", "/a%2fb", "/a/%2e%2e", "/%61;b", "/a%3bb", "/%2561"]) { path throws in
         let name = Origin.newName()
         #expect(try proxy.ask("http://free.test\(path)?id=\(name)").status == 200, "\(path)")
         #expect(try origin.exchanges(name)[0].target == "\(path)?id=\(name)")
+      }
+      // As an origin may read them, these belong to /v1/admin.
+      each([
+        "/v1/%61dmin/x", "/%76%31/admin/x", "/v1/admi%6E", "/v1/admi%6e/x", "/v1/admin;a=b/x", "/v1;a/admin/x",
+        "/v1/admin%3b/x",
+        "/v1/admin%3Ba=b/x", "/v1/%2561dmin/x", "/v1/admin%00", "/v1/admin%253fx", "/v1/x/%252e%252e/admin", "/v1%252fadmin/x",
+        "/%25252525252561",
+      ]) { path in
+        let name = Origin.newName()
+        let answer = try proxy.ask("http://api.test\(path)?id=\(name)")
+        expectOwnAnswer(answer, 400, "http_request_error")
+        #expect(try origin.exchanges(name).isEmpty, "\(path)")
+      }
+      // And these where they were going.
+      each([("/v1/x;a=b/%41", "one"), ("/v1/admin/%41;a", "admin"), ("/x%20y;v1", nil)] as [(String, String?)]) {
+        (path, credential) throws in
+        let name = Origin.newName()
+        #expect(try proxy.ask("http://api.test\(path)?id=\(name)").status == 200, "\(path)")
+        let received = try origin.exchanges(name)[0]
+        #expect(received.target == "\(path)?id=\(name)")
+        #expect(received["Authorization"] == credential.map { "Bearer \($0)-5ecret" }, "\(path)")
       }
       // A query is no path.
       #expect(try proxy.ask("http://api.test/v1/x?to=/../%2f//").status == 200)

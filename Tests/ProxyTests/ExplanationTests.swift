@@ -29,6 +29,7 @@ import Testing
         upstream("versioned", "api.test", path: "/v1", credential: "token"),
         upstream("deeper", "api.test", path: "/v1/x"),
         upstream("own", "api.test", clients: ["billing"]),
+        upstream("spaced", "api.test", path: "/a%20b"),
         upstream("wide", "wide.test", wildcard: true),
         upstream("wider", "b.wide.test", wildcard: true),
         upstream("odd", "odd.test", port: 8443),
@@ -60,6 +61,22 @@ import Testing
       (nil, "GET", "http://api.test/v1/x/y", "deeper -> origin.api.test"),
       (nil, "GET", "http://api.test/v1x", "whole -> origin.api.test"),
       (nil, "GET", "http://api.test/v1/%2e./", "400"),
+      (nil, "GET", "http://api.test/%76%31", "400"),
+      (nil, "GET", "http://api.test/v%31/x", "400"),
+      (nil, "GET", "http://api.test/%2576%31/x", "400"),
+      (nil, "GET", "http://api.test/v1;a=b/y", "400"),
+      (nil, "GET", "http://api.test/v1%3Ba/y", "400"),
+      (nil, "GET", "http://api.test/v1%00", "400"),
+      (nil, "GET", "http://api.test/y/%252e%252e/v1", "400"),
+      (nil, "GET", "http://api.test/v1/x;a", "400"),
+      (nil, "GET", "http://api.test/v1/%78", "400"),
+      (nil, "GET", "http://api.test/v1/y%78;a=b/%20%41", "versioned -> origin.api.test"),
+      (nil, "GET", "http://api.test/%79;v1/100%25", "whole -> origin.api.test"),
+      (nil, "GET", "http://api.test/a%20b/c", "spaced -> origin.api.test"),
+      (nil, "GET", "http://api.test/a%20%62/c", "400"),
+      (nil, "GET", "http://api.test/a%2520b/c", "400"),
+      ("billing", "GET", "http://api.test/%78", "own -> origin.api.test"),
+      (nil, "GET", "http://a.wide.test/v%31;a", "wide -> a.wide.test"),
       (nil, "GET", "http://api.test:8080/", "403"),
       (nil, "GET", "http://a.wide.test/", "wide -> a.wide.test"),
       (nil, "GET", "http://a.b.wide.test/", "wider -> a.b.wide.test"),
@@ -76,7 +93,7 @@ import Testing
       ("billing", "GET", "http://api.test/v1", "versioned -> origin.api.test"),
       ("guest", "GET", "http://api.test/", "whole -> origin.api.test"),
       ("guest", "GET", "http://api.test/v1", "403"),
-      (nil, "CONNECT", "api.test:80", "entries deeper versioned own whole"),
+      (nil, "CONNECT", "api.test:80", "entries spaced deeper versioned own whole"),
       (nil, "CONNECT", "api.test:443", "403"),
       (nil, "CONNECT", "tunnel.test:443", "tunnel"),
       ("guest", "CONNECT", "tunnel.test:443", "403"),
@@ -94,9 +111,22 @@ import Testing
     let told = explanation.candidates.map { "\($0.isTaken ? "+" : "-") \($0.name): \($0.reason)" }
     #expect(
       told == [
-        "- deeper: is for paths under /v1/x", "+ versioned: the host is the same, the path begins with /v1",
+        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
+        "+ versioned: the host is the same, the path begins with /v1",
         "- own: is for billing only", "- whole: is less specific",
       ])
+    let read = Explanation.of(method: "GET", target: "http://api.test/%76%31;a/y", client: nil, in: try Self.snapshot())
+    #expect(
+      read.candidates.map { "\($0.isTaken ? "+" : "-") \($0.name): \($0.reason)" } == [
+        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
+        "- versioned: is for the path as an origin may read it, /v1/y", "- own: is for billing only",
+        "- whole: is for the path as it is written",
+      ])
+    guard case .answered(400, _, let text) = read.outcome else {
+      Issue.record("\(read.outcome)")
+      return
+    }
+    #expect(text.contains("as an origin may read it"))
     let other = Explanation.of(method: "GET", target: "http://odd.test/", client: nil, in: try Self.snapshot())
     #expect(other.candidates.map { "\($0.name): \($0.reason)" } == ["odd: is for port 8443"])
   }

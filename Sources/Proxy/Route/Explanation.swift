@@ -85,7 +85,12 @@ public struct Explanation: Sendable {
       let route = snapshot.routes.find(host: host, port: port, isHTTPS: target.isHTTPS)
       if let route {
         let path = target.path.bytes(in: bytes)
-        candidates = Self.candidates(route.entries, taken: route.entry(forPath: path, client: access.name), path, client?.name)
+        let taken = route.entry(forPath: path, client: access.name)
+        var other: RouteTable.Host.OtherReading?
+        if route.hasPrefixes, let isPlain = try? checkPath(target.path, in: bytes) {
+          other = try? route.reading(of: path, notFor: taken, client: access.name, isPlain: isPlain)
+        }
+        candidates = Self.candidates(route.entries, taken: taken, path, client?.name, other: other)
       } else {
         candidates = Self.neighbours(host, port, snapshot)
       }
@@ -102,10 +107,15 @@ public struct Explanation: Sendable {
   }
 
   private static func candidates(
-    _ entries: [Entry], taken: Entry?, _ path: UnsafeRawBufferPointer, _ client: String?
+    _ entries: [Entry], taken: Entry?, _ path: UnsafeRawBufferPointer, _ client: String?,
+    other: RouteTable.Host.OtherReading?
   ) -> [Candidate] {
     entries.map { entry in
       let match = entry.settings.match
+      if let other, entry === taken || entry === other.entry {
+        let reading = entry === taken ? "as it is written" : "as an origin may read it, \(other.path)"
+        return Candidate(name: entry.name, isTaken: false, reason: "is for the path \(reading)")
+      }
       if entry === taken {
         var reasons = [match.isWildcard ? "the host is below \(match.host)" : "the host is the same"]
         if !match.pathPrefix.isEmpty { reasons.append("the path begins with \(match.pathPrefix)") }

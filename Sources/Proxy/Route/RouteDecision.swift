@@ -14,10 +14,10 @@ extension Snapshot {
   ) throws(ProxyError) -> Entry {
     var found: Entry?
     if let route {
-      if route.hasPrefixes {
-        do { try checkPath(path, in: bytes) } catch { throw .malformed(error) }
-      }
       found = route.entry(forPath: path.bytes(in: bytes), client: access.name)
+      if route.hasPrefixes {
+        do { try checkReadings(of: path, in: bytes, route, found, access) } catch { throw .malformed(error) }
+      }
     }
     guard let entry = found ?? unlisted else { throw .hostNotListed(host: host) }
     guard access.mayReach(entry, host: host, port: port) else {
@@ -25,6 +25,15 @@ extension Snapshot {
     }
     if method == .trace, entry.credential != nil { throw .traceWithCredential }
     return entry
+  }
+
+  /// A prefix is a boundary: no spelling of a path leads to one entry here and to another one's part of the origin there.
+  private func checkReadings(
+    of path: Slice, in bytes: UnsafeRawBufferPointer, _ route: RouteTable.Host, _ found: Entry?, _ access: ClientIdentity
+  ) throws(HeadError) {
+    let isPlain = try checkPath(path, in: bytes)
+    let other = try route.reading(of: path.bytes(in: bytes), notFor: found, client: access.name, isPlain: isPlain)
+    if other != nil { throw .pathOfTwoEntries }
   }
 
   /// Where a request that the entry serves really goes.

@@ -60,7 +60,11 @@ private func checkMeaning(_ head: inout RequestHead, in message: UnsafeRawBuffer
       precondition(part.start >= head.target.start && part.end <= head.target.end)
     }
     precondition(target.pathAndQuery.start == target.path.start && target.path.count <= target.pathAndQuery.count)
-    try? checkPath(target.path, in: message)
+    _ = try? checkPath(target.path, in: message)
+    let path = target.path.bytes(in: message)
+    try? forEachReading(of: path) { reading in
+      precondition(reading.first == 0x2f && reading.count <= path.count)
+    }
   }
   guard let framing = try? head.framing(in: message) else { return }
   head.markHopByHop(in: message, keepUpgrade: false)
