@@ -18,19 +18,6 @@ enum FieldText {
     return bytes.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }
   }
 
-  /// b64token, RFC 6750 section 2.1.
-  static func isBearerToken(_ bytes: [UInt8]) -> Bool {
-    var bytes = bytes[...]
-    while bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
-    return !bytes.isEmpty
-      && bytes.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-        default: "-._~+/".utf8.contains(byte)
-        }
-      }
-  }
-
   /// user-id and password, RFC 7617 section 2: no controls.
   static func hasNoControls(_ bytes: some Sequence<UInt8>) -> Bool { bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }
 

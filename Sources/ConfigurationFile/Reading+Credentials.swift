@@ -80,8 +80,11 @@ extension Reading {
     let token = section.secret("token")
     section.finish()
     guard let token else { return nil }
-    guard FieldText.isBearerToken(token.value.bytes) else {
-      error(token.place, "\(section.path.key("token").shown) holds a character that no bearer token has (RFC 6750 section 2.1)")
+    guard TokenResponse.isAccessToken(token.value.bytes) else {
+      error(
+        token.place,
+        "\(section.path.key("token").shown) holds a character that no access token has: not visible ASCII (RFC 6749 appendix A.12)"
+      )
       return nil
     }
     return .bearer(token: token.value)

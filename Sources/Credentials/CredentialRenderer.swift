@@ -62,13 +62,11 @@ public enum CredentialRenderer {
     return try line("Authorization", Array("Basic ".utf8) + encoded)
   }
 
-  /// RFC 6750 section 2.1, for a token from the configuration: any visible ASCII, as some issuers leave the grammar's alphabet.
+  /// RFC 6750 section 2.1, with any token that `TokenResponse` takes.
   static func bearer(_ token: Secret) throws(CredentialError) -> RenderedField {
     guard !token.isEmpty else { throw .empty }
-    for byte in token.bytes {
-      if byte < 0x20 || byte == 0x7f { throw .controlCharacter }
-      if byte == 0x20 || byte > 0x7f { throw .spaceInToken }
-    }
+    for byte in token.bytes where byte < 0x20 || byte == 0x7f { throw .controlCharacter }
+    guard TokenResponse.isAccessToken(token.bytes) else { throw .spaceInToken }
     return try line("Authorization", Array("Bearer ".utf8) + token.bytes)
   }
 

@@ -76,7 +76,7 @@ extension TokenRecord {
     else { return nil }
     self.init(binding: binding, generation: UInt64(generation), refreshToken: Secret(refreshToken))
     if let value = json["access_token"] {
-      guard let token = Self.decoded(value), TokenResponse.isBearerToken(token), let expiresAt = json["expires_at"]?.integer,
+      guard let token = Self.decoded(value), TokenResponse.isAccessToken(token), let expiresAt = json["expires_at"]?.integer,
         let lifetime = json["lifetime"]?.integer, (1...TokenResponse.maximumLifetime).contains(lifetime)
       else { return nil }
       self.accessToken = Secret(token)

@@ -56,8 +56,8 @@ public enum TokenResponse {
     guard let token = json["access_token"]?.string else { return .failed(.malformed("it has no access_token")) }
     let bytes = Array(token.utf8)
     guard bytes.count <= maximumToken else { return .failed(.malformed("its access_token is too long")) }
-    guard isBearerToken(bytes) else {
-      return .failed(.malformed("its access_token has characters that no bearer token may have (RFC 6750)"))
+    guard isAccessToken(bytes) else {
+      return .failed(.malformed("its access_token has characters that none may have (RFC 6749 appendix A.12)"))
     }
     var refreshToken: Secret?
     switch json["refresh_token"] {
@@ -74,17 +74,10 @@ public enum TokenResponse {
     return .token(TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken))
   }
 
-  /// RFC 6750 section 2.1, b64token.
-  public static func isBearerToken(_ bytes: [UInt8]) -> Bool {
-    var end = bytes.count
-    while end > 0, bytes[end - 1] == UInt8(ascii: "=") { end -= 1 }
-    return end > 0
-      && bytes[..<end].allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-        default: Array("-._~+/".utf8).contains(byte)
-        }
-      }
+  /// access-token of RFC 6749 appendix A.12, but for its blanks, which would end a token in a field: not RFC 6750's b64token only, as
+  /// real ones have `|` and `%`.
+  public static func isAccessToken(_ bytes: [UInt8]) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
   /// Seconds, from a number or a string that holds one, fractions cut off. Nil for everything that names no time to come,

@@ -147,7 +147,8 @@ extension Mistake {
         a: {bearer: {token: {file: words}}}
       """#,
       [
-        "3:23: error: credentials.a.bearer.token holds a character that no bearer token has (RFC 6750 section 2.1)"
+        "3:23: error: credentials.a.bearer.token holds a character that no access token has: not visible "
+          + "ASCII (RFC 6749 appendix A.12)"
       ]),
     Mistake(
       "a credential without its parts",

@@ -63,6 +63,17 @@ final class FileTokenStoreTests {
     #expect(try JSONSerialization.jsonObject(with: Data(content.utf8)) is [String: Any])
   }
 
+  @Test("an access token may be any visible ASCII, and a record with another one is not believed")
+  func accessTokens() throws {
+    for (token, comes) in [("12|a%7C=\"b", true), ("a b", false), ("a\n", false), ("", false), ("\u{e4}", false)] {
+      var record = makeRecord("r1")
+      record.accessToken = Secret(token)
+      save(record, for: "api", in: try FileTokenStore(path: path))
+      let answer = load("api", from: try FileTokenStore(path: path))
+      #expect((answer == .locked(record)) == comes, "\(token.debugDescription): \(answer)")
+    }
+  }
+
   @Test("a file that others could read is closed to them by the next write")
   func permissions() throws {
     let store = try FileTokenStore(path: path)

@@ -38,6 +38,10 @@ struct ParsingTests {
     arguments: [
       ("{\"access_token\":\"abc\",\"token_type\":\"Bearer\",\"expires_in\":60}", grant("abc", lifetime: 60)),
       ("{\"access_token\":\"a-._~+/b==\",\"token_type\":\"bEARER\",\"expires_in\":\"60\"}", grant("a-._~+/b==", lifetime: 60)),
+      // Facebook's, Laravel Sanctum's, and all that RFC 6749 appendix A.12 has.
+      ("{\"access_token\":\"12|aB3%7Cx\",\"token_type\":\"bearer\"}", grant("12|aB3%7Cx", lifetime: nil)),
+      ("{\"access_token\":\"!\\\"#,;=~a=b\",\"token_type\":\"bearer\"}", grant("!\"#,;=~a=b", lifetime: nil)),
+      ("{\"access_token\":\"=\",\"token_type\":\"bearer\"}", grant("=", lifetime: nil)),
       ("{\"access_token\":\"abc\",\"token_type\":\"bearer\",\"expires_in\":59.9}", grant("abc", lifetime: 59)),
       ("{\"access_token\":\"abc\",\"token_type\":\"bearer\",\"expires_in\":1e99}", grant("abc", lifetime: 315_360_000)),
       ("{\"access_token\":\"abc\",\"token_type\":\"bearer\"}", grant("abc", lifetime: nil)),
@@ -63,7 +67,9 @@ struct ParsingTests {
       "", "  \r\n", "<html>", "[]", "{}", "{\"access_token\":\"abc\"}", "{\"access_token\":\"abc\",\"token_type\":\"mac\"}",
       "{\"token_type\":\"bearer\"}", "{\"access_token\":\"\",\"token_type\":\"bearer\"}",
       "{\"access_token\":\"a b\",\"token_type\":\"bearer\"}", "{\"access_token\":\"a\\r\\nX: y\",\"token_type\":\"bearer\"}",
-      "{\"access_token\":\"=\",\"token_type\":\"bearer\"}", "{\"access_token\":\"a=b\",\"token_type\":\"bearer\"}",
+      "{\"access_token\":\" a\",\"token_type\":\"bearer\"}", "{\"access_token\":\"a\\t\",\"token_type\":\"bearer\"}",
+      "{\"access_token\":\"a\u{7f}\",\"token_type\":\"bearer\"}", "{\"access_token\":\"\u{e4}\",\"token_type\":\"bearer\"}",
+      "{\"access_token\":\"a\\u0000\",\"token_type\":\"bearer\"}",
       "{\"access_token\":7,\"token_type\":\"bearer\"}",
       "{\"access_token\":\"a\",\"access_token\":\"b\",\"token_type\":\"bearer\"}",
       "{\"access_token\":\"a\",\"token_type\":\"bearer\",\"refresh_token\":\"x\\ny\"}",

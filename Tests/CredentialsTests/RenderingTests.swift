@@ -11,6 +11,7 @@ struct RenderingTests {
       (.basic(username: "test", password: Secret("123£")), "Authorization: Basic dGVzdDoxMjPCow==\r\n"),
       (.basic(username: "svc", password: Secret("with:colon")), "Authorization: Basic c3ZjOndpdGg6Y29sb24=\r\n"),
       (.bearer(token: Secret("mF_9.B5f-4.1JqM")), "Authorization: Bearer mF_9.B5f-4.1JqM\r\n"),
+      (.bearer(token: Secret("12|a%7C!=\"b")), "Authorization: Bearer 12|a%7C!=\"b\r\n"),
       (.header(name: "X-Api-Key", value: Secret("k"), format: "Token {value}"), "X-Api-Key: Token k\r\n"),
       (.header(name: "X-Api-Key", value: Secret("{value}"), format: "{value}!"), "X-Api-Key: {value}!\r\n"),
     ] as [(CredentialPolicy.Kind, String)])

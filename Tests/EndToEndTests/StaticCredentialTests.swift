@@ -2,6 +2,21 @@ import Foundation
 import Testing
 
 @Suite struct StaticCredentialTests {
+  @Test func `tokens of any visible ASCII arrive as they are, static and fetched`() throws {
+    let token = "12|5ecret%7C!#,;="
+    let server = try TokenServer()
+    let answer = #"{"body": {"access_token": "\#(token)", "token_type": "bearer"}}"#
+    try server.set(#"{"queue": [\#(answer)], "accept": ["\#(token)"]}"#)
+    try withProxy(try server.configuration()) { proxy throws in
+      #expect(try proxy.ask(server.url()).received()["Authorization"] == "Bearer \(token)")
+    }
+    let configuration = try Configuration.https().replacingOccurrences(
+      of: "{token: \(Configuration.token)}", with: "{token: {env: TEST_TOKEN}}")
+    try withProxy(configuration, environment: ["TEST_TOKEN": token]) { proxy throws in
+      #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer \(token)")
+    }
+  }
+
   @Test func `basic, bearer and header credentials each arrive once, as written`() throws {
     let folder = try Surroundings.newFolder()
     try ProxyProcess.write("file-5ecret\n", to: folder + "/token")
