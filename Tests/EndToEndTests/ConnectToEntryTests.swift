@@ -158,6 +158,45 @@ import Testing
     }
   }
 
+  @Test func `a tunnel that begins after a reload is judged by the clients of then`() throws {
+    let port = try Origin.shared().ports.https
+    let target = "localhost:\(port)"
+    func configuration(_ client: String) -> String {
+      """
+      upstreams:
+        - {name: api, match: "\(target)", origin: "https://\(target)"}
+      clients:
+        - {name: somebody, password: other-5ecret}
+        \(client)
+      connect: {allow: ["\(target)"]}
+      forbidden_addresses: []
+      """
+    }
+    let mayTunnel = "- {name: app, password: app-5ecret, allow: [api, \"\(target)\"]}"
+    let mayNot = "- {name: app, password: app-5ecret, allow: [api]}"
+    let password = Data("app:app-5ecret".utf8).base64EncodedString()
+    // A TLS record that is none: the origin answers it with an alert, the proxy with nothing.
+    let hello: [UInt8] = [0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x00]
+    let cases: [(before: String, after: String, tunnels: Bool)] = [
+      (mayTunnel, mayTunnel, true), (mayTunnel, mayNot, false), (mayNot, mayTunnel, true), (mayTunnel, "", false),
+      (mayTunnel, mayTunnel.replacingOccurrences(of: "app-5ecret", with: "new-5ecret"), false),
+    ]
+    for (before, after, tunnels) in cases {
+      try withProxy(configuration(before)) { proxy throws in
+        let client = try proxy.connect()
+        try client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\nProxy-Authorization: Basic \(password)\r\n\r\n")
+        #expect(try client.readAnswer(to: "CONNECT").status == 200)
+        // Whose head this is must not matter to the one before.
+        let other = Data("somebody:other-5ecret".utf8).base64EncodedString()
+        #expect(
+          try proxy.ask("http://\(target)/", ["Proxy-Authorization: Basic \(other)"]).status == 200)
+        try proxy.reload(configuration(after))
+        try client.send(hello)
+        #expect(try client.readToEnd().bytes.isEmpty == !tunnels, "\(before) to \(after)")
+      }
+    }
+  }
+
   @Test func `OPTIONS * is the entry's to answer`() throws {
     let origin = try Origin.shared()
     let name = Origin.newName()

@@ -38,16 +38,23 @@ extension Request {
   /// also where nobody has to say who it is.
   /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
   func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]? = nil) throws(ProxyError) -> ClientIdentity {
-    let settings = snapshot.settings
-    if settings.clients.isEmpty, !client.listener.settings.clientsRequired {
-      return ClientIdentity(name: nil, access: settings.anonymous)
+    guard knowsClients, let field = worker.requestHead.fields.first(.proxyAuthorization) else {
+      return try identify(earlier: earlier)
     }
+    guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
+    guard let found = self.identity(by: field.value.bytes(in: bytes)) else { throw .wrongPassword }
+    summary.client = found.name
+    return found
+  }
+
+  private var knowsClients: Bool { !snapshot.settings.clients.isEmpty || client.listener.settings.clientsRequired }
+
+  /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
+  func identify(earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+    let settings = snapshot.settings
+    guard knowsClients else { return ClientIdentity(name: nil, access: settings.anonymous) }
     let identity: ClientIdentity
-    if let field = worker.requestHead.fields.first(.proxyAuthorization) {
-      guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
-      guard let found = self.identity(by: field.value.bytes(in: bytes)) else { throw .wrongPassword }
-      identity = found
-    } else if let earlier {
+    if let earlier {
       guard let found = earlier.withUnsafeBytes({ self.identity(by: $0) }) else { throw .wrongPassword }
       identity = found
     } else if let found = byAddress(settings.clients) {

@@ -158,11 +158,18 @@ final class ClientConnection: EventHandler {
     request.summary.authority = authority.text
     request.summary.client = authority.identity.name
     do {
-      try request.checkTunnel(host: authority.host, port: authority.port, authority.identity)
+      // The tunnel begins now: a reload since the CONNECT may have changed the clients.
+      let identity = try request.identify(earlier: authority.authorization)
+      try request.checkTunnel(host: authority.host, port: authority.port, identity)
     } catch {
-      worker.observer.notice(
-        "TLS after CONNECT \(authority.text), which an upstream entry matches: closed. Let the app ask for http://, "
-          + "or add \(authority.text) to connect.allow for an opaque tunnel")
+      if case .connectNotAllowed = error {
+        worker.observer.notice(
+          "TLS after CONNECT \(authority.text), which an upstream entry matches: closed. Let the app ask for http://, "
+            + "or add \(authority.text) to connect.allow for an opaque tunnel")
+      } else {
+        let reason = error.answer(for: nil).details ?? "not allowed"
+        worker.observer.notice("TLS after CONNECT \(authority.text): closed, \(reason)")
+      }
       close()
       return false
     }

@@ -8,18 +8,16 @@ final class ConnectedAuthority {
   /// As the app spelled it.
   let text: String
   let route: RouteTable.Host
-  let identity: ClientIdentity
   /// The CONNECT's Proxy-Authorization: it is looked at again for each request, as a reload may have changed the clients.
   let authorization: [UInt8]?
   /// Nothing has followed yet.
   var isUnproven = true
 
-  init(host: String, port: UInt16, text: String, route: RouteTable.Host, identity: ClientIdentity, authorization: [UInt8]?) {
+  init(host: String, port: UInt16, text: String, route: RouteTable.Host, authorization: [UInt8]?) {
     self.host = host
     self.port = port
     self.text = text
     self.route = route
-    self.identity = identity
     self.authorization = authorization
   }
 }

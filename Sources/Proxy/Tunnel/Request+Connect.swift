@@ -15,7 +15,7 @@ extension Request {
       let field = worker.requestHead.fields.first(.proxyAuthorization)
       return .entryThroughConnect(
         ConnectedAuthority(
-          host: host, port: port, text: summary.authority, route: route, identity: identity,
+          host: host, port: port, text: summary.authority, route: route,
           authorization: field.map { Array($0.value.bytes(in: bytes)) }))
     case .tunnel: return .tunnel(TunnelTarget(host: host, port: port))
     }
