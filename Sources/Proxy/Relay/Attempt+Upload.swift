@@ -24,13 +24,26 @@ extension Attempt {
   /// More is not worth a copy.
   private static let joined = 8 << 10
 
+  /// Whether a chunked body is too large to be kept shows when it is whole in what was read with its head. It is asked for
+  /// beforehand otherwise, which only a request with a credential has reason to.
+  func readChunksAtHand() {
+    guard request.bodyFraming == .chunked, request.authorization != nil, !request.expectsContinue, !request.body.isDone,
+      request.tee.bytes.isEmpty, let inbound = client.inbound, !inbound.isEmpty, inbound.count <= request.tee.capacity
+    else { return }
+    _ = readBody()
+  }
+
   /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
   func joinBody(to block: Block) {
-    guard !awaitsContinue, !request.body.isDone, request.tee.bytes.isEmpty, let inbound = client.inbound, !inbound.isEmpty,
-      // What is read must be kept: the connection may turn out to be stale.
-      inbound.count <= min(block.room - ChunkFraming.front - ChunkFraming.back, Self.joined, request.tee.capacity),
-      readBody()
-    else { return }
+    guard !awaitsContinue, let inbound = client.inbound else { return }
+    let room = min(block.room - ChunkFraming.front - ChunkFraming.back, Self.joined)
+    if upload.piece.isEmpty {
+      guard !request.body.isDone, request.tee.bytes.isEmpty, !inbound.isEmpty,
+        // What is read must be kept: the connection may turn out to be stale.
+        inbound.count <= min(room, request.tee.capacity), readBody()
+      else { return }
+    }
+    guard upload.piece.count <= room else { return }
     block.append(UnsafeRawBufferPointer(start: inbound.base + upload.piece.lowerBound, count: upload.piece.count))
     upload.piece = 0..<0
   }

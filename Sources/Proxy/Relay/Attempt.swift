@@ -54,7 +54,9 @@ final class Attempt {
     block.append(head.bytes)
     if let credential { credential.withUnsafeBytes { block.append($0) } }
     askBeforeBody(block)
-    // Telling the app to go on may show that it has left; then the block is somebody else's.
+    readChunksAtHand()
+    // The body may be malformed, and telling the app to go on may show that it has left: then the block is somebody else's.
+    guard self.connection != nil else { return }
     guard self.connection != nil else { return }
     block.append("\r\n")
     loop.arm(connection, at: loop.now + entry.timeouts.responseHead)

@@ -1,8 +1,8 @@
 import EventIO
 import HTTPWire
 
-/// `Expect: 100-continue` towards the origin: because the app asked for it, or because the body is too large to be kept and a
-/// refusal should come before it is spent.
+/// `Expect: 100-continue` towards the origin: because the app asked for it, or because the body is, or may be, too large to be kept
+/// and a refusal should come before it is spent.
 extension Request {
   /// Nanoseconds that an origin may stay silent before its body is sent all the same.
   static let patience: Int64 = 1_000_000_000
@@ -11,14 +11,18 @@ extension Request {
 
   /// Whether the next attempt asks the origin.
   var asksBeforeBody: Bool {
-    guard !body.isDone, body.count == 0, !hasMetExpectationFailure, let pool, !pool.limit.isSilent(at: loop.now) else {
-      return false
-    }
-    return expectsContinue || authorization != nil && isTooLargeToKeep
+    // What was read of the body can be sent again: it is not spent.
+    guard !body.isDone, canReplay, !hasMetExpectationFailure, let pool, !pool.limit.isSilent(at: loop.now) else { return false }
+    return expectsContinue || authorization != nil && mayExceedTee
   }
 
-  private var isTooLargeToKeep: Bool {
-    if case .length(let length) = bodyFraming { length > tee.capacity } else { false }
+  private var mayExceedTee: Bool {
+    switch bodyFraming {
+    case .length(let length): length > tee.capacity
+    // Of unknown size, and not whole yet. A second refusal is relayed in any case.
+    case .chunked: !isResent
+    case .none, .untilClose: false
+    }
   }
 
   /// The body is wanted: an app that waits for it is told.
@@ -49,7 +53,7 @@ extension Request {
 
   /// 417 to an expectation that the app never had: once more without it, and no more asking for a while.
   func retriesWithoutExpectation(_ status: Int, _ attempt: Attempt) -> Bool {
-    guard status == 417, attempt.hasAsked, !expectsContinue, body.count == 0 else { return false }
+    guard status == 417, attempt.hasAsked, !expectsContinue, canReplay else { return false }
     hasMetExpectationFailure = true
     pool?.limit.noteSilence(until: loop.now + Self.silenceIsRemembered)
     return true
