@@ -20,8 +20,8 @@ public final class CredentialSetup: Sendable {
   public var name: String { policy.name }
 
   init(
-    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: FetchTrust, store: any TokenStore, sources: CredentialSources,
-    waitingLimit: Int
+    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: FetchTrust, store: any TokenStore,
+    sources: CredentialSources, waitingLimit: Int
   ) {
     self.policy = policy
     self.identity = identity

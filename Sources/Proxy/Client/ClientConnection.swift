@@ -43,6 +43,8 @@ final class ClientConnection: EventHandler {
   var accessMemo: AccessMemo?
   /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.
   var connectedAuthority: ConnectedAuthority?
+  /// What it has of upstream connections to itself.
+  var bound = BoundConnections()
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false
@@ -156,7 +158,6 @@ final class ClientConnection: EventHandler {
     let request = Request(client: self, snapshot: worker.snapshot)
     request.summary.method = "CONNECT"
     request.summary.authority = authority.text
-    request.summary.client = authority.identity.name
     do {
       // The tunnel begins now: a reload since the CONNECT may have changed the clients.
       let identity = try request.identify(earlier: authority.authorization)
@@ -297,6 +298,7 @@ final class ClientConnection: EventHandler {
 
   /// Half-closes, and throws away what still comes, within bounds.
   func lingerThenClose() {
+    endBound()
     if stream.peerEnded { return close() }
     phase = .lingering
     if let block = inbound {
@@ -331,6 +333,7 @@ final class ClientConnection: EventHandler {
     outbound = nil
     request = nil
     tunnel = nil
+    endBound()
     stream.close(on: loop, reset: reset)
     worker.ended(self)
   }

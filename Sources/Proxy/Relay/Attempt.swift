@@ -46,6 +46,7 @@ final class Attempt {
     self.connection = connection
     request.connected()
     request.note(connection)
+    if request.authenticatesConnection { connection.bind(to: request) }
     let credential = request.authorization?.line
     let size = head.count + (credential?.count ?? 0) + 32
     // A head beyond a block's size: configured so.
@@ -53,10 +54,10 @@ final class Attempt {
     upload.out = block
     block.append(head.bytes)
     if let credential { credential.withUnsafeBytes { block.append($0) } }
-    askBeforeBody(block)
     readChunksAtHand()
     // The body may be malformed, and telling the app to go on may show that it has left: then the block is somebody else's.
     guard self.connection != nil else { return }
+    askBeforeBody(block)
     guard self.connection != nil else { return }
     block.append("\r\n")
     loop.arm(connection, at: loop.now + entry.timeouts.responseHead)

@@ -27,6 +27,8 @@ final class Request {
   var expectsContinue = false
   /// The app asked for gzip itself; looked at only where the entry has `decompress`.
   var appAcceptsGzip = false
+  /// The app speaks NTLM or Negotiate with the origin.
+  var authenticatesConnection = false
   /// False where the app's own field was kept.
   var sendsCredential = true
 

@@ -37,6 +37,8 @@ extension Request {
       if clientIsHTTP11, status != 100 || expectsContinue { writeInterim(bytes) }
       return .interim
     }
+    let authenticatesConnection = worker.responseHead.authenticatesConnection(in: bytes)
+    if authenticatesConnection { attempt.connection?.bind(to: self) }
     let framing: BodyFraming
     do { framing = try worker.responseHead.framing(to: method, in: bytes) } catch { throw .badResponse(error) }
     let keepsUpstream = worker.responseHead.persists(in: bytes)
@@ -68,7 +70,8 @@ extension Request {
     writeHead(
       bytes, framing: plan.sink, keepsClient: plan.keepsClient, isUpgrade: false,
       // HEAD says what GET would.
-      isInflated: plan.inflater != nil || coding != nil && method == .head)
+      isInflated: plan.inflater != nil || coding != nil && method == .head,
+      authenticatesConnection: authenticatesConnection)
     return .relay(Download(attempt, plan))
   }
 
@@ -117,7 +120,8 @@ extension Request {
   }
 
   private func writeHead(
-    _ bytes: UnsafeRawBufferPointer, framing: BodyFraming, keepsClient: Bool, isUpgrade: Bool, isInflated: Bool = false
+    _ bytes: UnsafeRawBufferPointer, framing: BodyFraming, keepsClient: Bool, isUpgrade: Bool, isInflated: Bool = false,
+    authenticatesConnection: Bool = false
   ) {
     // Of what is not sent; a 204 has none (RFC 9110 section 8.6).
     let hasLength = framing == .none && !isUpgrade && !isInflated && worker.responseHead.status != 204
@@ -128,7 +132,7 @@ extension Request {
     if isInflated { dropForInflation(bytes) }
     let fields = worker.responseHead.fields
     let note = proxyStatusNote.map { "Proxy-Status: \(snapshot.settings.name); details=\"\(Answer.quoted($0))\"\r\n" } ?? ""
-    // Lines grow by a blank each, lists by one for each comma; lines of our own have at most 200 bytes.
+    // Lines grow by a blank each, lists by one for each comma; lines of our own have at most 250 bytes.
     let size =
       bytes.count + bytes.count / 2 + fields.count + rewriting.extra.count + note.utf8.count + snapshot.viaLine.count + 320
     var block = client.outbound ?? loop.blocks.borrow()
@@ -150,6 +154,8 @@ extension Request {
     }
     if isInflated { writeInflatedFields(&writer, bytes) }
     if !note.isEmpty { writer.append(Array(note.utf8)) }
+    // RFC 4559 section 6: without it an app must not answer the challenge through a proxy.
+    if authenticatesConnection { writer.appendField("Proxy-Support", "Session-Based-Authentication") }
     // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
     if !worker.responseHead.contains(.date) { writer.append(worker.currentDateLine()) }
     writer.append(worker.responseHead.minorVersion == 0 ? snapshot.oldViaLine : snapshot.viaLine)

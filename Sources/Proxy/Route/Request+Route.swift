@@ -101,6 +101,7 @@ extension Request {
     if entry.credential != nil, sendsCredential {
       worker.requestHead.fields.drop(named: entry.credentialField, in: bytes)
     }
+    authenticatesConnection = worker.requestHead.authenticatesConnection(in: bytes)
     // What came, as it will be written (each line may grow by a blank), and at most 152 bytes of lines of our own.
     let size =
       worker.requestHead.methodText.count + target.pathAndQuery.count + worker.requestHead.fields.keptSize

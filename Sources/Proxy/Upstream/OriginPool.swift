@@ -12,6 +12,8 @@ final class OriginPool {
   unowned(unsafe) let worker: Worker
   let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
+  /// Those that rest with the one client connection that they belong to.
+  private var bound = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   private var line = WaitingLine()
   private(set) var active = 0
@@ -35,12 +37,12 @@ final class OriginPool {
     self.worker = worker
   }
 
-  var idleCount: Int { idle.count }
+  var idleCount: Int { idle.count + bound.count }
   var isConnecting: Bool { !connecting.isEmpty }
   /// An answer about revocation is waited for, which has time limits of its own.
   var isJudging: Bool { connecting.contains { $0.phase == .judging } }
   var connectingCount: Int { connecting.count }
-  var isEmpty: Bool { idle.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
+  var isEmpty: Bool { idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -49,6 +51,9 @@ final class OriginPool {
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
     if let entry = attempt.request.entry { timeouts = entry.timeouts }
+    if !attempt.client.bound.isEmpty, let connection = attempt.client.bound.resting(in: self) {
+      return serve(attempt, on: connection)
+    }
     if let connection = idle.popLast() {
       if connection.isTrusted(at: worker.loop.now) {
         active += 1
@@ -61,6 +66,17 @@ final class OriginPool {
     }
     line.append(attempt, at: worker.loop.now)
     connectForLine()
+  }
+
+  /// Begins the attempt on the connection that belongs to its client; where that is of no use any more, on a new one.
+  private func serve(_ attempt: Attempt, on own: UpstreamConnection) {
+    guard own.mayServe(attempt) else {
+      line.append(attempt, at: worker.loop.now)
+      return own.close()
+    }
+    bound.removeAll { $0 === own }
+    active += 1
+    own.begin(attempt)
   }
 
   /// The attempt waits no longer.
@@ -129,10 +145,18 @@ final class OriginPool {
     offer(connection)
   }
 
-  /// An idle connection is not to be lent for the moment: it counts as active until `release`, or its end.
+  /// The same, of one that belongs to a client connection: it waits for that one's next request, and for no other.
+  func keep(_ connection: UpstreamConnection) {
+    active -= 1
+    bound.append(connection)
+    if isRetired || worker.isDraining { return connection.close() }
+    connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
+  }
+
+  /// An idle connection is not to be lent for the moment: it counts as active until `release` or `keep`, or its end.
   func withdraw(_ connection: UpstreamConnection) {
-    guard let index = idle.firstIndex(where: { $0 === connection }) else { return }
-    idle.remove(at: index)
+    idle.removeAll { $0 === connection }
+    bound.removeAll { $0 === connection }
     active += 1
   }
 
@@ -157,6 +181,7 @@ final class OriginPool {
     case .idle:
       // The oldest expire first, and stand first.
       if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
+      bound.removeAll { $0 === connection }
     case .active, .settling: active -= 1
     default: connecting.removeAll { $0 === connection }
     }
@@ -168,8 +193,9 @@ final class OriginPool {
   /// No entry leads here any more: idle connections end now, others after their exchange.
   func retire() {
     isRetired = true
-    let resting = idle
+    let resting = idle + bound
     idle = []
+    bound = []
     for connection in resting { connection.close() }
   }
 

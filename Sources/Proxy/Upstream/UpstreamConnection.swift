@@ -24,6 +24,8 @@ final class UpstreamConnection: EventHandler {
   var phase = Phase.resolving
   private(set) var stream = ByteStream(descriptor: -1)
   private var attempt: Attempt?
+  /// Once NTLM or Negotiate was spoken over it.
+  var owner: Owner?
   /// Bytes read and not yet used.
   var inbound: Block?
   private var trickled: TrickledHead?
@@ -171,14 +173,23 @@ final class UpstreamConnection: EventHandler {
     switch stream.remainder() {
     case .quiet:
       keepSessions()
-      phase = .idle
-      pool.release(self)
+      rejoinPool()
     case .undecided:
       phase = .settling
       loop.arm(self, at: loop.now + Self.settlingTime)
     case .unread: discard()
     case .end: close()
     }
+  }
+
+  private func rejoinPool() {
+    guard let owner else {
+      phase = .idle
+      return pool.release(self)
+    }
+    guard owner.client.bound.contains(self) else { return close() }
+    phase = .idle
+    pool.keep(self)
   }
 
   /// Bytes came that nobody asked for: the next answer here could be anybody's.
@@ -198,6 +209,7 @@ final class UpstreamConnection: EventHandler {
   func detach(to handler: EventHandler) -> Block? {
     phase = .detached
     attempt = nil
+    unbind()
     loop.forget(self)
     if let token = stream.token { loop.hand(token, to: handler) }
     let rest = inbound
@@ -314,6 +326,7 @@ final class UpstreamConnection: EventHandler {
     let was = phase
     phase = .closed
     attempt = nil
+    unbind()
     loop.forget(self)
     lookup?.cancel()
     race?.cancel()

@@ -1,0 +1,33 @@
+/// NTLM and Negotiate authenticate a connection, not a request (RFC 4559 section 6): what was said on a connection holds for all that
+/// comes over it later.
+
+extension RequestHead {
+  /// Whether an Authorization that goes on speaks NTLM or Negotiate.
+  public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard contains(.authorization) else { return false }
+    return fields.contains { $0.id == .authorization && !$0.dropped && speaksOfConnection($0.value, in: bytes) }
+  }
+}
+
+extension ResponseHead {
+  /// Whether a challenge, or the last word after one, is NTLM's or Negotiate's.
+  public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard contains(.wwwAuthenticate) else { return false }
+    for field in fields where field.id == .wwwAuthenticate {
+      // Quotation marks hide no member: one challenge too many costs a reuse, one too few is another client's identity.
+      var members = ListMembers(field.value, in: bytes)
+      while let member = members.next() {
+        if speaksOfConnection(member, in: bytes) { return true }
+      }
+    }
+    return false
+  }
+}
+
+/// `scheme` or `scheme token`.
+private func speaksOfConnection(_ value: Slice, in head: UnsafeRawBufferPointer) -> Bool {
+  let bytes = value.bytes(in: head)
+  let end = bytes.firstIndex { !ASCII.isToken($0) } ?? bytes.count
+  let scheme = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+  return equalsIgnoringCase(scheme, "ntlm") || equalsIgnoringCase(scheme, "negotiate")
+}
