@@ -4,8 +4,14 @@ import COpenSSL
 // SAFETY: the X509_CRL is not changed after init but for its sorting, which OpenSSL guards with the list's own lock.
 public final class CertificateList: @unchecked Sendable {
   let pointer: OpaquePointer
+  /// It or one of its entries has a critical extension that is not processed here: it must not be used for any certificate (RFC 5280
+  /// sections 5.2 and 5.3).
+  private let hasUnknownExtension: Bool
 
-  init(owning pointer: OpaquePointer) { self.pointer = pointer }
+  init(owning pointer: OpaquePointer) {
+    self.pointer = pointer
+    hasUnknownExtension = Self.hasUnknownExtension(pointer)
+  }
   deinit { X509_CRL_free(pointer) }
 
   public convenience init(der: [UInt8]) throws(TLSError) {
@@ -66,7 +72,9 @@ public final class CertificateList: @unchecked Sendable {
     ERR_clear_error()
     defer { ERR_clear_error() }
     if !signatureIsVerified, let flaw = flawOfSignature(by: issuer) { return .unusable(flaw) }
-    guard names(issuer: issuer), covers(certificate) else { return .unusable(.notCovering) }
+    guard names(issuer: issuer) else { return .unusable(.notCovering) }
+    guard !hasUnknownExtension else { return .unusable(.unknownExtension) }
+    guard covers(certificate) else { return .unusable(.notCovering) }
     var entry: OpaquePointer?
     if X509_CRL_get0_by_cert(pointer, &entry, certificate.pointer) == 1 {
       return .revoked(at: entry.flatMap { unixTime(X509_REVOKED_get0_revocationDate($0)) } ?? 0)
@@ -76,14 +84,27 @@ public final class CertificateList: @unchecked Sendable {
       hasNextUpdate: X509_CRL_get0_nextUpdate(pointer) != nil, now: now)
   }
 
+  /// Of a list's critical extensions issuingDistributionPoint alone is processed (`covers`), of an entry's none. The others that RFC 5280
+  /// defines are either never critical in a list that follows it (authorityKeyIdentifier, issuerAltName, cRLNumber, freshestCRL,
+  /// reasonCode, invalidityDate), or make a list that this program does not put together (deltaCRLIndicator, certificateIssuer).
+  private static func hasUnknownExtension(_ list: OpaquePointer) -> Bool {
+    var index: Int32 = -1
+    while true {
+      index = X509_CRL_get_ext_by_critical(list, 1, index)
+      guard index >= 0, let found = X509_CRL_get_ext(list, index) else { break }
+      guard OBJ_obj2nid(X509_EXTENSION_get_object(found)) == NID_issuing_distribution_point else { return true }
+    }
+    guard let entries = X509_CRL_get_REVOKED(list) else { return false }
+    for index in 0..<max(0, OPENSSL_sk_num(entries)) {
+      guard let entry = OPENSSL_sk_value(entries, index) else { continue }
+      if X509_REVOKED_get_ext_by_critical(OpaquePointer(entry), 1, -1) >= 0 { return true }
+    }
+    return false
+  }
+
   /// Whether silence about the certificate means something: the list is complete, and for certificates of its kind and place
   /// (RFC 5280 sections 5.2.4, 5.2.5).
   private func covers(_ certificate: Certificate) -> Bool {
-    for index in 0..<max(0, X509_CRL_get_ext_count(pointer)) {
-      guard let found = X509_CRL_get_ext(pointer, index), X509_EXTENSION_get_critical(found) != 0 else { continue }
-      let known = [NID_issuing_distribution_point, NID_authority_key_identifier, NID_crl_number]
-      guard known.contains(OBJ_obj2nid(X509_EXTENSION_get_object(found))) else { return false }
-    }
     guard X509_CRL_get_ext_by_NID(pointer, NID_delta_crl, -1) < 0 else { return false }
     guard X509_CRL_get_ext_by_NID(pointer, NID_issuing_distribution_point, -1) >= 0 else { return true }
     guard let decoded = X509_CRL_get_ext_d2i(pointer, NID_issuing_distribution_point, nil, nil) else { return false }

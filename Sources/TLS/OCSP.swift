@@ -38,6 +38,10 @@ public enum OCSP {
     defer { OCSP_BASICRESP_free(basic) }
     if let flaw = flawOfSignature(basic, issuer, now) { return .unusable(flaw) }
     guard let single = entry(of: basic, for: certificate, issuer) else { return .unusable(.notCovering) }
+    // None of the extensions that an answer may have is processed here, and none has to be critical (RFC 6960 section 4.4).
+    guard OCSP_BASICRESP_get_ext_by_critical(basic, 1, -1) < 0, OCSP_SINGLERESP_get_ext_by_critical(single, 1, -1) < 0 else {
+      return .unusable(.unknownExtension)
+    }
     return status(of: single, now: now)
   }
 
@@ -85,7 +89,8 @@ public enum OCSP {
     else { return .weakSignature }
     if signer == issuer { return nil }
     let usage = X509_get_extended_key_usage(found)
-    guard X509_get_extension_flags(found) & UInt32(EXFLAG_XKUSAGE) != 0, usage & UInt32(XKU_OCSP_SIGN) != 0,
+    let flags = X509_get_extension_flags(found)
+    guard flags & UInt32(EXFLAG_XKUSAGE) != 0, flags & UInt32(EXFLAG_CRITICAL) == 0, usage & UInt32(XKU_OCSP_SIGN) != 0,
       signer.isIssued(by: issuer), signer.notBefore <= now, now <= signer.notAfter
     else { return .wrongSigner }
     return isStrongSignature(X509_get_signature_nid(found)) ? nil : .weakSignature

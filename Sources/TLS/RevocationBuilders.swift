@@ -26,6 +26,8 @@ public struct OCSPAnswerBuilder: Sendable {
 
   public var entries: [Entry]
   public var digest = CertificateBuilder.Digest.sha256
+  /// Adds an extension of no known kind to the whole answer, or to each entry: critical, or not.
+  public var strangeExtension: (ofEntries: Bool, critical: Bool)?
   public init(_ entries: [Entry]) { self.entries = entries }
 
   /// DER of an OCSPResponse. The signer's certificate goes along.
@@ -46,15 +48,24 @@ public struct OCSPAnswerBuilder: Sendable {
         }
       let times = [revocation, entry.thisUpdate, entry.nextUpdate].map { $0.flatMap { ASN1_GENERALIZEDTIME_set(nil, Int($0)) } }
       defer { for time in times { ASN1_GENERALIZEDTIME_free(time) } }
-      guard OCSP_basic_add1_status(basic, identity, code, 0, times[0], times[1], times[2]) != nil else {
+      guard let single = OCSP_basic_add1_status(basic, identity, code, 0, times[0], times[1], times[2]) else {
         throw .drained(.encoding, "OCSP answer")
       }
+      if strangeExtension?.ofEntries == true { try addStrangeExtension { OCSP_SINGLERESP_add_ext(single, $0, -1) } }
     }
+    if strangeExtension?.ofEntries == false { try addStrangeExtension { OCSP_BASICRESP_add_ext(basic, $0, -1) } }
     guard OCSP_basic_sign(basic, signer.pointer, key.pointer, digest == .sha1 ? EVP_sha1() : EVP_sha256(), nil, 0) == 1,
       let response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic)
     else { throw .drained(.crypto, "OCSP answer") }
     defer { OCSP_RESPONSE_free(response) }
     return encodedDER { i2d_OCSP_RESPONSE(response, $0) }
+  }
+
+  private func addStrangeExtension(_ add: (OpaquePointer) -> Int32) throws(TLSError) {
+    let value = (strangeExtension?.critical == true ? "critical," : "") + "DER:0500"
+    guard let made = X509V3_EXT_nconf(nil, nil, "1.3.6.1.4.1.55555.1", value) else { throw .drained(.encoding, "extension") }
+    defer { X509_EXTENSION_free(made) }
+    guard add(made) == 1 else { throw .drained(.encoding, "extension") }
   }
 
   /// An answer that is only an error: 3 = try later, 6 = unauthorized (RFC 6960 section 4.2.1).
@@ -87,6 +98,10 @@ public struct CertificateListBuilder: Sendable {
   public var digest = CertificateBuilder.Digest.sha256
   /// The value of an issuingDistributionPoint in OpenSSL's notation, such as `onlyuser:TRUE`.
   public var scope: String?
+  /// Further extensions of the list, and of each of its entries: a name or a dotted identifier, and a value in OpenSSL's notation,
+  /// such as `critical,DER:020107`.
+  public var extensions: [(name: String, value: String)] = []
+  public var entryExtensions: [(name: String, value: String)] = []
 
   /// Of now, good for an hour.
   public init(revoking certificates: [Certificate] = []) {
@@ -107,12 +122,9 @@ public struct CertificateListBuilder: Sendable {
       times[1] == nil || X509_CRL_set1_nextUpdate(pointer, times[1]) == 1
     else { throw .drained(.encoding, "revocation list") }
     for entry in revoked { try add(entry, to: pointer) }
-    if let scope {
-      var context = X509V3_CTX()
-      X509V3_set_ctx(&context, issuer.pointer, nil, nil, pointer, 0)
-      guard let made = X509V3_EXT_nconf_nid(nil, &context, NID_issuing_distribution_point, "critical," + scope) else {
-        throw .drained(.encoding, "extension")
-      }
+    let scopes = scope.map { [(name: "issuingDistributionPoint", value: "critical," + $0)] } ?? []
+    for one in scopes + extensions {
+      let made = try Self.made(one, issuer, pointer)
       defer { X509_EXTENSION_free(made) }
       guard X509_CRL_add_ext(pointer, made, -1) == 1 else { throw .drained(.encoding, "extension") }
     }
@@ -121,6 +133,17 @@ public struct CertificateListBuilder: Sendable {
       throw .drained(.crypto, "signing a revocation list")
     }
     return try CertificateList(der: list.der)
+  }
+
+  private static func made(
+    _ extension: (name: String, value: String), _ issuer: Certificate?, _ list: OpaquePointer
+  ) throws(TLSError) -> OpaquePointer {
+    var context = X509V3_CTX()
+    X509V3_set_ctx(&context, issuer?.pointer, nil, nil, list, 0)
+    guard let made = X509V3_EXT_nconf(nil, &context, `extension`.name, `extension`.value) else {
+      throw .drained(.encoding, "extension")
+    }
+    return made
   }
 
   private func add(_ entry: (serialNumber: [UInt8], at: Int64), to list: OpaquePointer) throws(TLSError) {
@@ -133,11 +156,18 @@ public struct CertificateListBuilder: Sendable {
       ASN1_TIME_free(time)
     }
     guard let serial, let time, let revoked = X509_REVOKED_new() else { throw .drained(.encoding, "revocation list") }
-    guard X509_REVOKED_set_serialNumber(revoked, serial) == 1, X509_REVOKED_set_revocationDate(revoked, time) == 1,
-      X509_CRL_add0_revoked(list, revoked) == 1
-    else {
+    do throws(TLSError) {
+      for one in entryExtensions {
+        let made = try Self.made(one, nil, list)
+        defer { X509_EXTENSION_free(made) }
+        guard X509_REVOKED_add_ext(revoked, made, -1) == 1 else { throw TLSError.drained(.encoding, "extension") }
+      }
+      guard X509_REVOKED_set_serialNumber(revoked, serial) == 1, X509_REVOKED_set_revocationDate(revoked, time) == 1,
+        X509_CRL_add0_revoked(list, revoked) == 1
+      else { throw TLSError.drained(.encoding, "revocation list") }
+    } catch {
       X509_REVOKED_free(revoked)
-      throw .drained(.encoding, "revocation list")
+      throw error
     }
   }
 }

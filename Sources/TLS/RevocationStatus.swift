@@ -23,6 +23,8 @@ public enum RevocationStatus: Sendable, Hashable {
     case wrongSigner = "wrong_signer"
     /// About other certificates only; of a list: by another issuer, partial, or for another kind.
     case notCovering = "not_covering"
+    /// It has a critical extension that is not processed here.
+    case unknownExtension = "unknown_extension"
     case notYetValid = "not_yet_valid"
     case stale
   }

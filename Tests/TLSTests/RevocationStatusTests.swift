@@ -182,6 +182,56 @@ import Testing
     }
   }
 
+  /// RFC 5280 sections 5.2 and 5.3. Of the critical ones issuingDistributionPoint alone is processed: crlNumber and
+  /// authorityKeyIdentifier are critical in no list that follows the RFC, deltas and indirect lists are not put together here.
+  @Test(arguments: [
+    ("crlNumber", "020107"), ("authorityKeyIdentifier", "300a80080102030405060708"), ("deltaCRL", "020105"),
+    ("freshestCRL", "3000"), ("1.3.6.1.4.1.55555.1", "0500"),
+  ])
+  func `a list with a critical extension that is not processed says nothing about anybody`(name: String, der: String) throws {
+    let value = "DER:" + der
+    for revoked in [[], [leaf], [other]] {
+      let answer = try list(revoking: revoked) { $0.extensions = [(name, "critical," + value)] }
+      #expect(answer == .unusable(.unknownExtension))
+    }
+    if name == "deltaCRL" {
+      // Not critical, against RFC 5280 section 5.2.4: still a part of a list only.
+      #expect(try list(revoking: [leaf]) { $0.extensions = [(name, value)] } == .unusable(.notCovering))
+    } else {
+      guard case .revoked = try list(revoking: [leaf], { $0.extensions = [(name, value)] }) else {
+        Issue.record("what is not critical is passed over")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: ["CRLReason", "invalidityDate", "certificateIssuer", "1.3.6.1.4.1.55555.1"])
+  func `an entry's critical extension takes the whole list's word, whoever the entry is about`(name: String) throws {
+    let values = [
+      "CRLReason": "0a0101", "invalidityDate": "180f32303236303130313030303030305a", "certificateIssuer": "3003820161",
+    ]
+    let value = "DER:" + (values[name] ?? "0500")
+    for revoked in [[leaf], [other]] {
+      #expect(
+        try list(revoking: revoked) { $0.entryExtensions = [(name, "critical," + value)] } == .unusable(.unknownExtension))
+    }
+    if name != "certificateIssuer" {
+      guard case .revoked = try list(revoking: [leaf], { $0.entryExtensions = [(name, value)] }) else {
+        Issue.record("what is not critical is passed over")
+        return
+      }
+    }
+  }
+
+  /// RFC 6960 section 4.4.
+  @Test(arguments: [true, false]) func `an OCSP answer with an unknown critical extension says nothing`(ofEntries: Bool) throws
+  {
+    for status in [OCSPAnswerBuilder.Status.good, .revoked(at: 1)] {
+      #expect(try read(answer(status) { $0.strangeExtension = (ofEntries, true) }) == .unusable(.unknownExtension))
+    }
+    #expect(try read(answer(.revoked(at: 1)) { $0.strangeExtension = (ofEntries, false) }) == .revoked(at: 1))
+  }
+
   @Test func `lists are read from DER and PEM`() throws {
     let one = try CertificateListBuilder(revoking: [leaf]).signed(by: authority.certificate, authority.key)
     #expect(try CertificateList.parse(one.der).count == 1)
