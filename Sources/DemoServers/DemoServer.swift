@@ -20,7 +20,9 @@ public final class DemoServer: EventHandler {
     self.responder = responder
     if let identity { context = try .server(ServerOptions(identity: identity)) } else { context = nil }
     super.init()
-    _ = loop.register(socket.descriptor, self, interest: CSYS_LEVEL_IN)
+    guard loop.register(socket.descriptor, self, interest: CSYS_LEVEL_IN) != nil else {
+      throw TLSError(.configuration, "no room for another epoll registration: see /proc/sys/fs/epoll/max_user_watches")
+    }
   }
 
   override public func ready(_ events: UInt32, on loop: EventLoop) {

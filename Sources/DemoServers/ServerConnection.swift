@@ -30,6 +30,7 @@ final class ServerConnection: EventHandler {
 
   func begin(on loop: EventLoop) {
     token = loop.register(descriptor, self)
+    guard token != nil else { return Socket.close(descriptor) }
     ready(0, on: loop)
   }
 

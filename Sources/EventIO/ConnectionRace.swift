@@ -6,6 +6,7 @@ public final class ConnectionRace: EventHandler {
   public enum Failure: Error {
     /// errno of the last attempt that failed.
     case system(Int32)
+    /// Out of descriptors, of memory for them, or of room for their registration.
     case outOfDescriptors
   }
   /// RFC 8305 section 8: "Connection Attempt Delay", recommended value.
@@ -31,6 +32,7 @@ public final class ConnectionRace: EventHandler {
   private var remaining: ArraySlice<Address>
   private var attempts: [Attempt] = []
   private var lastError: Int32 = EHOSTUNREACH
+  private var ranOut = false
   private var deliver: ((Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void)?
 
   /// - Parameters:
@@ -71,13 +73,13 @@ public final class ConnectionRace: EventHandler {
   private func next() {
     while deliver != nil {
       guard let address = remaining.popFirst() else {
-        if attempts.isEmpty { finish(.failure(.system(lastError))) }
+        if attempts.isEmpty { finish(.failure(ranOut ? .outOfDescriptors : .system(lastError))) }
         return
       }
       let descriptor = csys_stream_socket(address.family)
       if descriptor < 0 {
         lastError = -descriptor
-        if lastError == EMFILE || lastError == ENFILE { return finish(.failure(.outOfDescriptors)) }
+        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(lastError) { runOut() }
         continue
       }
       if case .ip = address.kind { Socket.setNoDelay(descriptor) }
@@ -88,12 +90,23 @@ public final class ConnectionRace: EventHandler {
         continue
       }
       let attempt = Attempt(descriptor, address, self)
-      attempt.token = loop.register(descriptor, attempt)
+      guard let token = loop.register(descriptor, attempt) else {
+        Socket.close(descriptor)
+        runOut()
+        continue
+      }
+      attempt.token = token
       attempts.append(attempt)
       if result == 0 { return ended(attempt, 0) }
       if !remaining.isEmpty { loop.arm(self, at: loop.now + Self.stagger) }
       return
     }
+  }
+
+  /// No further attempt: those under way decide.
+  private func runOut() {
+    ranOut = true
+    remaining = []
   }
 
   private func ended(_ attempt: Attempt, _ error: Int32) {

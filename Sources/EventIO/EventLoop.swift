@@ -38,13 +38,16 @@ public final class EventLoop {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(epoll >= 0, "epoll_create1 failed")
     executor.adopt()
-    _ = register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN)
+    // Without it nobody reaches the loop: there is no process worth having yet.
+    precondition(register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN) != nil, "no room for the loop's own descriptor")
   }
 
   // MARK: Descriptors
 
   /// Registers a descriptor for its life; edge-triggered for both directions unless `interest` says otherwise.
-  public func register(_ descriptor: Int32, _ handler: EventHandler, interest: UInt32 = CSYS_EDGE) -> Token {
+  /// - Returns: nil if the kernel has no room for another registration (epoll_ctl(2), ENOSPC and ENOMEM). The descriptor stays the
+  ///   caller's, who does what it does when descriptors run out.
+  public func register(_ descriptor: Int32, _ handler: EventHandler, interest: UInt32 = CSYS_EDGE) -> Token? {
     if free.isEmpty {
       free.append(UInt32(slots.count))
       slots.append(Slot())
@@ -53,9 +56,11 @@ public final class EventLoop {
     slots[Int(slot)].handler = handler
     let token = Token(raw: UInt64(slots[Int(slot)].generation) << 32 | UInt64(slot))
     var event = epoll_event(events: interest, data: epoll_data_t(u64: token.raw))
-    let result = epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
-    precondition(result == 0, "epoll_ctl(ADD) failed: \(csys_errno())")
-    return token
+    guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0 else { return token }
+    let error = csys_errno()
+    precondition(error == ENOSPC || error == ENOMEM, "epoll_ctl(ADD) failed: \(error)")
+    retire(token)
+    return nil
   }
 
   /// Changes what a level-triggered registration waits for.

@@ -65,14 +65,14 @@ final class FetchChannel: EventHandler {
 
   private func watch(_ descriptor: Int32, _ what: Int32) {
     guard what != CURL_POLL_REMOVE else {
-      if let socket = sockets.removeValue(forKey: descriptor) { loop.withdraw(socket.token, descriptor: descriptor) }
+      sockets.removeValue(forKey: descriptor)?.withdraw(on: loop)
       return
     }
     var interest: UInt32 = 0
     if what & CURL_POLL_IN != 0 { interest |= EPOLLIN.rawValue }
     if what & CURL_POLL_OUT != 0 { interest |= EPOLLOUT.rawValue }
     if let socket = sockets[descriptor] {
-      loop.change(socket.token, descriptor: descriptor, interest: interest)
+      socket.change(interest, on: loop)
     } else {
       sockets[descriptor] = FetchSocket(descriptor, self, interest, on: loop)
     }
@@ -121,15 +121,35 @@ final class FetchChannel: EventHandler {
 
 /// A socket of libcurl's, which opens and closes it.
 private final class FetchSocket: EventHandler {
-  private(set) var token: Token!
+  /// Nil while the kernel has no room for the registration.
+  private var token: Token?
   private unowned let channel: FetchChannel
   private let descriptor: Int32
+  private var interest: UInt32
 
   init(_ descriptor: Int32, _ channel: FetchChannel, _ interest: UInt32, on loop: EventLoop) {
     self.descriptor = descriptor
     self.channel = channel
+    self.interest = interest
     super.init()
+    expired(on: loop)
+  }
+
+  /// Tries again until there is room; the transfer's own time limits go on meanwhile.
+  override func expired(on loop: EventLoop) {
     token = loop.register(descriptor, self, interest: interest)
+    if token == nil { loop.arm(self, afterMilliseconds: 100) }
+  }
+
+  func change(_ interest: UInt32, on loop: EventLoop) {
+    self.interest = interest
+    if let token { loop.change(token, descriptor: descriptor, interest: interest) }
+  }
+
+  func withdraw(on loop: EventLoop) {
+    loop.forget(self)
+    if let token { loop.withdraw(token, descriptor: descriptor) }
+    token = nil
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) { channel.socketReady(descriptor, events) }

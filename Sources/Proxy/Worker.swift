@@ -169,7 +169,7 @@ public final class Worker {
     let client = ClientConnection(descriptor, peer: peer, listener: listener, worker: self)
     client.place = clients.count
     clients.append(client)
-    client.begin()
+    if !client.begin() { for acceptor in acceptors { acceptor.pauseForLack() } }
     if isDraining { client.drain(grace: drainGrace) }
   }
 

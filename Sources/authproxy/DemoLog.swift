@@ -47,7 +47,12 @@ final class DemoLogReader: EventHandler {
     self.descriptor = descriptor
     self.narrator = narrator
     super.init()
-    _ = loop.register(descriptor, self, interest: CSYS_LEVEL_IN)
+    expired(on: loop)
+  }
+
+  /// Without room for its registration it tries again.
+  override func expired(on loop: EventLoop) {
+    if loop.register(descriptor, self, interest: CSYS_LEVEL_IN) == nil { loop.arm(self, afterMilliseconds: 100) }
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {

@@ -26,6 +26,7 @@ final class AdminConnection: EventHandler {
 
   func begin() {
     token = loop.register(descriptor, self)
+    guard token != nil else { return close() }
     loop.arm(self, afterMilliseconds: Self.timeout)
     read()
   }

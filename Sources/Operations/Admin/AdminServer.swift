@@ -27,6 +27,7 @@ final class AdminServer: EventHandler {
   private func listen() {
     guard token == nil, !isStopped else { return }
     token = loop.register(socket.descriptor, self, interest: CSYS_LEVEL_IN)
+    if token == nil { loop.arm(self, afterMilliseconds: 100) }
   }
 
   /// The socket stays open: another server may take it over.

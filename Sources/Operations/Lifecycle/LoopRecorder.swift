@@ -53,7 +53,11 @@ final class LoopRecorder: LoopObserver {
   override func tunnels(_ change: Int) { counters.tunnels += change }
 
   override func descriptorsExhausted() {
-    logger.error("out of file descriptors: accepting pauses; raise LimitNOFILE or ulimit -n")
+    logger.error(
+      """
+      out of file descriptors or of epoll registrations: accepting pauses; raise LimitNOFILE or ulimit -n, or \
+      fs.epoll.max_user_watches
+      """)
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
   override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }

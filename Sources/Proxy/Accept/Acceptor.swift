@@ -54,6 +54,7 @@ final class Acceptor: EventHandler {
   func resume() {
     guard token == nil else { return }
     token = worker.loop.register(listener.socket.descriptor, self, interest: CSYS_LISTENER)
+    if token == nil { pauseForLack() }
   }
 
   /// Stops at once: another acceptor takes the same socket over.
@@ -92,18 +93,24 @@ final class Acceptor: EventHandler {
         group.opened(on: home)
         if home == worker.loop.executor.index {
           worker.adopt(descriptor, peer, listener)
+          // It found no room for the connection and has paused this acceptor.
+          if token == nil, count != nil { return }
         } else {
           let listener = listener
           group.executors[home].call { Worker.of($0).adopt(descriptor, peer, listener) }
         }
       case .none: return
-      case .exhausted:
-        worker.observer.descriptorsExhausted()
-        // Freed descriptors are not announced; connections that end are.
-        group.pause()
-        return pause(milliseconds: 100)
+      case .exhausted: return pauseForLack()
       }
     }
+  }
+
+  /// Out of descriptors, or of room for their registration.
+  func pauseForLack() {
+    worker.observer.descriptorsExhausted()
+    // What is freed is not announced; connections that end are.
+    worker.group.pause()
+    pause(milliseconds: 100)
   }
 
   private func pause(milliseconds: Int) {
@@ -123,7 +130,7 @@ final class Acceptor: EventHandler {
       worker.stopped(self)
     } else {
       resume()
-      loop.arm(self, at: end)
+      if token != nil { loop.arm(self, at: end) }
     }
   }
 }

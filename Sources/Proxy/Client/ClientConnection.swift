@@ -20,6 +20,8 @@ final class ClientConnection: EventHandler {
   /// RFC 9112 section 9.6 asks for this way of closing; how much and how long is ours.
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
+  /// Milliseconds between two tries to be registered.
+  private static let registrationPause = 100
   /// Requests that are answered at once, before others have their turn: what is pipelined may have no end.
   private static let headsATurn = 32
 
@@ -59,15 +61,23 @@ final class ClientConnection: EventHandler {
     self.peer = peer
     stream = ByteStream(descriptor: descriptor)
     super.init()
-    stream.token = worker.loop.register(descriptor, self)
   }
 
   var loop: EventLoop { worker.loop }
 
-  /// Tried at once: the first request is here more often than not.
-  func begin() {
+  /// Reading is tried at once: the first request is here more often than not.
+  /// - Returns: false if the kernel has no room for the registration. It is tried again; until then the connection waits as others do
+  ///   in the listener's queue.
+  @discardableResult
+  func begin() -> Bool {
+    stream.token = worker.loop.register(transport.descriptor, self)
+    guard stream.token != nil else {
+      if closesAfterAnswer { close() } else { loop.arm(self, afterMilliseconds: Self.registrationPause) }
+      return false
+    }
     armHeadTimer()
     readHeads()
+    return true
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
@@ -87,6 +97,10 @@ final class ClientConnection: EventHandler {
   override func expired(on loop: EventLoop) {
     switch phase {
     case .head:
+      if stream.token == nil {
+        begin()
+        return
+      }
       if inbound == nil { close() } else { refuse(.headTimeout) }
     case .exchange: request?.clientTimerExpired()
     case .tunnel: if let tunnel { tunnel.expired() } else { request?.clientTimerExpired() }

@@ -48,7 +48,9 @@ final class TunnelOpening {
     race = nil
     switch result {
     case .failure(.system(let error)): deliver(.failure(.connectFailed(error)))
-    case .failure(.outOfDescriptors): deliver(.failure(.outOfDescriptors))
+    case .failure(.outOfDescriptors):
+      request.worker.ranOutOfDescriptors()
+      deliver(.failure(.outOfDescriptors))
     case .success(let (descriptor, token, address)):
       request.summary.connected = request.loop.clock()
       let stream = ByteStream(descriptor: descriptor, token: token)

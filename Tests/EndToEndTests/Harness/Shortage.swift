@@ -1,0 +1,32 @@
+import Foundation
+
+/// A C library in want, preloaded into the program under test: see shortage.c.
+struct Shortage {
+  private let folder: String
+  private static let built = Result {
+    let path = Surroundings.folder + "/shortage.so"
+    let made = try ChildProcess.run(
+      "cc", ["-O2", "-shared", "-fPIC", "-o", path, Surroundings.support + "/shortage.c", "-ldl"])
+    guard made.status == .exited(0) else { throw HarnessError("cc: \(made.errors)") }
+    return path
+  }
+  let environment: [String: String]
+
+  /// - Parameter slow: how late names under `slow.test` are answered, in milliseconds.
+  init(slow: Int = 60_000) throws {
+    folder = try Surroundings.newFolder()
+    environment = [
+      "LD_PRELOAD": try Self.built.get(), "SHORTAGE_SLOW": String(slow), "SHORTAGE_LOG": folder + "/names",
+      "SHORTAGE_EPOLL": folder + "/epoll",
+    ]
+  }
+
+  /// The names under `test` that getaddrinfo was asked for, in order.
+  var names: [String] {
+    (try? String(contentsOfFile: folder + "/names", encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
+  }
+
+  /// From now on no descriptor can be registered with an epoll, until it ends.
+  func begin() throws { try ProxyProcess.write("", to: folder + "/epoll") }
+  func end() throws { try FileManager.default.removeItem(atPath: folder + "/epoll") }
+}

@@ -1,0 +1,54 @@
+// Preloaded into the program under test: a C library in want. Names under `.slow.test` are answered late, names under `.test` with
+// 127.0.0.1, and while a file exists no descriptor can be added to an epoll.
+//   SHORTAGE_SLOW=milliseconds   how late
+//   SHORTAGE_LOG=file            gets a line for each name asked for
+//   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD fails with ENOSPC
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static int ends_with(const char *name, const char *end) {
+  size_t n = strlen(name), m = strlen(end);
+  return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static void note(const char *name) {
+  const char *path = getenv("SHORTAGE_LOG");
+  if (!path) return;
+  char line[300];
+  int count = snprintf(line, sizeof line, "%s\n", name);
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  if (write(file, line, count) < 0) abort();
+  close(file);
+}
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+  static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  if (!next) next = (__typeof__(next))dlsym(RTLD_NEXT, "getaddrinfo");
+  if (!name || !ends_with(name, ".test")) return next(name, service, hints, result);
+  note(name);
+  const char *late = getenv("SHORTAGE_SLOW");
+  if (late && ends_with(name, ".slow.test")) usleep(1000 * (useconds_t)atoi(late));
+  if (ends_with(name, ".gone.test")) return EAI_NONAME;
+  return next("127.0.0.1", service, hints, result);
+}
+
+int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
+  static int (*next)(int, int, int, struct epoll_event *);
+  if (!next) next = (__typeof__(next))dlsym(RTLD_NEXT, "epoll_ctl");
+  const char *path = getenv("SHORTAGE_EPOLL");
+  if (operation == EPOLL_CTL_ADD && path && access(path, F_OK) == 0) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return next(epoll, operation, descriptor, event);
+}
