@@ -97,6 +97,7 @@ public final class Worker {
       } else {
         pools[identity] = nil
         pool.retire()
+        pool.isForgotten = pool.isEmpty
         if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
       }
     }
@@ -228,10 +229,25 @@ public final class Worker {
   func emptied(_ pool: OriginPool) {
     if pool.isRetired {
       retiredPools[ObjectIdentifier(pool)] = nil
+      pool.isForgotten = true
       return
     }
     let identity = pool.origin.identity
-    if pools[identity] === pool, !poolOfEntry.contains(where: { $0 === pool }) { pools[identity] = nil }
+    guard pools[identity] === pool, !poolOfEntry.contains(where: { $0 === pool }) else { return }
+    pools[identity] = nil
+    pool.isForgotten = true
+  }
+
+  /// A request that waited uses a pool that had been emptied meanwhile. Where another one has its place, it ends with its exchanges.
+  func remember(_ pool: OriginPool) {
+    pool.isForgotten = false
+    let identity = pool.origin.identity
+    if !pool.isRetired, pools[identity] == nil {
+      pools[identity] = pool
+    } else {
+      pool.retire()
+      retiredPools[ObjectIdentifier(pool)] = pool
+    }
   }
 
   /// One SSL_CTX per policy and client certificate.

@@ -70,7 +70,7 @@ final class ClientConnection: EventHandler {
   ///   in the listener's queue.
   @discardableResult
   func begin() -> Bool {
-    stream.token = worker.loop.register(transport.descriptor, self)
+    stream.token = worker.loop.register(stream.descriptor, self)
     guard stream.token != nil else {
       if closesAfterAnswer { close() } else { loop.arm(self, afterMilliseconds: Self.registrationPause) }
       return false

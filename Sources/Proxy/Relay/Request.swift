@@ -220,6 +220,8 @@ final class Request {
     hasEnded = true
     summary.ended = loop.clock()
     summary.trust = pool?.origin.trust?.policy.name
+    // Of a host below a wildcard there may have been this request only, and never a connection.
+    if let pool, entry?.origin == nil { pool.tidy() }
     worker.observer.ended(summary)
   }
 }

@@ -18,6 +18,8 @@ final class OriginPool {
   private var line = WaitingLine()
   private(set) var active = 0
   private(set) var isRetired = false
+  /// The worker has no record of it: it had nothing left. A request may still hold it.
+  var isForgotten = false
   /// Name of the entry that leads here, for the metrics.
   var upstream = ""
   /// Seconds since 1970, of the certificate that was shown last.
@@ -51,6 +53,7 @@ final class OriginPool {
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
     if let entry = attempt.request.entry { timeouts = entry.timeouts }
+    if isForgotten { worker.remember(self) }
     if !attempt.client.bound.isEmpty, let connection = attempt.client.bound.resting(in: self) {
       return serve(attempt, on: connection)
     }
@@ -199,8 +202,9 @@ final class OriginPool {
     for connection in resting { connection.close() }
   }
 
-  private func tidy() {
-    if isEmpty { worker.emptied(self) }
+  /// Nothing is left here, perhaps.
+  func tidy() {
+    if isEmpty, !isForgotten { worker.emptied(self) }
   }
 }
 

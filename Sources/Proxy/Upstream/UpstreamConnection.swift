@@ -204,7 +204,7 @@ final class UpstreamConnection: EventHandler {
     loop.arm(self, at: deadline)
   }
 
-  /// A tunnel takes over the transport; what was read already goes along.
+  /// A tunnel takes over the stream; what was read already goes along.
   /// - Returns: what was read already of the other protocol.
   func detach(to handler: EventHandler) -> Block? {
     phase = .detached
@@ -217,7 +217,7 @@ final class UpstreamConnection: EventHandler {
     return rest
   }
 
-  /// A detached transport was closed by its tunnel.
+  /// A detached stream was closed by its tunnel.
   func tunnelEnded() {
     phase = .closed
     pool.ended(self, was: .active)
