@@ -31,13 +31,14 @@ extension Reading {
     let listeners = listeners(root, clientsConfigured: clientsConfigured)
     let anonymous = anonymous(
       root, access, clientsConfigured: clientsConfigured, listeners: listeners.map(\.settings))
-    let settings = Settings(
+    var settings = Settings(
       name: processName(root), listeners: listeners.map(\.settings), admin: admin(root, listeners: listeners.map(\.address)),
       threads: threads(root), watchInterval: watchInterval(root), log: log(root), limits: limits(root), timeouts: timeouts,
       clients: clients, anonymous: anonymous, unlistedHosts: unlisted, connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed)
+    settings.systemRoots = systemRoots(for: settings)
     root.finish()
     if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !isMisspelt("upstreams") && !root.has("upstreams") {
       warning(root.place, "there are no 'upstreams', and nothing else may be reached: every request will be refused")

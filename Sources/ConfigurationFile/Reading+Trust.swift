@@ -17,6 +17,30 @@ extension Reading {
     return policies
   }
 
+  /// The system's roots, if something rests on them: a policy, or for want of one called `default` an upstream, an unlisted host, a
+  /// token endpoint or a responder. All files that could be the bundle are watched up to the one that is: the coming of an
+  /// earlier one is a change, too.
+  func systemRoots(for settings: Settings) -> SystemRoots? {
+    let usesFallback =
+      settings.unlistedHosts == .forward || settings.upstreams.contains { $0.trust == nil }
+      || settings.trust.values.contains(where: \.checksRevocation)
+      || settings.credentials.values.contains { if case .oauth2(let policy) = $0.kind { policy.trust == nil } else { false } }
+    let areAnchors = settings.trust.values.contains { $0.effectiveAnchors.haveSystem }
+    guard areAnchors || (usesFallback && settings.trust["default"] == nil) else { return nil }
+    if environment["SSL_CERT_DIR"]?.isEmpty == false, environment["SSL_CERT_FILE"]?.isEmpty != false {
+      warning(
+        nil, "SSL_CERT_DIR is not read: give the roots in one file, as SSL_CERT_FILE or as the 'ca_file' of a trust policy")
+    }
+    return SystemRoots.read(environment) { path in
+      let result: Result<FileContent, FileError>
+      do throws(FileError) { result = .success(try system.readFile(path, WatchedFile.sizeLimit)) } catch {
+        result = .failure(error)
+      }
+      systemRootsFiles.append(WatchedFile(path, result))
+      return try? result.get().bytes
+    }
+  }
+
   /// What belongs to the policy as a whole while its evaluators are read.
   private struct Draft {
     var anchors: TrustPolicy.Anchors?

@@ -22,6 +22,7 @@ final class Reading {
   let now: Int64
 
   private(set) var watched: [WatchedFile] = []
+  var systemRootsFiles: [WatchedFile] = []
   private var files: [String: Result<FileContent, FileError>] = [:]
   var secretSources: [String: SecretSource] = [:]
   /// Every key that was asked for, by schema path: the language as the reader knows it.
@@ -52,12 +53,7 @@ final class Reading {
       result = .failure(error)
     }
     files[path] = result
-    switch result {
-    case .success(let content):
-      watched.append(
-        WatchedFile(path: path, identity: content.identity, digest: SHA256.digest(content.bytes)))
-    case .failure: watched.append(WatchedFile(path: path, identity: nil, digest: []))
-    }
+    watched.append(WatchedFile(path, result))
     return result
   }
 
@@ -99,6 +95,15 @@ final class Reading {
       return false
     }
     return true
+  }
+}
+
+extension WatchedFile {
+  init(_ path: String, _ result: Result<FileContent, FileError>) {
+    switch result {
+    case .success(let content): self.init(path: path, identity: content.identity, digest: SHA256.digest(content.bytes))
+    case .failure: self.init(path: path, identity: nil, digest: [])
+    }
   }
 }
 

@@ -25,7 +25,7 @@ public final class FetchClient {
   public func start(
     _ fetch: HTTPFetch, under trust: FetchTrust?, completion: @escaping (HTTPFetch.Outcome) -> Void
   ) -> FetchTransfer {
-    let digest = trust?.evaluation.digest ?? []
+    let digest = trust?.digest ?? []
     let channel: FetchChannel
     if let known = channels[digest] {
       channel = known

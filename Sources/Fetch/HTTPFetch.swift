@@ -63,9 +63,12 @@ public struct HTTPFetch {
 public struct FetchTrust: Sendable {
   public let evaluation: TrustEvaluation
   public let anchors: AnchorStore
+  /// `TrustEvaluation.digest(over:)`.
+  public let digest: [UInt8]
   public init(_ evaluation: TrustEvaluation, anchors: AnchorStore) {
     self.evaluation = evaluation
     self.anchors = anchors
+    digest = evaluation.digest(over: anchors)
   }
 }
 

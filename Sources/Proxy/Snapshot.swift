@@ -9,12 +9,14 @@ import Trust
 public final class TrustMaterial: Sendable {
   public let evaluation: TrustEvaluation
   public let anchors: AnchorStore
+  /// `TrustEvaluation.digest(over:)`.
+  public let digest: [UInt8]
   public init(_ evaluation: TrustEvaluation, anchors: AnchorStore) {
     self.evaluation = evaluation
     self.anchors = anchors
+    digest = evaluation.digest(over: anchors)
   }
   public var policy: TrustPolicy { evaluation.policy }
-  public var digest: [UInt8] { evaluation.digest }
   var forFetches: FetchTrust { FetchTrust(evaluation, anchors: anchors) }
 }
 
@@ -41,9 +43,9 @@ public final class SnapshotBuilder: Sendable {
     _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
   ) throws(LoadError) -> Snapshot {
     var trust: [String: TrustMaterial] = [:]
-    for (name, policy) in settings.trust { trust[name] = try material(policy) }
+    for (name, policy) in settings.trust { trust[name] = try material(policy, settings.systemRoots) }
     let fallback: TrustMaterial
-    if let own = trust["default"] { fallback = own } else { fallback = try material(.systemDefault) }
+    if let own = trust["default"] { fallback = own } else { fallback = try material(.systemDefault, settings.systemRoots) }
     var identities: [String: TLSIdentity] = [:]
     for upstream in settings.upstreams {
       guard let certificate = upstream.clientCertificate else { continue }
@@ -53,10 +55,11 @@ public final class SnapshotBuilder: Sendable {
       } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
     }
     let responders = try material(
-      TrustPolicy(name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())])
-    )
+      TrustPolicy(
+        name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]),
+      settings.systemRoots)
     // Forgets what this configuration does not use; it lives on where it is still in use.
-    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy])
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy], system: settings.systemRoots)
     let store: any TokenStore
     do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
       throw LoadError(message: "token_store: its key is not 32 bytes long")
@@ -91,9 +94,9 @@ public final class SnapshotBuilder: Sendable {
     ])
   }
 
-  private func material(_ policy: TrustPolicy) throws(LoadError) -> TrustMaterial {
+  private func material(_ policy: TrustPolicy, _ system: SystemRoots?) throws(LoadError) -> TrustMaterial {
     do {
-      return try TrustMaterial(TrustEvaluation(policy, warn: warn), anchors: anchors.store(for: policy))
+      return try TrustMaterial(TrustEvaluation(policy, warn: warn), anchors: anchors.store(for: policy, system: system))
     } catch { throw LoadError(message: "trust.\(policy.name): \(error)") }
   }
 }

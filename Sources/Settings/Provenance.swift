@@ -11,6 +11,8 @@ public struct LoadedConfiguration: Sendable {
   /// Every file that the configuration names, secrets and certificates alike, each once, in the order of the configuration.
   /// Such as could not be read are among them: their coming is a change too.
   public var watched: [WatchedFile]
+  /// The files that the system's roots are in, or would be; empty where nothing rests on them.
+  public var systemRootsFiles: [WatchedFile]
   /// By key path: `credentials.billing.basic.password`, `clients[0].password`.
   public var secretSources: [String: SecretSource]
   /// Keys whose feature is not built yet: `check` accepts them, `run` refuses.
@@ -18,13 +20,14 @@ public struct LoadedConfiguration: Sendable {
 
   public init(
     settings: Settings? = nil, diagnostics: [Diagnostic] = [], configurationFile: WatchedFile? = nil,
-    watched: [WatchedFile] = [],
+    watched: [WatchedFile] = [], systemRootsFiles: [WatchedFile] = [],
     secretSources: [String: SecretSource] = [:], unbuilt: [UnbuiltUse] = []
   ) {
     self.settings = settings
     self.diagnostics = diagnostics
     self.configurationFile = configurationFile
     self.watched = watched
+    self.systemRootsFiles = systemRootsFiles
     self.secretSources = secretSources
     self.unbuilt = unbuilt
   }

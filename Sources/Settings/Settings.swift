@@ -1,4 +1,5 @@
 import Credentials
+import TLS
 import Trust
 
 /// The whole configuration, read and checked: names resolved, files and secrets loaded, nothing in it contradictory.
@@ -24,6 +25,8 @@ public struct Settings: Sendable, Hashable {
   public var tokenStore: TokenStoreSettings
   public var trust: [String: TrustPolicy]
   public var allHostsMustBeEvaluated: Bool
+  /// Read with the configuration, where a policy may rest on them; nil: there are none, or nobody has looked.
+  public var systemRoots: SystemRoots?
 
   public enum UnlistedHosts: String, Sendable, Hashable { case deny, forward }
 
@@ -33,7 +36,8 @@ public struct Settings: Sendable, Hashable {
     clients: [ClientSettings] = [], anonymous: Access = .all, unlistedHosts: UnlistedHosts = .deny,
     connectAllow: [HostPattern] = [], forbiddenAddresses: [AddressRange] = AddressRange.defaults,
     upstreams: [UpstreamSettings] = [], credentials: [String: CredentialPolicy] = [:],
-    tokenStore: TokenStoreSettings = .memory, trust: [String: TrustPolicy] = [:], allHostsMustBeEvaluated: Bool = false
+    tokenStore: TokenStoreSettings = .memory, trust: [String: TrustPolicy] = [:], allHostsMustBeEvaluated: Bool = false,
+    systemRoots: SystemRoots? = nil
   ) {
     self.name = name
     self.listeners = listeners
@@ -53,6 +57,7 @@ public struct Settings: Sendable, Hashable {
     self.tokenStore = tokenStore
     self.trust = trust
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
+    self.systemRoots = systemRoots
   }
 }
 

@@ -4,29 +4,41 @@ import TLS
 /// One store per distinct set of anchors, shared by policies, loops and snapshots. Making one blocks for tens of milliseconds:
 /// ask from a lane, never from a loop.
 public final class AnchorStores: Sendable {
-  private let stores = Mutex<[TrustPolicy.Anchors: AnchorStore]>([:])
+  private let stores = Mutex<[Key: AnchorStore]>([:])
+
+  private struct Key: Hashable {
+    var anchors: TrustPolicy.Anchors
+    /// Of the system's bundle; nil where it has no part in them.
+    var system: SystemRoots?
+  }
 
   public init() {}
 
-  public func store(for policy: TrustPolicy) throws(TLSError) -> AnchorStore {
-    let anchors = policy.effectiveAnchors
-    if let known = stores.withLock({ $0[anchors] }) { return known }
+  /// - Parameter system: the system's roots; nil = as they are now.
+  public func store(for policy: TrustPolicy, system: SystemRoots? = nil) throws(TLSError) -> AnchorStore {
+    var key = Key(anchors: policy.effectiveAnchors)
+    if key.anchors.haveSystem { if let system { key.system = system } else { key.system = try .read() } }
+    if let known = stores.withLock({ $0[key] }) { return known }
     let made: AnchorStore
-    switch anchors {
-    case .system: made = try .systemRoots()
-    case .systemAnd(let certificates): made = try .systemRoots(and: certificates)
-    case .only(let certificates): made = try .certificates(certificates)
+    switch (key.anchors, key.system) {
+    case (.only(let certificates), _): made = try .certificates(certificates)
+    case (.systemAnd(let certificates), let system?): made = try .systemRoots(system, and: certificates)
+    case (.system, let system?): made = try .systemRoots(system, and: [])
+    case (_, nil): made = try .systemRoots()
     }
     return stores.withLock { stores in
-      if let known = stores[anchors] { return known }
-      stores[anchors] = made
+      if let known = stores[key] { return known }
+      stores[key] = made
       return made
     }
   }
 
-  /// Forgets the sets that none of `policies` uses; what is in use elsewhere lives on there.
-  public func prune(keeping policies: some Sequence<TrustPolicy>) {
+  /// Forgets the sets that none of `policies` uses, and those with other system roots than `system`; what is in use elsewhere lives on
+  /// there.
+  public func prune(keeping policies: some Sequence<TrustPolicy>, system: SystemRoots? = nil) {
     let kept = Set(policies.map(\.effectiveAnchors))
-    stores.withLock { stores in stores = stores.filter { kept.contains($0.key) } }
+    stores.withLock { stores in
+      stores = stores.filter { kept.contains($0.key.anchors) && ($0.key.system == nil || $0.key.system == system) }
+    }
   }
 }

@@ -1,7 +1,7 @@
 import TLS
 
-/// SHA-256 over what a policy demands, its name left out: pools, sessions and verdicts are keyed by it, so that a change
-/// retires them and a mere renaming does not.
+/// SHA-256 over what a policy demands, its name left out: pools, sessions and verdicts are keyed by it and by the content of the anchors
+/// (`TrustEvaluation.digest(over:)`), so that a change retires them and a mere renaming does not.
 public enum PolicyDigest {
   public static func of(_ policy: TrustPolicy) -> [UInt8] {
     var content = Content()

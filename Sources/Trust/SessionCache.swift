@@ -5,7 +5,7 @@ import TLS
 public struct TrustKey: Sendable, Hashable {
   public let host: String
   public let port: UInt16
-  /// `TrustEvaluation.digest`.
+  /// `TrustEvaluation.digest(over:)`.
   public let policy: [UInt8]
   /// `PolicyDigest.of(identity)`; empty = none.
   public let identity: [UInt8]

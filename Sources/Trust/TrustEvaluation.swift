@@ -45,6 +45,10 @@ public final class TrustEvaluation: PeerVerifier {
     revocationRules = rules
   }
 
+  /// What pools, sessions and verdicts hang on: the policy's content, and the content of its anchors, as the system's roots change under
+  /// the same policy.
+  public func digest(over anchors: AnchorStore) -> [UInt8] { SHA256.digest(digest + anchors.digest) }
+
   /// Chain, host and pins, as a conjunction: the first reason wins.
   public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
     for (name, check) in evaluators {

@@ -26,6 +26,8 @@ public struct TrustPolicy: Sendable, Hashable {
     case system
     case systemAnd([[UInt8]])
     case only([[UInt8]])
+
+    public var haveSystem: Bool { if case .only = self { false } else { true } }
   }
 
   public indirect enum Evaluator: Sendable, Hashable {

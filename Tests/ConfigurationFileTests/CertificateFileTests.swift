@@ -131,4 +131,56 @@ struct CertificateFileTests {
     #expect(loaded.watched.count == 1)
     #expect(reads.withLock { $0 } == 1)
   }
+
+  /// The paths of the bundle that were looked at, and whether one was found.
+  private static func roots(_ text: String, _ files: [String: String], _ environment: [String: String] = [:]) -> [String] {
+    let system = SystemAccess(
+      readFile: { (path: String, _: Int) throws(FileError) in
+        guard let text = files[path] else { throw FileError("No such file or directory") }
+        return FileContent(
+          bytes: Array(text.utf8), identity: FileIdentity(device: 0, inode: 0, size: 0, modified: 0), permissions: 0o644)
+      }, run: World.system.run)
+    let loaded = ConfigurationFile.read(
+      text: Array("listen: 127.0.0.1:3128\n\(text)\n".utf8), name: "proxy.conf", folder: "/etc/authproxy",
+      environment: environment,
+      system: system)
+    #expect(loaded.errors.isEmpty, "\(loaded.errors)")
+    let found = loaded.settings?.systemRoots.map { ["= \($0.path)"] } ?? []
+    return loaded.systemRootsFiles.map { $0.identity == nil ? "- \($0.path)" : $0.path } + found
+  }
+
+  @Test("the system's roots are read and watched where something rests on them")
+  func systemRoots() {
+    let own = ["SSL_CERT_FILE": "/own.pem"]
+    let files = [
+      "/own.pem": "own", "/etc/ssl/certs/ca-certificates.crt": "debian", "/etc/authproxy/ca.pem": PEMSamples.certificate,
+    ]
+    let upstream = "upstreams: [{match: a.test}]"
+    #expect(Self.roots(upstream, files, own) == ["/own.pem", "= /own.pem"])
+    // Whoever narrows the roots must not get others when the file is missing.
+    #expect(Self.roots(upstream, [:], own) == ["- /own.pem"])
+    #expect(
+      Self.roots(upstream, files).suffix(2) == ["/etc/ssl/certs/ca-certificates.crt", "= /etc/ssl/certs/ca-certificates.crt"])
+    #expect(Self.roots(upstream, files).dropLast(2).allSatisfy { $0.hasPrefix("- ") })
+    #expect(Self.roots("unlisted_hosts: forward", files, own) == ["/own.pem", "= /own.pem"])
+    #expect(Self.roots("unlisted_hosts: deny", files, own).isEmpty)
+    let alone = "{default: {ca_file: ca.pem}}"
+    let both = "{default: {ca_file: ca.pem, system_roots: true}}"
+    #expect(Self.roots("\(upstream)\ntrust: {default: [\(alone)]}", files, own).isEmpty)
+    #expect(Self.roots("\(upstream)\ntrust: {default: [\(both)]}", files, own) == ["/own.pem", "= /own.pem"])
+  }
+
+  @Test("a folder of roots is not read, and that is said")
+  func folderOfRoots() {
+    func warnings(_ environment: [String: String]) -> Int {
+      ConfigurationFile.read(
+        text: Array("listen: 127.0.0.1:3128\nupstreams: [{match: a.test}]\n".utf8), name: "proxy.conf",
+        folder: "/etc/authproxy",
+        environment: environment, system: World.system
+      ).warnings.filter { $0.message.contains("SSL_CERT_DIR is not read") }.count
+    }
+    #expect(warnings(["SSL_CERT_DIR": "/etc/roots"]) == 1)
+    #expect(warnings(["SSL_CERT_DIR": "/etc/roots", "SSL_CERT_FILE": "/own.pem"]) == 0)
+    #expect(warnings([:]) == 0)
+  }
 }

@@ -74,4 +74,26 @@ import Testing
     stores.prune(keeping: [])
     #expect(try stores.store(for: one) !== kept)
   }
+
+  @Test func `the content of the anchors counts, not how it is written`() throws {
+    let (one, two) = (try Authority("One").certificate, try Authority("Two").certificate)
+    let policy = TrustPolicy(name: "", evaluators: [.chain(.init())])
+    let evaluation = try TrustEvaluation(policy)
+    let stores = AnchorStores()
+    func digest(_ pem: [UInt8]) throws -> [UInt8] {
+      evaluation.digest(over: try stores.store(for: policy, system: SystemRoots(path: "/roots.pem", pem: pem)))
+    }
+    let both = try digest(one.pem + two.pem)
+    #expect(try digest(Array("# a comment\n".utf8) + two.pem + one.pem + two.pem) == both)
+    #expect(try digest(one.pem) != both)
+    #expect(try digest(one.pem) != digest(two.pem))
+    let other = try TrustEvaluation(TrustPolicy(name: "", minimumVersion: .tls13, evaluators: [.chain(.init())]))
+    let roots = SystemRoots(path: "/roots.pem", pem: one.pem)
+    #expect(other.digest(over: try stores.store(for: policy, system: roots)) != (try digest(one.pem)))
+    let kept = try stores.store(for: policy, system: roots)
+    stores.prune(keeping: [policy], system: roots)
+    #expect(try stores.store(for: policy, system: roots) === kept)
+    stores.prune(keeping: [policy], system: SystemRoots(path: "/roots.pem", pem: two.pem))
+    #expect(try stores.store(for: policy, system: roots) !== kept)
+  }
 }

@@ -21,7 +21,7 @@ struct Watch {
   /// From now on what this reading has seen counts as known, whether it succeeded or not: a broken file is reported once.
   mutating func follow(_ loaded: LoadedConfiguration, interval milliseconds: Int?, now: Int64) {
     interval = milliseconds.map { Int64($0) * 1_000_000 }
-    files = (loaded.configurationFile.map { [$0] } ?? []) + loaded.watched
+    files = (loaded.configurationFile.map { [$0] } ?? []) + loaded.watched + loaded.systemRootsFiles
     unreadable.formIntersection(files.map(\.path))
     var known: [HelperProgram: Int64] = [:]
     for (program, due) in programs { known[program] = due }

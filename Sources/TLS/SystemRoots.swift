@@ -1,0 +1,65 @@
+import COpenSSL
+import Glibc
+
+/// The system's bundle of roots, as it was read. Equal bundles are equal, wherever they are.
+///
+/// Only a file counts. OpenSSL also looks into a folder of hashed names (`SSL_CERT_DIR`), but during handshakes, which an event loop
+/// cannot wait for, and without noticing what was removed.
+public struct SystemRoots: Sendable, Hashable {
+  public let path: String
+  public let pem: [UInt8]
+  /// SHA-256 of `pem`.
+  public let digest: [UInt8]
+
+  public init(path: String, pem: [UInt8]) {
+    self.path = path
+    self.pem = pem
+    digest = SHA256.digest(pem)
+  }
+
+  public static func == (one: SystemRoots, other: SystemRoots) -> Bool { one.digest == other.digest }
+  public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+
+  /// Where the bundle may be; the first file there is counts. `SSL_CERT_FILE` alone where it is set, as for OpenSSL: whoever narrows the
+  /// roots with it must not get the distribution's when the file is missing. Else OpenSSL's default, and where Debian or
+  /// Fedora put the bundle.
+  public static func candidates(_ environment: [String: String]) -> [String] {
+    if let own = environment["SSL_CERT_FILE"], !own.isEmpty { return [own] }
+    let built = X509_get_default_cert_file().map { [String(cString: $0)] } ?? []
+    return built + ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]
+  }
+
+  /// Blocks on files.
+  /// - Parameter read: a file's content; nil where it cannot be read.
+  public static func read(
+    _ environment: [String: String], through read: (String) -> [UInt8]?
+  ) -> SystemRoots? {
+    for path in candidates(environment) {
+      if let pem = read(path), !pem.isEmpty { return SystemRoots(path: path, pem: pem) }
+    }
+    return nil
+  }
+
+  /// As the process's environment has it. Blocks on files.
+  public static func read() throws(TLSError) -> SystemRoots {
+    let environment = getenv("SSL_CERT_FILE").map { ["SSL_CERT_FILE": String(cString: $0)] } ?? [:]
+    guard let roots = read(environment, through: contents) else {
+      throw TLSError(
+        .configuration,
+        "no system roots in \(candidates(environment).joined(separator: ", ")) (the package ca-certificates brings them)")
+    }
+    return roots
+  }
+
+  private static func contents(of path: String) -> [UInt8]? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var result: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = fread(&chunk, 1, chunk.count, file)
+      guard count > 0 else { return ferror(file) == 0 ? result : nil }
+      result += chunk[..<count]
+    }
+  }
+}
