@@ -22,7 +22,7 @@ public final class EventLoop {
   public private(set) var now: Int64
   /// What the program keeps per loop; owned here because the loop outlives everything in it.
   public var context: AnyObject?
-  public private(set) lazy var resolver = Resolver(loop: self)
+  public internal(set) lazy var resolver = Resolver(loop: self)
 
   private let epoll: Int32
   private let wheel: TimerWheel

@@ -4,7 +4,6 @@ import Synchronization
 /// Where blocking calls go: a few serial queues with one bounded backlog. Never `global()` or a Task: what sleeps there keeps
 /// everything else from starting.
 public final class Lane: Sendable {
-  public static let names = Lane(label: "lane.names", width: 4, backlog: 1024)
   public static let files = Lane(label: "lane.files", width: 1, backlog: 4096)
   public static let helpers = Lane(label: "lane.helpers", width: 2, backlog: 64)
 

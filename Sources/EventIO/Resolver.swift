@@ -1,6 +1,7 @@
 import CSystem
 
-/// getaddrinfo in its lane, with a small cache per loop: answers for 30 s, refreshed ahead while they are in use; failures for 5 s.
+/// Names and their addresses, as one loop knows them: answers for 30 s, refreshed ahead while they are in use, and used for 5 min more while
+/// a new one is fetched (RFC 8767); failures for 5 s. `NameLanes` asks getaddrinfo.
 public final class Resolver {
   public enum Failure: Error, Sendable {
     case notFound
@@ -14,81 +15,125 @@ public final class Resolver {
   /// Who waits for an answer. Called once, on the loop, unless cancelled.
   public final class Waiter {
     fileprivate var deliver: ((Answer) -> Void)?
-    init(_ deliver: @escaping (Answer) -> Void) { self.deliver = deliver }
-    public func cancel() { deliver = nil }
+    private let host: String
+    private unowned let resolver: Resolver
+    fileprivate init(_ host: String, _ resolver: Resolver, _ deliver: @escaping (Answer) -> Void) {
+      self.host = host
+      self.resolver = resolver
+      self.deliver = deliver
+    }
+    /// Nothing will be delivered.
+    public func cancel() {
+      guard deliver != nil else { return }
+      deliver = nil
+      resolver.left(self, host)
+    }
   }
   public enum Lookup {
     case known(Answer)
     case pending(Waiter)
   }
 
-  private struct Entry {
+  fileprivate struct Entry {
     var answer: Answer?
     var expires: Int64 = 0
+    /// No new answer is fetched before: the last fetch failed.
+    var retryAt: Int64 = 0
+    /// The last one that asked.
+    var isOfConfiguration = false
     var isLoading = false
+    var ticket: NameLanes.Ticket?
     var waiters: [Waiter] = []
   }
   private static let second: Int64 = 1_000_000_000
-  private static let positiveLife = 30 * second
-  private static let refreshAhead = 5 * second
-  private static let negativeLife = 5 * second
-  private static let capacity = 1024
+  static let positiveLife = 30 * second
+  static let refreshAhead = 5 * second
+  static let staleLife = 300 * second
+  static let negativeLife = 5 * second
+  static let capacity = 1024
 
   private unowned let loop: EventLoop
+  private let lanes: NameLanes
+  private let clock: () -> Int64
   private var entries: [String: Entry] = [:]
 
-  init(loop: EventLoop) { self.loop = loop }
+  /// - Parameter clock: nanoseconds; nil = the loop's.
+  init(loop: EventLoop, lanes: NameLanes = .shared, clock: (() -> Int64)? = nil) {
+    self.loop = loop
+    self.lanes = lanes
+    self.clock = clock ?? { [unowned loop] in loop.now }
+  }
 
   /// Addresses of `host` with port 0, in the order of getaddrinfo (RFC 6724). `deliver` is called only for `.pending`.
-  public func lookUp(_ host: String, deliver: @escaping (Answer) -> Void) -> Lookup {
+  public func lookUp(
+    _ host: String, for asker: @autoclosure () -> NameAsker, deliver: @escaping (Answer) -> Void
+  ) -> Lookup {
     if let literal = Address(literal: host, port: 0) { return .known(.success([literal])) }
-    if let entry = entries[host], let answer = entry.answer, entry.expires > loop.now {
-      if case .success = answer, !entry.isLoading, entry.expires - loop.now < Self.refreshAhead { load(host) }
+    let now = clock()
+    if let entry = entries[host], let answer = entry.usableAnswer(at: now) {
+      if case .success = answer, entry.expires - now < Self.refreshAhead, entry.retryAt <= now { load(host, asker()) }
       return .known(answer)
     }
-    let waiter = Waiter(deliver)
+    let waiter = Waiter(host, self, deliver)
+    load(host, asker())
     entries[host, default: Entry()].waiters.append(waiter)
-    if entries[host]?.isLoading == false { load(host) }
     return .pending(waiter)
   }
 
-  private func load(_ host: String) {
-    entries[host, default: Entry()].isLoading = true
-    let executor = loop.executor
-    let accepted = Lane.names.run {
-      let answer = Self.query(host)
-      executor.call { $0.resolver.finish(host, answer) }
+  private func load(_ host: String, _ asker: NameAsker) {
+    var entry = entries[host] ?? Entry()
+    let isOfConfiguration = asker == .configuration
+    if entry.isLoading, entry.isOfConfiguration || !isOfConfiguration {
+      if let ticket = entry.ticket { lanes.join(ticket, asker) }
+      return
     }
-    if !accepted { executor.call { $0.resolver.finish(host, .failure(.overloaded)) } }
+    // A name that a client asked for and the configuration now has does not wait behind those of clients.
+    let executor = loop.executor
+    entry.ticket = lanes.lookUp(host, for: asker) { answer in executor.call { $0.resolver.finish(host, answer) } }
+    entry.isLoading = true
+    entry.isOfConfiguration = isOfConfiguration
+    entries[host] = entry
+    if entry.ticket == nil { executor.call { $0.resolver.finish(host, .failure(.overloaded)) } }
+  }
+
+  /// A look-up that nobody waits for any more gives its place in the lanes' backlog back.
+  private func left(_ waiter: Waiter, _ host: String) {
+    guard var entry = entries[host] else { return }
+    entry.waiters.removeAll { $0 === waiter }
+    if entry.waiters.isEmpty, entry.isLoading, let ticket = entry.ticket, lanes.withdraw(ticket) {
+      entry.isLoading = false
+      entry.ticket = nil
+    }
+    entries[host] = entry.isLoading || entry.answer != nil ? entry : nil
   }
 
   private func finish(_ host: String, _ answer: Answer) {
     guard var entry = entries.removeValue(forKey: host) else { return }
+    let now = clock()
     let waiters = entry.waiters
     entry.waiters = []
     entry.isLoading = false
-    switch answer {
-    case .success: entry = Entry(answer: answer, expires: loop.now + Self.positiveLife)
-    case .failure(.overloaded): break
-    case .failure:
-      // A failed refresh does not take away an answer that is still good.
-      if case .success? = entry.answer, entry.expires > loop.now { break }
-      entry = Entry(answer: answer, expires: loop.now + Self.negativeLife)
-    }
-    if entries.count >= Self.capacity { evict() }
+    entry.ticket = nil
+    entry.take(answer, at: now)
+    if entries.count >= Self.capacity { evict(at: now) }
     if entry.answer != nil { entries[host] = entry }
-    for waiter in waiters { waiter.deliver?(answer) }
-  }
-
-  private func evict() {
-    let now = loop.now
-    entries = entries.filter { $0.value.isLoading || $0.value.expires > now }
-    if entries.count >= Self.capacity, let victim = entries.first(where: { !$0.value.isLoading })?.key {
-      entries.removeValue(forKey: victim)
+    for waiter in waiters {
+      let deliver = waiter.deliver
+      waiter.deliver = nil
+      deliver?(answer)
     }
   }
 
-  private static func query(_ host: String) -> Answer {
+  /// Names that clients chose go first: whoever asks for many takes none away from the configuration's.
+  private func evict(at now: Int64) {
+    entries = entries.filter { $0.value.isLoading || $0.value.usableAnswer(at: now) != nil }
+    guard entries.count >= Self.capacity else { return }
+    let victims = entries.filter { !$0.value.isLoading && !$0.value.isOfConfiguration }.keys.prefix(Self.capacity / 8)
+    for host in victims { entries.removeValue(forKey: host) }
+    if victims.isEmpty, let victim = entries.first(where: { !$0.value.isLoading })?.key { entries.removeValue(forKey: victim) }
+  }
+
+  static func query(_ host: String) -> Answer {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -110,5 +155,36 @@ public final class Resolver {
       item = current.pointee.ai_next
     }
     return addresses.isEmpty ? .failure(.notFound) : .success(addresses)
+  }
+}
+
+extension Resolver.Entry {
+  /// What may be answered with at once.
+  fileprivate func usableAnswer(at now: Int64) -> Resolver.Answer? {
+    switch answer {
+    case .success where now < expires + Resolver.staleLife: answer
+    case .failure where now < expires: answer
+    default: nil
+    }
+  }
+
+  fileprivate mutating func take(_ new: Resolver.Answer, at now: Int64) {
+    switch new {
+    case .success:
+      answer = new
+      expires = now + Resolver.positiveLife
+      retryAt = 0
+    case .failure(let failure):
+      retryAt = now + Resolver.negativeLife
+      switch (failure, usableAnswer(at: now)) {
+      case (.overloaded, _): break
+      // A failed refresh takes nothing away, unless the answer's time is over and the name is known to be gone (RFC 8767 section 4).
+      case (.broken, .success?): break
+      case (.notFound, .success?) where now < expires: break
+      default:
+        answer = new
+        expires = now + Resolver.negativeLife
+      }
+    }
   }
 }

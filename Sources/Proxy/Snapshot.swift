@@ -112,6 +112,7 @@ public final class Snapshot: Sendable {
   public let trust: [String: TrustMaterial]
   let routes: RouteTable
   let unlisted: Entry?
+  private let writtenOut: Set<String>
   let defaultTrust: TrustMaterial
   /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
   let responderTrust: TrustMaterial
@@ -161,10 +162,15 @@ public final class Snapshot: Sendable {
       unlisted = nil
     }
     self.entries = entries
+    writtenOut = Set(
+      entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host))
     name = Array(settings.name.utf8)
     viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
     oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
   }
+
+  /// Whether the configuration itself has the name: as an origin, or as a tunnel's target.
+  func writesOut(_ host: String) -> Bool { writtenOut.contains(host) }
 
   /// The first entry whose requests may go to this origin under this trust. Looks at them all: for what is rare.
   func entry(leadingTo identity: OriginIdentity) -> Entry? {

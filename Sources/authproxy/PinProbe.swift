@@ -32,7 +32,9 @@ final class PinProbe: EventHandler {
 
   func start(milliseconds: Int) {
     loop.arm(self, afterMilliseconds: milliseconds)
-    if case .known(let answer) = loop.resolver.lookUp(host, deliver: { self.resolved($0) }) { resolved(answer) }
+    if case .known(let answer) = loop.resolver.lookUp(host, for: .configuration, deliver: { self.resolved($0) }) {
+      resolved(answer)
+    }
   }
 
   private func resolved(_ answer: Resolver.Answer) {

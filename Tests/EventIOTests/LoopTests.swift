@@ -50,9 +50,11 @@ import Testing
     executor.start()
     let first: Bool = await withCheckedContinuation { continuation in
       executor.call { loop in
-        let lookup = loop.resolver.lookUp("localhost") { answer in
+        let lookup = loop.resolver.lookUp("localhost", for: .configuration) { answer in
           if case .success(let addresses) = answer, addresses.contains(where: \.isLoopbackOrUnix) {
-            if case .known = loop.resolver.lookUp("localhost", deliver: { _ in }) { continuation.resume(returning: true) }
+            if case .known = loop.resolver.lookUp("localhost", for: .configuration, deliver: { _ in }) {
+              continuation.resume(returning: true)
+            }
           } else {
             continuation.resume(returning: false)
           }

@@ -17,7 +17,8 @@ final class TunnelOpening {
 
   func start() {
     request.summary.connectStarted = request.loop.now
-    switch request.loop.resolver.lookUp(target.host, deliver: { [unowned self] in self.resolved($0) }) {
+    let asker = request.snapshot.writesOut(target.host) ? .configuration : request.asker
+    switch request.loop.resolver.lookUp(target.host, for: asker, deliver: { [unowned self] in self.resolved($0) }) {
     case .known(let answer): resolved(answer)
     case .pending(let waiter): lookup = waiter
     }

@@ -193,6 +193,9 @@ final class OriginPool {
     tidy()
   }
 
+  /// Who asks for the name of the connection that is about to be begun.
+  var asker: NameAsker { line.newest?.request.asker ?? .configuration }
+
   /// No entry leads here any more: idle connections end now, others after their exchange.
   func retire() {
     isRetired = true
@@ -215,6 +218,8 @@ private struct WaitingLine {
 
   var count: Int { attempts.count - head }
   var isEmpty: Bool { count == 0 }
+
+  var newest: Attempt? { isEmpty ? nil : attempts.last?.attempt }
 
   mutating func append(_ attempt: Attempt, at time: Int64) { attempts.append((attempt, time)) }
 

@@ -37,6 +37,9 @@ extension Request {
     loop.arm(client, at: loop.now + stall)
   }
 
+  /// Who asks for names that it chose: a client by its name, else its address.
+  var asker: NameAsker { .client(summary.client.map { "name \($0)" } ?? "address \(client.peer.host)") }
+
   /// Where the answer will come from, for the record.
   func note(_ connection: UpstreamConnection) {
     summary.upstreamAddress = connection.address

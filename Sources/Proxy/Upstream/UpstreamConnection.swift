@@ -71,11 +71,14 @@ final class UpstreamConnection: EventHandler {
 
   func open() {
     loop.arm(self, at: loop.now + pool.timeouts.resolve)
-    switch loop.resolver.lookUp(origin.identity.host, deliver: { [unowned self] in self.resolved($0) }) {
+    let host = origin.identity.host
+    switch loop.resolver.lookUp(host, for: asker, deliver: { [unowned self] in self.resolved($0) }) {
     case .known(let answer): resolved(answer)
     case .pending(let waiter): lookup = waiter
     }
   }
+
+  private var asker: NameAsker { worker.snapshot.writesOut(origin.identity.host) ? .configuration : pool.asker }
 
   private func resolved(_ answer: Resolver.Answer) {
     lookup = nil
