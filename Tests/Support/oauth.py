@@ -9,6 +9,7 @@ The test sets a realm by POST /oauth?name=NAME on the control port; every key is
     confirm       the old refresh token is good until an access token that came with the new one is used; `lost` counts when that helped (false)
     delay         seconds before each token request is answered (0)
     same          every token is the first one again (false)
+    prefix        what its tokens begin with (NAME)
     issuer        what the discovery document says
     revoke        true: no token issued so far is valid any more
     accept        tokens that are valid beside the issued ones
@@ -36,7 +37,7 @@ class Realm:
         self.queue, self.requests, self.issued, self.valid, self.uses = [], [], [], {}, []
         self.expires_in, self.rotate, self.refresh_token, self.reuse, self.issuer = 3600, False, None, None, None
         self.refused, self.scoped, self.status, self.size, self.early, self.same = [], [], 401, 3, False, False
-        self.now, self.concurrent, self.delay, self.confirm, self.lost, self.also = 0, 0, 0, False, 0, None
+        self.now, self.concurrent, self.delay, self.confirm, self.lost, self.also, self.prefix = 0, 0, 0, False, 0, None, None
 
 
 def realm(name):
@@ -135,6 +136,7 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
 
 def token(it, name, form):
     body = {"token_type": "Bearer"}
+    name = it.prefix or name
     if form.get("grant_type") == "refresh_token":
         sent = form.get("refresh_token")
         if it.refresh_token is not None and sent not in (it.refresh_token, it.also):

@@ -40,6 +40,7 @@ import oauth
 from pattern import PATTERN, PERIOD
 
 KEPT_BODY = 256 << 10
+KEPT_SCRIPTS = 64 << 20
 HOP_BY_HOP = {
     b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"proxy-authenticate", b"te", b"upgrade",
     b"transfer-encoding", b"trailer",
@@ -52,6 +53,8 @@ gates = {}  # (id, gate): how often it was opened and not yet passed
 connections = {}  # listener: set of open sockets
 accepted = {}  # listener: how many ever
 violations = []  # what no proxy should ever send
+more_steps = {}  # name of a step: what does it; hostile.py's
+more_controls = {}  # path below the control port: what answers it, under `changed`
 
 
 def violate(text):
@@ -73,7 +76,7 @@ class Connection:
         self.head = b""
         self.handed_on = None
         self.tls = None
-        if isinstance(sock, ssl.SSLSocket):
+        if hasattr(sock, "selected_alpn_protocol"):
             self.tls = {
                 "sni": getattr(sock, "wanted_name", None),
                 "alpn": sock.selected_alpn_protocol(),
@@ -166,8 +169,9 @@ class Connection:
                 start = exchange["body_length"] % PERIOD
                 if exchange["matches_pattern"] and bytes(data) != PATTERN[start : start + len(data)]:
                     exchange["matches_pattern"] = False
-                if exchange["body_length"] < KEPT_BODY:
-                    exchange["body"] += bytes(data[: KEPT_BODY - exchange["body_length"]]).decode("latin-1")
+                kept = KEPT_SCRIPTS if self.listener == "control" else KEPT_BODY
+                if exchange["body_length"] < kept:
+                    exchange["body"] += bytes(data[: kept - exchange["body_length"]]).decode("latin-1")
                 if exchange["body_length"] < 64 << 20:
                     self.digest.update(data)
                 with changed:
@@ -190,14 +194,14 @@ class Connection:
         try:
             if how == "reset":
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            elif how == "close" and isinstance(self.sock, ssl.SSLSocket):
+            elif how == "close" and hasattr(self.sock, "unwrap"):
                 self.sock.settimeout(2)
                 try:
                     # Sends close_notify; what the peer answers is of no interest.
                     self.sock.unwrap()
                 except (OSError, ValueError):
                     pass
-            elif how == "abort" and isinstance(self.sock, ssl.SSLSocket):
+            elif how == "abort" and hasattr(self.sock, "unwrap"):
                 os.close(self.sock.detach())
                 return
             if how != "reset":
@@ -293,6 +297,8 @@ def play(connection, exchange, script):
         elif action in ("close", "abort", "reset"):
             connection.shut(action)
             raise Gone(action)
+        elif action in more_steps:
+            more_steps[action](connection, exchange, value)
         else:
             raise ValueError(f"no such step: {step}")
 
@@ -451,7 +457,7 @@ def control(connection, exchange):
     query = exchange["query"]
     name = query.get("name", "")
     connection.read_body(exchange)
-    given = json.loads(exchange["body"]) if exchange["body"] else None
+    given = json.loads(exchange["body"].encode("latin-1")) if exchange["body"] else None
     deadline = time.monotonic() + float(query.get("timeout", "15"))
     reply = {}
     with changed:
@@ -495,6 +501,8 @@ def control(connection, exchange):
             reply = {"violations": violations}
         elif url.path == "/oauth":
             reply = oauth.control(name, given)
+        elif url.path in more_controls:
+            reply = more_controls[url.path](query, given, deadline)
     answer(connection, exchange, 200, json.dumps(reply))
 
 
@@ -568,24 +576,31 @@ def remember_name(sock, name, context):
     sock.wanted_name = name
 
 
-def main():
+def certified(folder, certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{certificate}.pem", folder / f"{certificate}.key")
+    context.set_alpn_protocols(["http/1.1"])
+    context.sni_callback = remember_name
+    return context
+
+
+def main(more=None):
+    """`more`: further listeners, each a name with what wraps its sockets, made from the folder of certificates."""
     folder = pathlib.Path(sys.argv[1])
     threading.stack_size(256 << 10)
     ports = {}
+    listeners = {"http": None, "control": None, "http6": None}
     for listener, certificate in {
-        "http": None, "control": None, "http6": None, "https": "good", "wrong_host": "wrong-host", "expired": "expired",
-        "self_signed": "self-signed",
+        "https": "good", "wrong_host": "wrong-host", "expired": "expired", "self_signed": "self-signed",
     }.items():
+        listeners[listener] = certified(folder, certificate)
+    for listener, make in (more or {}).items():
+        listeners[listener] = make(folder)
+    for listener, context in listeners.items():
         server = socket.socket(socket.AF_INET6 if listener == "http6" else socket.AF_INET)
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("::1" if listener == "http6" else "127.0.0.1", 0))
         server.listen(1024)
-        context = None
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(folder / f"{certificate}.pem", folder / f"{certificate}.key")
-            context.set_alpn_protocols(["http/1.1"])
-            context.sni_callback = remember_name
         connections[listener], accepted[listener] = set(), 0
         ports[listener] = server.getsockname()[1]
         threading.Thread(target=accept, args=(server, listener, context), daemon=True).start()
@@ -593,4 +608,5 @@ def main():
     sys.stdin.buffer.read()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,13 +6,15 @@ final class Origin: Sendable {
   // swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
   struct Ports: Decodable {
     let http, control, http6, https, wrong_host, expired, self_signed: Int
+    /// hostile.py's.
+    let plain, tls12, tls13: Int?
   }
 
   private let process: ChildProcess
   let ports: Ports
 
-  init() throws {
-    process = try ChildProcess(Surroundings.python, [Surroundings.support + "/origin.py", try Surroundings.pki()])
+  init(program: String = "origin.py") throws {
+    process = try ChildProcess(Surroundings.python, [Surroundings.support + "/" + program, try Surroundings.pki()])
     guard let line = process.awaitLine(where: { _ in true }) else {
       throw HarnessError("the origin did not start: \(process.errors)")
     }
@@ -58,6 +60,17 @@ final class Origin: Sendable {
     case abort
     /// RST
     case reset
+    // Those of hostile.py.
+    /// One TLS record (in clear: these bytes), kept back.
+    case record(String)
+    /// A session ticket, kept back.
+    case ticket
+    /// One segment: so many of the records that are kept back, and so many bytes of the next; below 0: all but so many.
+    case cut(Int, Int)
+    /// One segment: all that is kept back.
+    case flush
+    /// Waits until the test releases all that stand there.
+    case stand(String)
 
     func encode(to encoder: Encoder) throws {
       var box = encoder.singleValueContainer()
@@ -73,6 +86,11 @@ final class Origin: Sendable {
       case .close: try box.encode(["close": true])
       case .abort: try box.encode(["abort": true])
       case .reset: try box.encode(["reset": true])
+      case .record(let text): try box.encode(["record": text])
+      case .ticket: try box.encode(["ticket": true])
+      case .cut(let whole, let more): try box.encode(["cut": [whole, more]])
+      case .flush: try box.encode(["flush": true])
+      case .stand(let name): try box.encode(["stand": name])
       }
     }
   }

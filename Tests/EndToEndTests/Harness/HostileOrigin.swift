@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+/// How a hostile origin is spoken to.
+enum Wire: String, CaseIterable, CustomTestStringConvertible {
+  case plain, tls12, tls13
+  var isTLS: Bool { self != .plain }
+  var testDescription: String { rawValue }
+
+  /// The origin of an entry, as the configuration has it.
+  func url(_ origin: Origin) throws -> String {
+    let ports = origin.ports
+    let port: Int?
+    switch self {
+    case .plain: port = ports.plain
+    case .tls12: port = ports.tls12
+    case .tls13: port = ports.tls13
+    }
+    guard let port else { throw HarnessError("\(rawValue) is a listener of hostile.py") }
+    return isTLS ? "https://localhost:\(port)" : "http://127.0.0.1:\(port)"
+  }
+}
+
+/// hostile.py: what its scripts have beyond those of origin.py are the steps `record`, `ticket`, `cut`, `flush` and `stand`.
+extension Origin {
+  static func hostile() throws -> Origin { try Origin(program: "hostile.py") }
+
+  /// Scripts of many exchanges by name.
+  func scripts(_ scripts: [String: [[Step]]]) throws {
+    _ = try ask("/scripts", String(decoding: try JSONEncoder().encode(scripts), as: UTF8.self), as: Nothing.self)
+  }
+
+  private struct Standing: Decodable { let standing: Int }
+
+  /// Waits until `count` exchanges stand there; how many do.
+  func standing(_ name: String, count: Int, seconds: Int = 15) throws -> Int {
+    try ask("/standing?name=\(name)&count=\(count)&timeout=\(seconds)", as: Standing.self).standing
+  }
+
+  /// Those who stand there go on, and those who come later.
+  func release(_ name: String) throws { _ = try ask("/release?name=\(name)", as: Nothing.self) }
+}

@@ -1,0 +1,205 @@
+"""The origin of origin.py, and three more listeners whose bytes leave exactly when the script says: `plain`, `tls12`, `tls13`.
+
+    hostile.py PKI_FOLDER
+
+TLS is spoken over memory, so the program holds the ciphertext: it can cut it at any byte, and join or split records and segments.
+Nothing waits in the kernel (TCP_NODELAY), and each step below that sends is one send. Further steps of a script:
+    record TEXT       makes a TLS record of the text (where clear: these bytes), and keeps it back; more than 16 KiB are several records,
+                      which count as one
+    ticket            makes a session ticket (TLS 1.3), and keeps it back
+    cut [K, N]        sends K of the records that are kept back, and N bytes of the next; N below 0: all but so many
+    flush             sends all that is kept back
+    stand NAME        waits until the test says `release`
+Further paths of the control port:
+    /scripts          scripts by id, many at once
+    /standing         waits until `count` exchanges stand at `name`, answers how many do
+    /release          lets those go on that stand at `name`, or will
+"""
+
+import _ssl
+import ctypes
+import ssl
+import threading
+import time
+
+import origin
+
+
+class Wire:
+    """A clear connection, with the methods of a socket that the origin uses."""
+
+    def __init__(self, sock):
+        self.sock, self.kept = sock, []
+
+    def seal(self, data):
+        return [data]
+
+    def keep(self, data):
+        self.kept.append(b"".join(self.seal(data)))
+
+    def cut(self, whole, more):
+        """Sends the first `whole` records and `more` bytes of the next, as one segment; the rest stays."""
+        leaving = self.kept[:whole]
+        del self.kept[:whole]
+        if more and self.kept:
+            leaving.append(self.kept[0][:more])
+            self.kept[0] = self.kept[0][more:]
+        self.sock.sendall(b"".join(leaving))
+
+    def sendall(self, data):
+        self.keep(data)
+        self.cut(len(self.kept), 0)
+
+    def do_handshake(self):
+        pass
+
+    def recv(self, size):
+        return self.sock.recv(size)
+
+    def __getattr__(self, name):
+        return getattr(self.sock, name)
+
+
+class TLSWire(Wire):
+    def __init__(self, sock, context):
+        super().__init__(sock)
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+
+    def records(self):
+        """What OpenSSL has written, record by record (RFC 8446 section 5.1)."""
+        data, found = self.outgoing.read(), []
+        while data:
+            end = 5 + int.from_bytes(data[3:5], "big")
+            found.append(data[:end])
+            data = data[end:]
+        return found
+
+    def seal(self, data):
+        while data:
+            data = data[self.tls.write(data) :]
+        return self.records()
+
+    def until_done(self, call):
+        while True:
+            try:
+                return call()
+            except ssl.SSLWantReadError:
+                self.sock.sendall(b"".join(self.records()))
+                data = self.sock.recv(256 << 10)
+                if data:
+                    self.incoming.write(data)
+                else:
+                    self.incoming.write_eof()
+
+    def do_handshake(self):
+        self.until_done(self.tls.do_handshake)
+        self.sock.sendall(b"".join(self.records()))
+
+    def recv(self, size):
+        try:
+            return self.until_done(lambda: self.tls.read(size))
+        except ssl.SSLZeroReturnError:
+            return b""
+
+    def unwrap(self):
+        """close_notify, behind what was kept back."""
+        try:
+            self.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass
+        self.kept += self.records()
+        self.cut(len(self.kept), 0)
+
+    def keep_ticket(self):
+        # Python has no name for it: the library's own function, on the SSL that CPython's object holds behind its head and a reference.
+        library = ctypes.CDLL(_ssl.__file__)
+        pointer = ctypes.c_void_p.from_address(id(self.tls._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p))
+        connection = ctypes.c_void_p(pointer.value)
+        if library.SSL_version(connection) != 0x304 or library.SSL_new_session_ticket(connection) != 1:
+            raise ValueError("no session ticket")
+        library.SSL_do_handshake(connection)
+        self.kept += self.records()
+
+    def selected_alpn_protocol(self):
+        return self.tls.selected_alpn_protocol()
+
+    def version(self):
+        return self.tls.version()
+
+    @property
+    def session_reused(self):
+        return self.tls.session_reused
+
+    def getpeercert(self):
+        return self.tls.getpeercert()
+
+
+class Wrapper:
+    """What stands for an SSLContext where the origin wraps a socket."""
+
+    def __init__(self, context=None):
+        self.context = context
+
+    def wrap_socket(self, sock, **_):
+        return TLSWire(sock, self.context) if self.context else Wire(sock)
+
+
+def limited(version):
+    def make(folder):
+        context = origin.certified(folder, "good")
+        context.sni_callback = None
+        context.minimum_version = context.maximum_version = version
+        return Wrapper(context)
+
+    return make
+
+
+standing = {}  # name: how many stand there
+released = {}  # name: an event
+
+
+def event(name):
+    return released.setdefault(name, threading.Event())
+
+
+def stand(connection, exchange, name):
+    with origin.changed:
+        standing[name] = standing.get(name, 0) + 1
+        gate = event(name)
+        origin.changed.notify_all()
+    # An event each: hundreds stand there, and a condition that all share would wake them all for each that comes.
+    if not gate.wait(60):
+        raise origin.Gone(f"{name} was never released")
+
+
+def await_standing(query, given, deadline):
+    name, count = query["name"], int(query["count"])
+    while standing.get(name, 0) < count and time.monotonic() < deadline:
+        origin.changed.wait(deadline - time.monotonic())
+    return {"standing": standing.get(name, 0)}
+
+
+def release(query, given, deadline):
+    event(query["name"]).set()
+    return {}
+
+
+def learn(query, given, deadline):
+    origin.scripts.update(given)
+    return {}
+
+
+origin.more_steps.update({
+    "record": lambda connection, exchange, text: connection.sock.keep(text.encode("latin-1")),
+    "ticket": lambda connection, exchange, _: connection.sock.keep_ticket(),
+    "cut": lambda connection, exchange, place: connection.sock.cut(*place),
+    "flush": lambda connection, exchange, _: connection.sock.cut(len(connection.sock.kept), 0),
+    "stand": stand,
+})
+origin.more_controls.update({"/scripts": learn, "/standing": await_standing, "/release": release})
+origin.main({
+    "plain": lambda folder: Wrapper(),
+    "tls12": limited(ssl.TLSVersion.TLSv1_2),
+    "tls13": limited(ssl.TLSVersion.TLSv1_3),
+})
