@@ -7,7 +7,8 @@ import Testing
 
   private static let answers = [
     ("GET", ok), ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), ("GET", "HTTP/1.1 204 No\r\n\r\n"),
-    ("GET", "HTTP/1.1 304 No\r\nContent-Length: 2\r\n\r\n"), ("POST", ok), ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ("GET", "HTTP/1.1 304 No\r\nContent-Length: 2\r\n\r\n"), ("POST", ok),
+    ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
     ("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
     ("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n"),
     ("GET", "HTTP/1.1 103 Early\r\n\r\n" + ok), ("GET", "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno"),

@@ -17,7 +17,7 @@ import Testing
     try Self.run(Self.held, wire)
   }
 
-  @Test(arguments: Wire.allCases) func `an answer that is cut anywhere and asks for a repeat waits without work, and is repeated`(
+  @Test(arguments: Wire.allCases) func `an answer to be repeated that is cut anywhere waits without work, and is repeated`(
     wire: Wire
   ) throws {
     try Self.run(Self.retried, wire)
@@ -42,7 +42,8 @@ import Testing
       CutAnswer(
         name: "chunked",
         pieces: CutAnswer.at(
-          status + "Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n¦5¦\r¦\nhel¦lo¦\r\n¦a;x=y\r\nworldworld¦\r\n¦0¦\r\n¦X-T: ¦1\r\n¦\r\n"),
+          status + "Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n¦5¦\r¦\nhel¦lo¦\r\n¦a;x=y\r\nworldworld¦\r\n¦0¦\r\n"
+            + "¦X-T: ¦1\r\n¦\r\n"),
         body: "helloworldworld", trailers: ["X-T: 1"]),
       CutAnswer(
         name: "close-delimited", pieces: CutAnswer.at(status + "\r\n¦hello¦world"), body: "helloworld", endsByClose: true),
@@ -54,7 +55,8 @@ import Testing
         pieces: CutAnswer.at("HTTP/1.1 401 No\r\n¦Content-Length: 2\r\n\r\n¦n¦o"), status: 401, body: "no"),
       CutAnswer(
         name: "1xx",
-        pieces: CutAnswer.at("HTTP/1.1 103 Early\r\nLink: </a>¦\r\n\r\n¦HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n¦o¦k"), body: "ok"),
+        pieces: CutAnswer.at("HTTP/1.1 103 Early\r\nLink: </a>¦\r\n\r\n¦HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n¦o¦k"),
+        body: "ok"),
       CutAnswer(
         name: "WebSocket", fields: WebSocketTests.fields,
         pieces: CutAnswer.at("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n¦Connection: Upgrade\r\n\r\n¦hello¦world"), status: 101,
@@ -62,7 +64,8 @@ import Testing
       CutAnswer(
         name: "event stream, chunked",
         pieces: CutAnswer.at(
-          status + "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n¦9\r\ndata: ¦1\n\n\r\n¦9\r\ndata: 2\n\n\r\n¦0\r\n\r\n"),
+          status + "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n¦9\r\ndata: ¦1\n\n\r\n"
+            + "¦9\r\ndata: 2\n\n\r\n¦0\r\n\r\n"),
         body: "data: 1\n\ndata: 2\n\n"),
       CutAnswer(
         name: "event stream, close-delimited",
@@ -78,7 +81,8 @@ import Testing
       CutAnswer(
         name: "larger than a block",
         pieces: CutAnswer.at(
-          "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n\(filler(10_000))¦\(filler(140_000))¦\(filler(140_000))¦\(filler(10_000))"),
+          "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n\(filler(10_000))¦\(filler(140_000))¦\(filler(140_000))"
+            + "¦\(filler(10_000))"),
         body: filler(300_000)),
     ]
   }()
@@ -88,7 +92,8 @@ import Testing
   private static let held: [CutAnswer] = {
     let answers = [
       CutAnswer(
-        name: "401, Content-Length", pieces: CutAnswer.at("HTTP/1.1 401¦ No\r\nContent-Length: 10\r\n\r¦\n¦hello¦worl¦d"), status: 401,
+        name: "401, Content-Length", pieces: CutAnswer.at("HTTP/1.1 401¦ No\r\nContent-Length: 10\r\n\r¦\n¦hello¦worl¦d"),
+        status: 401,
         body: "helloworld"),
       CutAnswer(
         name: "401, chunked",
@@ -100,11 +105,13 @@ import Testing
         body: "helloworld", endsByClose: true),
       CutAnswer(
         name: "401 that waits on its connection",
-        pieces: CutAnswer.at("HTTP/1.1 401 No\r\nContent-Length: 60000\r\n\r\n\(filler(20_000))¦\(filler(20_000))¦\(filler(20_000))"),
+        pieces: CutAnswer.at(
+          "HTTP/1.1 401 No\r\nContent-Length: 60000\r\n\r\n\(filler(20_000))¦\(filler(20_000))¦\(filler(20_000))"),
         status: 401, body: filler(60_000)),
       CutAnswer(
         name: "401 behind 1xx",
-        pieces: CutAnswer.at("HTTP/1.1 103 Early\r\n\r\n¦HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n¦n¦o"), status: 401, body: "no"),
+        pieces: CutAnswer.at("HTTP/1.1 103 Early\r\n\r\n¦HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n¦n¦o"), status: 401,
+        body: "no"),
     ]
     return answers.flatMap { answer in
       var refreshed = answer

@@ -46,14 +46,17 @@ import Testing
         name: "bulk", answer: "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + String(repeating: "own!", count: 50_000),
         text: String(repeating: "own!", count: 50_000)),
       Way(name: "refreshed 401", host: "refreshed.test", answer: "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno", next: own),
-      Way(name: "refreshed 401, no content", host: "refreshed.test", answer: "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", next: own),
+      Way(
+        name: "refreshed 401, no content", host: "refreshed.test", answer: "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n",
+        next: own),
       Way(
         name: "refreshed 401, chunked", host: "refreshed.test",
         answer: "HTTP/1.1 401 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n", next: own),
       Way(
         name: "relayed 401", host: "refused.test", answer: "HTTP/1.1 401 No\r\nContent-Length: 3\r\n\r\nown", status: 401),
       Way(name: "repeated 503", host: "retry.test", answer: "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", next: own),
-      Way(name: "repeated 503, no content", host: "retry.test", answer: "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", next: own),
+      Way(
+        name: "repeated 503, no content", host: "retry.test", answer: "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", next: own),
       Way(
         name: "repeated 503, chunked", host: "retry.test",
         answer: "HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n", next: own),
@@ -64,82 +67,89 @@ import Testing
   }()
 
   @Test(arguments: Wire.allCases) func `nobody gets an answer that nobody asked for`(wire: Wire) throws {
-    try withHostile(wire) { proxy, origin in
-      var cases: [(way: Way, arrival: Arrival, isAwaited: Bool)] = []
-      for way in Self.ways {
-        for arrival in Arrival.allCases where wire.isTLS || arrival != .inOneRecord {
-          for isAwaited in [false, true] { cases.append((way, arrival, isAwaited)) }
+    var cases: [(String, SoleConnection.Case)] = []
+    for way in Self.ways {
+      for arrival in Arrival.allCases where wire.isTLS || arrival != .inOneRecord {
+        for hasLine in [false, true] {
+          let name = "\(way.name), \(arrival), \(hasLine ? "one" : "nobody") in line"
+          cases.append((name, { try Self.fault(of: way, arrival, hasLine, $0) }))
         }
-      }
-      each(cases) { (way, arrival, isAwaited) in
-        let what = "\(way.name), \(arrival), \(isAwaited ? "with one in line" : "with nobody in line")"
-        let id = Origin.newName()
-        try origin.scripts([id: script(way, arrival, id)])
-        let client = try connect(proxy)
-        try client.send(ProxyProcess.request(way.method, "http://\(way.host)/\(id)?id=\(id)", body: way.body))
-        var next: RawConnection?
-        #expect(try origin.standing("begin-\(id)", count: 1) == 1)
-        if isAwaited { next = try ask(proxy, "line-\(id)", way.host, standsInLine: true) }
-        try origin.release("begin-\(id)")
-        let answer = try client.readAnswer(to: way.method)
-        #expect(answer.status == way.status && answer.text == way.text, "\(what): \(answer.head)\(answer.text.prefix(100))")
-        for number in 0..<2 {
-          try expectOwn(try next ?? ask(proxy, "\(number)-\(id)", way.host), next == nil ? "\(number)-\(id)" : "line-\(id)", what)
-          next = nil
-        }
-        try origin.release("part-\(id)")
-        try expectOwn(try ask(proxy, "last-\(id)", way.host), "last-\(id)", what)
       }
     }
+    try SoleConnection.run(wire, cases)
   }
 
   @Test(arguments: Wire.allCases) func `an idle connection whose origin speaks is closed`(wire: Wire) throws {
-    try withHostile(wire) { proxy, origin in
-      let ways = Self.ways.filter { $0.next == nil && $0.host == "api.test" }
-      each(ways) { way in
-        let id = Origin.newName()
-        try origin.scripts([id: [[.readBody, .record(way.answer), .flush, .stand("late-\(id)"), .send(Self.foreign), .awaitClose]]])
-        let client = try connect(proxy)
-        try client.send(ProxyProcess.request(way.method, "http://\(way.host)/\(id)?id=\(id)", body: way.body))
-        #expect(try client.readAnswer(to: way.method).text == way.text)
-        try origin.release("late-\(id)")
-        try origin.await(id, state: "closed", seconds: 5)
-        try expectOwn(try ask(proxy, "late-\(id)", way.host), "late-\(id)", way.name)
-      }
-    }
+    try SoleConnection.run(
+      wire,
+      Self.ways.filter { $0.next == nil && $0.host == "api.test" }.map { way in
+        (
+          way.name,
+          { world in
+            let id = Origin.newName()
+            try world.origin.scripts([
+              id: [[.readBody, .record(way.answer), .flush, .stand(id), .send(Self.foreign), .awaitClose]]
+            ])
+            let answer = try world.ask(way.method, way.host, id, body: way.body).readAnswer(to: way.method)
+            guard answer.text == way.text else { return "its own answer is \(answer.head)\(answer.text.prefix(100))" }
+            try world.origin.release(id)
+            try world.origin.await(id, state: "closed", seconds: 5)
+            return try world.faultOfNext(way.host)
+          }
+        )
+      })
   }
 
   /// A read that fills its block says nothing about what is behind it.
   @Test(arguments: Wire.allCases) func `an answer that fills a block exactly hides nothing behind it`(wire: Wire) throws {
-    try withHostile(wire) { proxy, origin in
-      // Blocks have 32 and 128 KiB, less what framing needs before and behind.
-      let sizes = Array(32_732...32_772) + Array(131_036...131_076)
-      for size in sizes where size.isMultiple(of: 4) {
-        for headIsApart in [false, true] {
-          let head = "HTTP/1.1 200 OK\r\nContent-Length: "
-          // Either all of the answer or its body has this size.
-          let count = headIsApart ? size : size - head.utf8.count - String(size).utf8.count - 4
-          let body = String(repeating: "x", count: count)
-          let id = Origin.newName()
-          let full = "\(head)\(count)\r\n\r\n"
-          let begin: [Origin.Step] =
-            headIsApart ? [.record(full), .flush, .stand(id), .record(body + Self.foreign)] : [.record(full + body + Self.foreign)]
-          try origin.scripts([id: [begin + [.flush]]])
-          let client = try connect(proxy)
-          try client.send(ProxyProcess.request("GET", "http://api.test/\(id)?id=\(id)"))
-          var answer = try client.readHead()
-          try origin.release(id)
-          try client.readBody(&answer)
-          #expect(answer.text == body, "\(size)")
-          try expectOwn(try ask(proxy, "size-\(id)", "api.test"), "size-\(id)", "\(size), head apart: \(headIsApart)")
-        }
+    // Blocks have 32 and 128 KiB, less what framing needs before and behind.
+    let sizes = (Array(32_732...32_772) + Array(131_036...131_076)).filter { $0.isMultiple(of: 4) }
+    var cases: [(String, SoleConnection.Case)] = []
+    for size in sizes {
+      // Either all of the answer has this size, or its body, which comes alone.
+      for headIsApart in [false, true] {
+        let name = "\(headIsApart ? "a body" : "an answer") of \(size)"
+        cases.append((name, { try Self.fault(ofSize: size, headIsApart, $0) }))
       }
     }
+    try SoleConnection.run(wire, cases)
   }
 
-  // MARK: Tools
+  private static func fault(of way: Way, _ arrival: Arrival, _ hasLine: Bool, _ world: SoleConnection) throws -> String? {
+    // What a 417 says is remembered.
+    if way.name == "417" { try world.restart() }
+    let id = Origin.newName()
+    try world.origin.scripts([id: script(way, arrival, id)])
+    let client = try world.ask(way.method, way.host, id, body: way.body)
+    guard try world.origin.standing("begin-\(id)", count: 1) == 1 else { return "it did not reach the origin" }
+    let line = hasLine ? try world.askInLine(way.host) : nil
+    try world.origin.release("begin-\(id)")
+    let answer = try client.readAnswer(to: way.method)
+    guard answer.status == way.status, answer.text == way.text else {
+      return "its own answer is \(answer.head)\(answer.text.prefix(100))"
+    }
+    if let line, let fault = try world.faultOf(line) { return fault }
+    for _ in 0..<2 { if let fault = try world.faultOfNext(way.host) { return fault } }
+    try world.origin.release("part-\(id)")
+    return try world.faultOfNext(way.host)
+  }
 
-  private func script(_ way: Way, _ arrival: Arrival, _ id: String) -> [[Origin.Step]] {
+  private static func fault(ofSize size: Int, _ headIsApart: Bool, _ world: SoleConnection) throws -> String? {
+    let begin = "HTTP/1.1 200 OK\r\nContent-Length: "
+    let count = headIsApart ? size : size - begin.utf8.count - String(size).utf8.count - 4
+    let (head, body) = ("\(begin)\(count)\r\n\r\n", String(repeating: "x", count: count))
+    let id = Origin.newName()
+    let steps: [Origin.Step] =
+      headIsApart ? [.record(head), .flush, .stand(id), .record(body + Self.foreign)] : [.record(head + body + Self.foreign)]
+    try world.origin.scripts([id: [steps + [.flush]]])
+    let client = try world.ask("GET", "api.test", id)
+    var answer = try client.readHead()
+    try world.origin.release(id)
+    try client.readBody(&answer)
+    return answer.text == body ? try world.faultOfNext("api.test") : "another body"
+  }
+
+  private static func script(_ way: Way, _ arrival: Arrival, _ id: String) -> [[Origin.Step]] {
     // The 417 comes before the body.
     let begin: [Origin.Step] = (way.name == "417" ? [] : [.readBody]) + [.stand("begin-\(id)")]
     let rest: [Origin.Step]
@@ -149,65 +159,5 @@ import Testing
     case .inPart: rest = [.record(way.answer), .record(Self.foreign), .cut(1, 12), .stand("part-\(id)"), .flush]
     }
     return [begin + rest] + (way.next.map { [[.readBody, .send($0)]] } ?? [])
-  }
-
-  private func connect(_ proxy: ProxyProcess) throws -> RawConnection {
-    let client = try proxy.connect()
-    client.timeout = 5
-    return client
-  }
-
-  /// Another client's request, whose answer says whose it is.
-  /// - Parameter standsInLine: waits until the loop has seen it.
-  private func ask(_ proxy: ProxyProcess, _ mark: String, _ host: String, standsInLine: Bool = false) throws -> RawConnection {
-    let client = try connect(proxy)
-    try client.send(ProxyProcess.request("GET", "http://\(host)/echo?mark=\(mark)"))
-    // The only loop answers this one itself, and after it has read the other.
-    if standsInLine { #expect(try proxy.ask("http://unlisted.test/").status == 403) }
-    return client
-  }
-
-  private func expectOwn(_ client: RawConnection, _ mark: String, _ what: String) throws {
-    let answer: Answer
-    do { answer = try client.readAnswer() } catch { throw HarnessError("\(what), \(mark): \(error)") }
-    guard answer["X-Whose"] == nil else { throw HarnessError("\(what): \(mark) got the foreign answer") }
-    guard answer.status == 200 else { throw HarnessError("\(what): \(mark) got \(answer.head)\(answer.text)") }
-    #expect(try answer.received().target == "/echo?mark=\(mark)", "\(what)")
-  }
-
-  private func withHostile(_ wire: Wire, _ body: (ProxyProcess, Origin) throws -> Void) throws {
-    let origin = try Origin.hostile()
-    let refreshed = try TokenServer(origin: origin)
-    let refused = try TokenServer(#"{"same": true}"#, origin: origin)
-    func token(_ name: String, _ server: TokenServer) -> String {
-      """
-        \(name):
-          allow_plaintext: true
-          oauth2:
-            grant: client_credentials
-            token_url: \(server.tokenURL)
-            client_id: me
-            client_secret: shh-5ecret-client
-            refresh_window: {interval: 1s, attempts: 1000}
-      """
-    }
-    let url = try wire.url(origin)
-    let text = """
-      threads: 1
-      limits: {upstream_connections: 1}
-      upstreams:
-        - {match: api.test, origin: "\(url)", credential: api, decompress: true}
-        - {match: retry.test, origin: "\(url)", credential: api, retry: {attempts: 2, backoff: 10ms}}
-        - {match: refreshed.test, origin: "\(url)", credential: refreshed}
-        - {match: refused.test, origin: "\(url)", credential: refused}
-      credentials:
-        api: {bearer: {token: \(Configuration.token)}, allow_plaintext: true}
-      \(token("refreshed", refreshed))
-      \(token("refused", refused))
-      """
-    try withProxy(text) { proxy in
-      for host in ["api.test", "refreshed.test", "refused.test"] { #expect(try proxy.ask("http://\(host)/").status == 200) }
-      try body(proxy, origin)
-    }
   }
 }

@@ -27,10 +27,11 @@ struct TokenServer {
   }
 
   let origin: Origin
-  let name = Origin.newName()
+  let name: String
 
-  init(_ settings: String = "{}", origin: Origin? = nil) throws {
+  init(_ settings: String = "{}", origin: Origin? = nil, name: String = Origin.newName()) throws {
     self.origin = try origin ?? .shared()
+    self.name = name
     try set(settings)
   }
 

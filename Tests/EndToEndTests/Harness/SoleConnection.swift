@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+/// A hostile origin, and a proxy with one loop and one connection to it, made again whenever a case has gone wrong: what is left in
+/// its pool would spoil the next.
+final class SoleConnection {
+  /// What is wrong; nil where nothing is.
+  typealias Case = (SoleConnection) throws -> String?
+  /// So many faults tell enough, and each can cost seconds.
+  private static let enough = 6
+
+  let origin: Origin
+  private let text: String
+  private var proxy: ProxyProcess?
+
+  static func run(_ wire: Wire, _ cases: [(String, Case)]) throws {
+    let world = try SoleConnection(wire)
+    defer { world.proxy?.stop() }
+    var faults: [String] = []
+    for (number, (name, body)) in cases.enumerated() where faults.count < enough {
+      var fault: String?
+      do { fault = try body(world) } catch { fault = "\(error)" }
+      guard let fault else { continue }
+      faults.append("case \(number): \(name): \(fault)")
+      try world.restart()
+    }
+    if !faults.isEmpty { Issue.record("\(faults.count) faults in \(cases.count) cases:\n\(faults.joined(separator: "\n"))") }
+  }
+
+  private init(_ wire: Wire) throws {
+    origin = try Origin.hostile()
+    let servers = (refreshed: try TokenServer(origin: origin), refused: try TokenServer(#"{"same": true}"#, origin: origin))
+    func token(_ name: String, _ server: TokenServer) -> String {
+      """
+        \(name):
+          allow_plaintext: true
+          oauth2:
+            grant: client_credentials
+            token_url: \(server.tokenURL)
+            client_id: me
+            client_secret: shh-5ecret-client
+            refresh_window: {interval: 1s, attempts: 1000}
+      """
+    }
+    let url = try wire.url(origin)
+    text = """
+      threads: 1
+      limits: {upstream_connections: 1}
+      upstreams:
+        - {match: api.test, origin: "\(url)", credential: api, decompress: true}
+        - {match: retry.test, origin: "\(url)", credential: api, retry: {attempts: 2, backoff: 10ms}}
+        - {match: refreshed.test, origin: "\(url)", credential: refreshed}
+        - {match: refused.test, origin: "\(url)", credential: refused}
+      credentials:
+        api: {bearer: {token: \(Configuration.token)}, allow_plaintext: true}
+      \(token("refreshed", servers.refreshed))
+      \(token("refused", servers.refused))
+      """
+    try restart()
+  }
+
+  func restart() throws {
+    proxy?.stop()
+    proxy = nil
+    let next = try ProxyProcess(text)
+    proxy = next
+    for host in ["api.test", "refreshed.test", "refused.test"] {
+      guard try next.ask("http://\(host)/").status == 200 else { throw HarnessError("no way to \(host)") }
+    }
+  }
+
+  private func connect() throws -> RawConnection {
+    guard let proxy else { throw HarnessError("no proxy") }
+    let client = try proxy.connect()
+    client.timeout = 4
+    return client
+  }
+
+  func ask(_ method: String, _ host: String, _ id: String, body: String? = nil) throws -> RawConnection {
+    let client = try connect()
+    try client.send(ProxyProcess.request(method, "http://\(host)/\(id)?id=\(id)", body: body))
+    return client
+  }
+
+  typealias Marked = (client: RawConnection, mark: String)
+
+  /// Another client's request, whose answer says whose it is.
+  private func askMarked(_ host: String) throws -> Marked {
+    let (client, mark) = (try connect(), Origin.newName())
+    try client.send(ProxyProcess.request("GET", "http://\(host)/echo?mark=\(mark)"))
+    return (client, mark)
+  }
+
+  /// The same, while the only connection is in use.
+  func askInLine(_ host: String) throws -> Marked {
+    let marked = try askMarked(host)
+    // The only loop answers this one itself, and after it has read the other.
+    let other = try connect()
+    try other.send(ProxyProcess.request("GET", "http://unlisted.test/"))
+    guard try other.readAnswer().status == 403 else { throw HarnessError("not refused") }
+    return marked
+  }
+
+  func faultOfNext(_ host: String) throws -> String? { try faultOf(try askMarked(host)) }
+
+  func faultOf(_ marked: Marked) throws -> String? {
+    let answer: Answer
+    do { answer = try marked.client.readAnswer() } catch { return "the next client is not answered: \(error)" }
+    if answer["X-Whose"] != nil { return "the next client got the foreign answer" }
+    guard answer.status == 200, let received = try? answer.received() else { return "the next client got \(answer.head)" }
+    return received.target == "/echo?mark=\(marked.mark)" ? nil : "the next client got the answer to \(received.target)"
+  }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A client that closes while its request, read whole, waits for something has left: nothing more is done for it. A caller that timed
+/// out sends a FIN, not a RST.
+@Suite struct LeavingClientTests {
+  private func expectLeft(_ client: RawConnection, _ proxy: ProxyProcess, _ path: String) throws {
+    client.halfClose()
+    let line = proxy.process.awaitLine(seconds: 3) { $0.contains(path) && $0.contains("the client left") }
+    #expect(line != nil, "no line says so:\n\(proxy.tail)")
+    #expect(try client.readToEnd(seconds: 3).bytes.isEmpty, "nothing is answered")
+  }
+
+  private static let requests: [(method: String, body: String?)] = [
+    ("GET", nil), ("POST", "1 EUR"), ("POST", String(repeating: "x", count: 50_000)),
+  ]
+
+  @Test func `while it waits for a token: it is not sent, and the gauge falls at once`() throws {
+    each(Self.requests) { (method, body) in
+      let server = try TokenServer()
+      try server.holdNext()
+      try withProxy(try server.configuration(top: "timeouts: {credential: 60s}\nthreads: 2\nadmin: 127.0.0.1:0")) { proxy in
+        func waitingRequests(are count: Double) throws -> Bool {
+          try eventually(seconds: 3) { try proxy.metric(#"authproxy_credential_waiting_requests{credential="api"}"#) == count }
+        }
+        let clients = try (0..<3).map { _ in try proxy.connect() }
+        for (number, client) in clients.enumerated() {
+          try client.send(ProxyProcess.request(method, server.url("leaving-\(number)"), body: body))
+        }
+        #expect(try waitingRequests(are: 3))
+        try expectLeft(clients[0], proxy, "leaving-0")
+        #expect(try waitingRequests(are: 2))
+        try expectLeft(clients[1], proxy, "leaving-1")
+        #expect(try waitingRequests(are: 1))
+        try server.openGate()
+        #expect(try clients[2].readAnswer().status == 200)
+        #expect(try server.state().uses.map(\.path) == ["leaving-2"])
+      }
+    }
+  }
+
+  @Test func `while its refusal is held: it is not sent again`() throws {
+    each(Self.requests) { (method, body) in
+      let server = try TokenServer()
+      try withProxy(try server.configuration(top: "timeouts: {credential: 60s}\nadmin: 127.0.0.1:0")) { proxy in
+        #expect(try proxy.ask(server.url("first")).status == 200)
+        try server.set(#"{"revoke": true, "forget": true, "queue": [{"gate": "on"}]}"#)
+        let client = try proxy.connect()
+        try client.send(ProxyProcess.request(method, server.url("leaving"), body: body))
+        let gauge = #"authproxy_credential_waiting_requests{credential="api"}"#
+        #expect(try eventually { try proxy.metric(gauge) == 1 })
+        try expectLeft(client, proxy, "leaving")
+        #expect(try eventually(seconds: 3) { try proxy.metric(gauge) == 0 })
+        try server.openGate()
+        #expect(try eventually { try proxy.ask(server.url("last")).status == 200 })
+        #expect(try server.state().uses.filter { $0.path == "leaving" }.map(\.status) == [401])
+      }
+    }
+  }
+
+  @Test func `while it waits for a connection: it is not sent`() throws {
+    let origin = try Origin.shared()
+    each(Self.requests) { (method, body) in
+      let (busy, leaving) = (Origin.newName(), Origin.newName())
+      try origin.script(busy, [.gate("on"), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+      let limit = "threads: 1\nlimits: {upstream_connections: 1}\ntimeouts: {connect: 30s}"
+      try withProxy(try Configuration.https(top: limit)) { proxy in
+        let clients = try (0..<3).map { _ in try proxy.connect() }
+        try clients[0].send(ProxyProcess.request("GET", "http://api.test/?id=\(busy)"))
+        try origin.await(busy, gate: "on")
+        try clients[1].send(ProxyProcess.request(method, "http://api.test/\(leaving)?id=\(leaving)", body: body))
+        try clients[2].send(ProxyProcess.request("GET", "http://api.test/status/202"))
+        // The only loop answers this one itself, and after it has read those.
+        #expect(try proxy.ask("http://unlisted.test/").status == 403)
+        try expectLeft(clients[1], proxy, leaving)
+        try origin.open("on", of: busy)
+        #expect(try clients[0].readAnswer().text == "ok")
+        #expect(try clients[2].readAnswer().status == 202)
+        #expect(try origin.exchanges(leaving).isEmpty)
+      }
+    }
+  }
+
+  @Test func `while it waits for its answer: the origin hears of it`() throws {
+    let origin = try Origin.shared()
+    for interim in ["", "HTTP/1.1 103 Early\r\n\r\n"] {
+      each(Self.requests) { (method, body) in
+        for configuration in [try Configuration.https(), try Configuration.http()] {
+          let name = Origin.newName()
+          try origin.script(name, [.readBody, .send(interim), .awaitClose])
+          try withProxy(configuration) { proxy in
+            let client = try proxy.connect()
+            try client.send(ProxyProcess.request(method, "http://api.test/\(name)?id=\(name)", body: body))
+            try origin.await(name, state: "complete")
+            if interim != "" { #expect(try client.readHead().status == 103) }
+            try expectLeft(client, proxy, name)
+            try origin.await(name, state: "closed", seconds: 3)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `while it waits to be repeated: it is not`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try origin.script(name, [.readBody, .send("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")])
+    try withProxy(try Configuration.https("retry: {attempts: 2, backoff: 600ms}")) { proxy in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("PUT", "http://api.test/\(name)?id=\(name)", body: "x"))
+      try origin.await(name, state: "complete")
+      try expectLeft(client, proxy, name)
+      // Longer than the pause would have been.
+      usleep(800_000)
+      #expect(try origin.exchanges(name).count == 1)
+    }
+  }
+
+  @Test func `a FIN right behind the request is noticed, too`() throws {
+    let origin = try Origin.shared()
+    for method in ["GET", "POST"] {
+      let name = Origin.newName()
+      try origin.script(name, [.readBody, .awaitClose])
+      try withProxy(try Configuration.https()) { proxy in
+        let client = try proxy.connect()
+        try client.send(
+          ProxyProcess.request(method, "http://api.test/\(name)?id=\(name)", body: method == "POST" ? "body" : nil))
+        try expectLeft(client, proxy, name)
+      }
+    }
+  }
+
+  // MARK: Half-close
+
+  @Test func `an upgraded connection stays open the other way`() throws {
+    let listener = try TestListener()
+    try withProxy(try Configuration.http(port: listener.port)) { proxy in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/", WebSocketTests.fields))
+      let server = try listener.accept()
+      _ = try server.read(through: "\r\n\r\n")
+      try server.send("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+      #expect(try client.readAnswer().status == 101)
+      try client.send("question")
+      client.halfClose()
+      #expect(try server.readToEnd() == (Array("question".utf8), .closed))
+      #expect(client.staysSilent(for: 0.1))
+      try server.send("answer")
+      server.halfClose()
+      #expect(try client.readToEnd() == (Array("answer".utf8), .closed))
+    }
+  }
+
+  @Test func `a body that still comes is sent on, with the FIN behind it`() throws {
+    let listener = try TestListener()
+    let count = 12 << 20
+    try withProxy(try Configuration.http(port: listener.port)) { proxy in
+      let client = try proxy.connect()
+      let head = "POST http://api.test/up HTTP/1.1\r\nHost: api.test\r\nContent-Length: \(count)\r\n\r\n"
+      let bytes = Array(head.utf8) + [UInt8](repeating: 1, count: count)
+      let isSent = Monitor(false)
+      let descriptor = client.descriptor
+      Thread {
+        var sent = 0
+        while sent < bytes.count {
+          let taken = bytes.withUnsafeBytes {
+            send(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
+          }
+          if taken <= 0 { break }
+          sent += taken
+        }
+        shutdown(descriptor, Int32(SHUT_WR))
+        isSent.change { $0 = true }
+      }.start()
+      let server = try listener.accept()
+      _ = try server.read(through: "\r\n\r\n")
+      var received = 0
+      // As slowly as it takes for the FIN to come while the kernel is full of the body.
+      while isSent.wait(0.05, until: { $0 ? true : nil }) == nil, received < count {
+        received += try server.read(1 << 18).count
+      }
+      #expect(server.staysOpen(for: 0.1))
+      while received < count, try server.receive(before: Date(timeIntervalSinceNow: 5)) {
+        received += server.consume(server.pending.count).count
+      }
+      // What is in the proxy itself may go with the client, once all has been read.
+      #expect(received > count - (512 << 10))
+    }
+  }
+}
+
+extension RawConnection {
+  /// True when the peer does not end the stream for so long, whatever it sends.
+  fileprivate func staysOpen(for seconds: Double) -> Bool {
+    usleep(UInt32(seconds * 1_000_000))
+    return end == nil
+  }
+}
