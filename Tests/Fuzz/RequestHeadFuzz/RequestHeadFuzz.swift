@@ -51,6 +51,7 @@ private func checkMeaning(_ head: inout RequestHead, in message: UnsafeRawBuffer
   _ = head.persists(in: message)
   _ = head.expectation(in: message)
   _ = head.upgradeToken(in: message)
+  _ = head.authenticatesConnection(in: message)
   _ = head.acceptsTrailers(in: message)
   _ = head.maxForwards(in: message)
   _ = head.passed([0x61], in: message)

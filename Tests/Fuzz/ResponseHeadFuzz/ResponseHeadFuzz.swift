@@ -41,6 +41,7 @@ private func checkMeaning(_ head: inout ResponseHead, in message: UnsafeRawBuffe
   _ = head.persists(in: message)
   _ = head.isEventStream(in: message)
   _ = head.upgradeToken(in: message)
+  _ = head.authenticatesConnection(in: message)
   if let wait = head.retryAfter(now: 1_700_000_000, in: message) { precondition(wait >= 0) }
   if let length = head.contentLength(in: message) { precondition(length >= 0) }
   for method in [Method.get, .head, .connect] { _ = try? head.framing(to: method, in: message) }
