@@ -3,16 +3,26 @@
 
 extension RequestHead {
   /// Whether an Authorization that goes on speaks NTLM or Negotiate.
+  @inlinable @inline(__always)
   public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard contains(.authorization) else { return false }
-    return fields.contains { $0.id == .authorization && !$0.dropped && speaksOfConnection($0.value, in: bytes) }
+    present.contains(.authorization) && offersIdentity(in: bytes)
+  }
+
+  @usableFromInline
+  func offersIdentity(in bytes: UnsafeRawBufferPointer) -> Bool {
+    fields.contains { $0.id == .authorization && !$0.dropped && speaksOfConnection($0.value, in: bytes) }
   }
 }
 
 extension ResponseHead {
   /// Whether a challenge, or the last word after one, is NTLM's or Negotiate's.
+  @inlinable @inline(__always)
   public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard contains(.wwwAuthenticate) else { return false }
+    present.contains(.wwwAuthenticate) && asksForIdentity(in: bytes)
+  }
+
+  @usableFromInline
+  func asksForIdentity(in bytes: UnsafeRawBufferPointer) -> Bool {
     for field in fields where field.id == .wwwAuthenticate {
       // Quotation marks hide no member: one challenge too many costs a reuse, one too few is another client's identity.
       var members = ListMembers(field.value, in: bytes)

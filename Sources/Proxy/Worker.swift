@@ -143,6 +143,10 @@ public final class Worker {
     acceptors = listeners.map { listener in
       acceptors.first { $0.listener === listener } ?? Acceptor(listener, self)
     }
+    // Connections that were accepted before come under the listener's new settings, too: who must say who it is, above all.
+    for client in clients {
+      if let next = listeners.first(where: { $0.socket === client.listener.socket }) { client.listener = next }
+    }
   }
 
   private func retire(_ acceptor: Acceptor) {
@@ -167,7 +171,9 @@ public final class Worker {
   // MARK: Clients
 
   func adopt(_ descriptor: Int32, _ peer: Address, _ listener: BoundListener) {
-    let client = ClientConnection(descriptor, peer: peer, listener: listener, worker: self)
+    // The message may have been slower than a reload.
+    let current = acceptors.first { $0.listener.socket === listener.socket }?.listener ?? listener
+    let client = ClientConnection(descriptor, peer: peer, listener: current, worker: self)
     client.place = clients.count
     clients.append(client)
     if !client.begin() { for acceptor in acceptors { acceptor.pauseForLack() } }

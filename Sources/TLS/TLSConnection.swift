@@ -148,6 +148,12 @@ public final class TLSConnection {
     return read(into: buffer)
   }
 
+  /// Whether OpenSSL holds a record, or a part of one. SSL_has_pending alone does not know of a record whose header was taken off
+  /// the buffer and nothing of whose body has come: then its record layer is in the state "read body".
+  private var holdsRecord: Bool {
+    SSL_has_pending(pointer) == 1 || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B"))
+  }
+
   /// What the peer has sent that nobody has read.
   public enum Unread: Sendable {
     /// Neither OpenSSL nor the kernel has a byte.
@@ -163,12 +169,12 @@ public final class TLSConnection {
   /// Looks without taking application data; what belongs to TLS (a session ticket, say) is processed. Costs no system call where
   /// the kernel is known to have nothing and OpenSSL holds nothing.
   public func unread() -> Unread {
-    if SSL_has_pending(pointer) == 0, socket.pointee.is_dry == 1, socket.pointee.peer_ended == 0 { return .nothing }
+    if !holdsRecord, socket.pointee.is_dry == 1, socket.pointee.peer_ended == 0 { return .nothing }
     var byte: UInt8 = 0
     var systemError: Int32 = 0
     let result = cossl_peek(pointer, &byte, 1, &systemError)
     if result > 0 { return .bytes }
-    if result == TLSIO.wantRead { return SSL_has_pending(pointer) == 1 ? .partialRecord : .nothing }
+    if result == TLSIO.wantRead { return holdsRecord ? .partialRecord : .nothing }
     if result <= TLSIO.failed { fail(result, "reading", systemError) }
     return .end
   }

@@ -38,21 +38,21 @@ extension Request {
   /// also where nobody has to say who it is.
   /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
   func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]? = nil) throws(ProxyError) -> ClientIdentity {
-    guard knowsClients, let field = worker.requestHead.fields.first(.proxyAuthorization) else {
-      return try identify(earlier: earlier)
-    }
+    if knowsNobody { return ClientIdentity(name: nil, access: snapshot.settings.anonymous) }
+    guard let field = worker.requestHead.fields.first(.proxyAuthorization) else { return try identify(earlier: earlier) }
     guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
     guard let found = self.identity(by: field.value.bytes(in: bytes)) else { throw .wrongPassword }
     summary.client = found.name
     return found
   }
 
-  private var knowsClients: Bool { !snapshot.settings.clients.isEmpty || client.listener.settings.clientsRequired }
+  /// There are no clients to tell apart: what anybody says is not looked at.
+  private var knowsNobody: Bool { snapshot.settings.clients.isEmpty && !client.listener.settings.clientsRequired }
 
   /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
   func identify(earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
     let settings = snapshot.settings
-    guard knowsClients else { return ClientIdentity(name: nil, access: settings.anonymous) }
+    if knowsNobody { return ClientIdentity(name: nil, access: settings.anonymous) }
     let identity: ClientIdentity
     if let earlier {
       guard let found = earlier.withUnsafeBytes({ self.identity(by: $0) }) else { throw .wrongPassword }

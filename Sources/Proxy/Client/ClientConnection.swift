@@ -27,7 +27,8 @@ final class ClientConnection: EventHandler {
 
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
-  let listener: BoundListener
+  /// As the present configuration has it.
+  var listener: BoundListener
   let peer: Address
   let stream: ByteStream
   var place = 0
@@ -264,7 +265,7 @@ final class ClientConnection: EventHandler {
   }
 
   /// Nobody is there any more for whom the request under way should go on.
-  private var hasLeft: Bool { stream.isBroken || stream.peerEnded && request?.hasWholeMessage == true }
+  private var hasLeft: Bool { stream.isBroken || stream.peerEnded && request?.endsWithFIN == true }
 
   /// The present request has been answered in full, and its body read.
   func requestEnded(keepAlive: Bool) {

@@ -27,7 +27,7 @@ extension Attempt {
   /// Whether a chunked body is too large to be kept shows when it is whole in what was read with its head. It is asked for
   /// beforehand otherwise, which only a request with a credential has reason to.
   func readChunksAtHand() {
-    guard request.bodyFraming == .chunked, request.authorization != nil, !request.expectsContinue, !request.body.isDone,
+    guard request.bodyFraming == .chunked, request.authorization != nil, !request.expectsContinue,
       request.tee.bytes.isEmpty, let inbound = client.inbound, !inbound.isEmpty, inbound.count <= request.tee.capacity
     else { return }
     _ = readBody()
@@ -35,10 +35,10 @@ extension Attempt {
 
   /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
   func joinBody(to block: Block) {
-    guard !awaitsContinue, let inbound = client.inbound else { return }
+    guard !awaitsContinue, !request.body.isDone || !upload.piece.isEmpty, let inbound = client.inbound else { return }
     let room = min(block.room - ChunkFraming.front - ChunkFraming.back, Self.joined)
     if upload.piece.isEmpty {
-      guard !request.body.isDone, request.tee.bytes.isEmpty, !inbound.isEmpty,
+      guard request.tee.bytes.isEmpty, !inbound.isEmpty,
         // What is read must be kept: the connection may turn out to be stale.
         inbound.count <= min(room, request.tee.capacity), readBody()
       else { return }

@@ -54,9 +54,11 @@ final class Attempt {
     upload.out = block
     block.append(head.bytes)
     if let credential { credential.withUnsafeBytes { block.append($0) } }
-    readChunksAtHand()
     // The body may be malformed, and telling the app to go on may show that it has left: then the block is somebody else's.
-    guard self.connection != nil else { return }
+    if !request.body.isDone {
+      readChunksAtHand()
+      guard self.connection != nil else { return }
+    }
     askBeforeBody(block)
     guard self.connection != nil else { return }
     block.append("\r\n")

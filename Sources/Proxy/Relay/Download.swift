@@ -87,6 +87,11 @@ final class Download {
     while attempt.download === self, !isFinished {
       let inflates = inflater?.hasWork ?? false
       if client.outbound != nil, piece.isEmpty, !source.isDone, !inflates, !gather() { return }
+      // What is small is inflated before its head leaves: one write, and if it turns out broken nothing has gone out.
+      if inflater?.hasWork ?? false, let head = client.outbound, head.count <= Self.joined {
+        guard inflate() else { return }
+        continue
+      }
       if !flush() { return }
       if inflater?.hasWork ?? false {
         budget -= 1

@@ -167,9 +167,13 @@ final class Request {
     attempt?.clientReady()
   }
 
-  /// The app has sent all of its message, and waits for the answer: its FIN now means that it has left. A caller whose time was up
-  /// sends FIN, not RST. In a tunnel, and while the body still comes, FIN is half-close.
-  var hasWholeMessage: Bool { body.isDone && opening == nil && keepsAfterAnswer == nil }
+  /// The app has nothing to do but to wait for the answer, so its FIN means that it has left: a caller whose time was up sends FIN,
+  /// not RST. In a tunnel, and while the body is on its way to the origin, FIN is half-close. While the request itself waits, its body
+  /// is not read; behind a FIN it is whole, or will never be.
+  var endsWithFIN: Bool {
+    if opening != nil || keepsAfterAnswer != nil { return false }
+    return body.isDone || waitsForConnection || waitsForRepeat || credentialWait != nil && attempt == nil
+  }
 
   func clientTimerExpired() {
     if keepsAfterAnswer != nil { return clientLeft() }

@@ -52,9 +52,10 @@ final class OriginPool {
 
   /// Begins the attempt on a connection, now or when one can be had.
   func serve(_ attempt: Attempt) {
-    if let entry = attempt.request.entry { timeouts = entry.timeouts }
+    let request = attempt.request
+    if let entry = request.entry { timeouts = entry.timeouts }
     if isForgotten { worker.remember(self) }
-    if !attempt.client.bound.isEmpty, let connection = attempt.client.bound.resting(in: self) {
+    if !request.client.bound.isEmpty, let connection = request.client.bound.resting(in: self) {
       return serve(attempt, on: connection)
     }
     if let connection = idle.popLast() {
