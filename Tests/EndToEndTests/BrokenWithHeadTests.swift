@@ -25,35 +25,42 @@ import Testing
       ("a gzip sum", squeezed(gzip.head + gzip.data + zeros)),
       ("a gzip sum, chunked", squeezed(gzip.head + gzip.data + zeros, chunked: true)),
       ("a gzip length", squeezed(gzip.head + gzip.data + String(gzip.sum.unicodeScalars.prefix(4)) + "\u{1}\0\0\0")),
-      ("no gzip", squeezed("hello, not squeezed")), ("half of gzip", squeezed(gzip.head + gzip.data)),
-      ("half of gzip, chunked", squeezed(gzip.head + gzip.data, chunked: true)),
+      ("no gzip", squeezed("hello, not squeezed")),
     ]
   }()
 
   @Test(arguments: Wire.allCases) func `what is broken in one read with its head is 502`(wire: Wire) throws {
     let origin = try Origin.hostile()
     let text = "threads: 1\nupstreams: [{match: api.test, origin: \"\(try wire.url(origin))\", decompress: true}]\n"
+    var faults: [String] = []
     try withProxy(text) { proxy in
-      each(Self.answers) { (name, text) in
+      for (name, text) in Self.answers {
         let head = text.components(separatedBy: "\r\n\r\n")[0] + "\r\n\r\n"
         let rest = String(String.UnicodeScalarView(text.unicodeScalars.dropFirst(head.unicodeScalars.count)))
         // One record, or head and body apart in one segment.
         for records in wire.isTLS ? [[text], [head, rest]] : [[text]] {
-          let id = Origin.newName()
-          try origin.scripts([id: [[.readBody] + records.map { .record($0) } + [.flush, .awaitClose]]])
-          let client = try proxy.connect()
-          client.timeout = 3
-          try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(id)"))
-          let answer: Answer
-          do { answer = try client.readAnswer() } catch { throw HarnessError("\(name), \(records.count) records: \(error)") }
-          #expect(answer.status == 502, "\(name), \(records.count) records: \(answer.head)")
-          #expect(answer.proxyError == "http_protocol_error", "\(name): \(answer.head)")
-          // The app's connection goes on, the origin's does not.
-          try client.send(ProxyProcess.request("GET", "http://api.test/status/201"))
-          #expect(try client.readAnswer().status == 201, "\(name)")
-          try origin.await(id, state: "closed", seconds: 3)
+          do {
+            guard let fault = try fault(of: records, origin, proxy) else { continue }
+            faults.append("\(name), records: \(records.count): \(fault)")
+          } catch { faults.append("\(name), records: \(records.count): \(error)") }
         }
       }
     }
+    if !faults.isEmpty { Issue.record("\(faults.count) faults:\n\(faults.joined(separator: "\n"))") }
+  }
+
+  private func fault(of records: [String], _ origin: Origin, _ proxy: ProxyProcess) throws -> String? {
+    let id = Origin.newName()
+    try origin.scripts([id: [[.readBody] + records.map { .record($0) } + [.flush, .awaitClose]]])
+    let client = try proxy.connect()
+    client.timeout = 3
+    try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(id)"))
+    let answer = try client.readAnswer()
+    guard answer.status == 502, answer.proxyError == "http_protocol_error" else { return answer.head }
+    // The app's connection goes on, the origin's does not.
+    try client.send(ProxyProcess.request("GET", "http://api.test/status/201"))
+    guard try client.readAnswer().status == 201 else { return "the connection is out of step" }
+    try origin.await(id, state: "closed", seconds: 3)
+    return nil
   }
 }
