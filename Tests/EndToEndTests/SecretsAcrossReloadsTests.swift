@@ -19,10 +19,10 @@ import Testing
 
     func expectNoForeignSecret(_ names: [String] = [], _ comment: String = "") throws {
       for side in [one, two] {
-        let foreign = try side.foreignSecrets(exchanges: names)
-        let kinds = Dictionary(grouping: foreign) { $0 }.map { "\($0.value.count) times \($0.key)" }.sorted()
-        // Named without the marks that no output may have.
-        #expect(foreign.isEmpty, "\(comment): \(side.label) got \(kinds.prefix(5).joined(separator: ", "))")
+        let foreign = Dictionary(grouping: try side.foreignSecrets(exchanges: names)) { $0 }
+        guard !foreign.isEmpty else { continue }
+        let kinds = foreign.map { "\($0.value.count) times \($0.key)" }.sorted().prefix(5)
+        Issue.record("\(comment): \(side.label) got \(kinds.joined(separator: ", "))")
       }
     }
   }
