@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-instructions unit-tests end-to-end-tests checked-tests
+.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -47,8 +47,14 @@ instructions: build packages-instructions
 fuzz: packages
 	Tests/Fuzz/run.sh $(SECONDS)
 
-install: build
-	install -D -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/authproxy"
+# The program goes without its symbols, a third of its size; they are where debuggers look for them, in .debug beside it.
+INSTALLED := .build/installed
+install: build packages-install
+	install -d $(INSTALLED)
+	objcopy --only-keep-debug $(PROGRAM) $(INSTALLED)/authproxy.debug
+	objcopy --strip-all --add-gnu-debuglink=$(INSTALLED)/authproxy.debug $(PROGRAM) $(INSTALLED)/authproxy
+	install -D -m 755 $(INSTALLED)/authproxy "$(DESTDIR)$(PREFIX)/bin/authproxy"
+	install -D -m 644 $(INSTALLED)/authproxy.debug "$(DESTDIR)$(PREFIX)/bin/.debug/authproxy.debug"
 	install -D -m 644 proxy.conf.example "$(DESTDIR)$(PREFIX)/share/doc/authproxy/proxy.conf.example"
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
 	sed 's|@PREFIX@|$(PREFIX)|g' docs/authproxy.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/authproxy.service"
@@ -61,6 +67,9 @@ packages:
 
 packages-bench:
 	@.ci/packages build bench
+
+packages-install:
+	@.ci/packages install
 
 packages-instructions:
 	@.ci/packages build instructions

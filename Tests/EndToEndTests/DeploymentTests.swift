@@ -92,10 +92,19 @@ import Testing
     guard install.status == .exited(0) else { throw HarnessError("make install: \(install.errors)") }
     let program = folder + "/opt/authproxy/bin/authproxy"
     #expect(try ChildProcess.run(program, ["--version"]).status == .exited(0))
+    // Without its symbols, which are where debuggers look for them.
+    func sections(_ path: String) throws -> String { try ChildProcess.run("readelf", ["--sections", "--wide", path]).output }
+    let (installed, symbols) = (try sections(program), try sections(folder + "/opt/authproxy/bin/.debug/authproxy.debug"))
+    #expect(!installed.contains(".symtab") && !installed.contains(".debug_info"), "\(installed)")
+    #expect(installed.contains(".gnu_debuglink"))
+    #expect(symbols.contains(".symtab"), "\(symbols)")
+    let link = try ChildProcess.run("readelf", ["--debug-dump=links", program])
+    #expect(link.output.contains("authproxy.debug"), "\(link.output)")
     let unit = try String(contentsOfFile: folder + "/opt/authproxy/lib/systemd/system/authproxy.service", encoding: .utf8)
     #expect(unit.contains("ExecStart=/opt/authproxy/bin/authproxy run --config /etc/authproxy/proxy.conf"))
     #expect(
       unit.contains("Type=notify") && unit.contains("ExecReload=/bin/kill -HUP $MAINPID") && unit.contains("WatchdogSec="))
+    #expect(unit.contains("\nLimitCORE=0\n"))
     #expect(!unit.contains("@PREFIX@"))
     #expect(FileManager.default.fileExists(atPath: folder + "/opt/authproxy/share/doc/authproxy/proxy.conf.example"))
   }
