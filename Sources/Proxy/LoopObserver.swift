@@ -37,9 +37,9 @@ open class LoopObserver {
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// An evaluator refused the peer behind an entry.
-  open func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {}
-  /// - Parameters: where the answer came from (`staple`, `cache`, `ocsp`, `crl`), and what it was.
-  open func revocationChecked(source: String, result: String) {}
+  open func trustFailed(_ entry: Entry?, evaluator: String, reason: TrustRefusalReason) {}
+  /// Where an answer about revocation came from, and what it was.
+  open func revocationChecked(_ observation: RevocationCheck.Observation) {}
   /// A tunnel began (+1) or ended (-1).
   open func tunnels(_ change: Int) {}
   open func descriptorsExhausted() {}
@@ -54,9 +54,7 @@ open class LoopObserver {
 extension LoopObserver {
   /// What was found on the way to a verdict.
   func report(_ check: RevocationCheck) {
-    for observation in check.observations {
-      revocationChecked(source: observation.source.rawValue, result: observation.result.rawValue)
-    }
+    for observation in check.observations { revocationChecked(observation) }
     for warning in check.warnings { trustWarned(warning) }
   }
 }

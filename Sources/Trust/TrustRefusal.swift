@@ -2,6 +2,7 @@ import TLS
 
 /// Why a connection was refused: evaluator, a reason of a closed list, and a detail for people.
 public typealias TrustRefusal = PeerRefusal
+public typealias TrustRefusalReason = PeerRefusal.Reason
 
 /// What passed, and should be known of all the same.
 public struct TrustWarning: Sendable, Hashable {

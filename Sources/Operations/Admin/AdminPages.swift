@@ -57,9 +57,9 @@ extension Figures {
         $0.add("generation", lifecycle.generation)
         $0.add("last_reload_successful", lifecycle.lastReloadSucceeded)
         $0.add("last_reload_errors", lifecycle.lastReloadErrors)
-        $0.add("reloads_success", Int(lifecycle.reloads.success))
-        $0.add("reloads_unchanged", Int(lifecycle.reloads.unchanged))
-        $0.add("reloads_failure", Int(lifecycle.reloads.failure))
+        for result in LifecycleReport.ReloadResult.allCases {
+          $0.add("reloads_\(result.rawValue)", Int(lifecycle.reloads[result, default: 0]))
+        }
       }
       $0.add("client_connections", connections)
       $0.add("tunnels", counters.tunnels)

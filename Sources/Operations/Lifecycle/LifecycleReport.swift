@@ -6,13 +6,13 @@ struct LifecycleReport: Sendable {
     case stopping
     case draining
   }
-  struct Reloads: Sendable { var success: UInt64 = 0, unchanged: UInt64 = 0, failure: UInt64 = 0 }
+  enum ReloadResult: String, Sendable, CaseIterable { case success, unchanged, failure }
 
   var phase = Phase.starting
   var generation = 0
   var lastReloadSucceeded = true
   var lastReloadErrors: [String] = []
-  var reloads = Reloads()
+  var reloads: [ReloadResult: UInt64] = [:]
   /// Seconds since 1970.
   var started = 0
   var addresses: [String] = []

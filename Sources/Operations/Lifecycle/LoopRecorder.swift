@@ -43,13 +43,11 @@ final class LoopRecorder: LoopObserver {
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }
-  override func trustFailed(_ entry: Entry?, evaluator: String, reason: String) {
+  override func trustFailed(_ entry: Entry?, evaluator: String, reason: TrustRefusalReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].trustFailures.add(
       LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
   }
-  override func revocationChecked(source: String, result: String) {
-    counters.revocation.add(LoopCounters.RevocationOutcome(source: source, result: result))
-  }
+  override func revocationChecked(_ observation: RevocationCheck.Observation) { counters.revocation.add(observation) }
   override func tunnels(_ change: Int) { counters.tunnels += change }
 
   override func descriptorsExhausted() {

@@ -15,6 +15,14 @@ extension Service {
   private enum Outcome {
     case changed, unchanged
     case failed([String])
+
+    var result: LifecycleReport.ReloadResult {
+      switch self {
+      case .changed: .success
+      case .unchanged: .unchanged
+      case .failed: .failure
+      }
+    }
   }
 
   private func reload(_ occasion: ConfigurationSource.Occasion, because reason: String, metadata: Logger.Metadata) {
@@ -28,11 +36,7 @@ extension Service {
     state.withLock {
       let interval = loaded.settings.map(\.watchInterval) ?? $0.snapshot?.settings.watchInterval
       $0.watch.follow(loaded, interval: interval, now: csys_monotonic())
-      switch outcome {
-      case .changed: $0.lifecycle.reloads.success += 1
-      case .unchanged: $0.lifecycle.reloads.unchanged += 1
-      case .failed: $0.lifecycle.reloads.failure += 1
-      }
+      $0.lifecycle.reloads[outcome.result, default: 0] += 1
       if case .failed(let errors) = outcome {
         $0.lifecycle.lastReloadErrors = errors
         $0.lifecycle.lastReloadSucceeded = false

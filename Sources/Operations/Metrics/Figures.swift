@@ -69,9 +69,9 @@ struct Figures: Sendable {
     metrics.family(
       "authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
     for pool in pools {
-      metrics.sample([("upstream", pool.upstream), ("state", "idle")], pool.idle)
-      metrics.sample([("upstream", pool.upstream), ("state", "active")], pool.active)
-      metrics.sample([("upstream", pool.upstream), ("state", "connecting")], pool.connecting)
+      for state in PoolReport.State.allCases {
+        metrics.sample([("upstream", pool.upstream), ("state", state.rawValue)], pool.count(state))
+      }
     }
     metrics.family(
       "authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
@@ -87,8 +87,8 @@ struct Figures: Sendable {
   private func credentials(_ metrics: inout MetricsText) {
     metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by what came of them.")
     for credential in credentials {
-      for (result, count) in credential.refreshes.sorted(by: { $0.key < $1.key }) {
-        metrics.sample([("credential", credential.name), ("result", result)], count)
+      for (result, count) in credential.refreshes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
       }
     }
     metrics.family(
@@ -107,7 +107,7 @@ struct Figures: Sendable {
     for upstream in counters.upstreams {
       for (failure, count) in upstream.trustFailures.entries {
         metrics.sample(
-          [("upstream", upstream.name), ("evaluator", failure.evaluator), ("reason", failure.reason)], count)
+          [("upstream", upstream.name), ("evaluator", failure.evaluator), ("reason", failure.reason.rawValue)], count)
       }
     }
     metrics.family(
@@ -123,7 +123,7 @@ struct Figures: Sendable {
       "authproxy_revocation_checks_total", .counter,
       "Questions about revocation by who answered and what; source none: nobody did.")
     for (outcome, count) in counters.revocation.entries {
-      metrics.sample([("source", outcome.source), ("result", outcome.result)], count)
+      metrics.sample([("source", outcome.source.rawValue), ("result", outcome.result.rawValue)], count)
     }
   }
 
@@ -131,9 +131,9 @@ struct Figures: Sendable {
     metrics.family("authproxy_config_last_reload_successful", .gauge, "1 where the last reload, or the start, succeeded.")
     metrics.sample(lifecycle.lastReloadSucceeded)
     metrics.family("authproxy_config_reloads_total", .counter, "Reloads, by result; unchanged: nothing was different.")
-    metrics.sample([("result", "success")], lifecycle.reloads.success)
-    metrics.sample([("result", "unchanged")], lifecycle.reloads.unchanged)
-    metrics.sample([("result", "failure")], lifecycle.reloads.failure)
+    for result in LifecycleReport.ReloadResult.allCases {
+      metrics.sample([("result", result.rawValue)], lifecycle.reloads[result, default: 0])
+    }
     metrics.family("authproxy_config_generation", .gauge, "Number of the configuration in force, from 1.")
     metrics.sample(lifecycle.generation)
     metrics.family("authproxy_log_lines_dropped_total", .counter, "Pieces of log that were dropped as the writer fell behind.")

@@ -1,5 +1,6 @@
 import Proxy
 import Settings
+import Trust
 
 /// What one loop has counted: plain arrays, touched by that loop alone; a scrape gets a copy by message and sums them. Series go
 /// with their entry, so that a reload cannot let them grow without bound.
@@ -28,7 +29,10 @@ struct LoopCounters: Sendable {
       left.trustFailures += right.trustFailures
     }
   }
-  struct TrustFailure: Sendable, Equatable { var evaluator, reason: String }
+  struct TrustFailure: Sendable, Equatable {
+    var evaluator: String
+    var reason: TrustRefusalReason
+  }
   struct Credential: Sendable {
     var name: String
     var wait = Histogram()
@@ -42,9 +46,8 @@ struct LoopCounters: Sendable {
   var upstreams: [Upstream] = [Upstream(name: "none"), Upstream(name: "tunnel")]
   var credentials: [Credential] = []
   var errors = Tally<String>()
-  var revocation = Tally<RevocationOutcome>()
+  var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
-  struct RevocationOutcome: Sendable, Equatable { var source, result: String }
 
   /// Where an entry's credential stands in `credentials`; -1 = it has none.
   private var credentialOfUpstream: [Int] = [-1, -1]

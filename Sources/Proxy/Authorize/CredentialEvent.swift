@@ -1,5 +1,16 @@
 import Credentials
 
+/// What came of a token request, as metrics count it.
+public enum RefreshResult: String, Sendable, CaseIterable {
+  case success
+  /// Will be tried again.
+  case failure
+  /// The server gave the token that was there already.
+  case sameToken = "same_token"
+  /// Refused for good.
+  case needsOperator = "needs_operator"
+}
+
 /// What happens in the life of a credential, for logs and metrics. Holds nothing secret.
 public enum CredentialEvent: Sendable, Hashable {
   /// A static one: its source has changed.
@@ -17,13 +28,13 @@ public enum CredentialEvent: Sendable, Hashable {
   /// A record of the token store made no sense and was kept beside the others.
   case recordSetAside
 
-  /// What came of a token request, as a label of metrics; nil where the event is not about one.
-  var refreshResult: String? {
+  /// nil if the event is not about a token request.
+  var refreshResult: RefreshResult? {
     switch self {
-    case .refreshed: "success"
-    case .sameToken: "same_token"
-    case .failed: "failure"
-    case .needsOperator: "needs_operator"
+    case .refreshed: .success
+    case .sameToken: .sameToken
+    case .failed: .failure
+    case .needsOperator: .needsOperator
     case .replaced, .adopted, .notSaved, .recordSetAside: nil
     }
   }

@@ -14,12 +14,12 @@ public struct CredentialReport: Sendable {
   public var reason: String?
   /// Requests parked until there is one, over all loops.
   public var waiting: Int
-  /// Since the start, by result (`success`, `failure`, ...).
-  public var refreshes: [String: UInt64]
+  /// Token requests since the start.
+  public var refreshes: [RefreshResult: UInt64]
 
   public init(
     name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, waiting: Int = 0,
-    refreshes: [String: UInt64] = [:]
+    refreshes: [RefreshResult: UInt64] = [:]
   ) {
     self.name = name
     self.phase = phase

@@ -95,7 +95,7 @@ final class CredentialRegistry: Sendable {
   private struct Record: Sendable {
     let count = WaitCount()
     var report: CredentialReport?
-    var refreshes: [String: UInt64] = [:]
+    var refreshes: [RefreshResult: UInt64] = [:]
   }
   private let records = Mutex<[String: Record]>([:])
   private let unfinished = Mutex<Set<UInt64>>([])
@@ -112,7 +112,7 @@ final class CredentialRegistry: Sendable {
   func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
   /// The credential is in no configuration any more.
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
-  func count(_ result: String, of name: String) {
+  func count(_ result: RefreshResult, of name: String) {
     records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
   }
   /// - Parameter owner: different for each in the process.

@@ -86,7 +86,7 @@ extension UpstreamConnection: RevocationWaiter {
     gate = nil
     verdict = nil
     worker.observer.trustFailed(
-      worker.snapshot.entries.first { $0.name == pool.upstream }, evaluator: refusal.evaluator, reason: refusal.reason.rawValue)
+      worker.snapshot.entries.first { $0.name == pool.upstream }, evaluator: refusal.evaluator, reason: refusal.reason)
     // A pooled one is just closed: the request that would have got it has a connection of its own judged instead.
     if isJudgedAgain { return close() }
     failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))

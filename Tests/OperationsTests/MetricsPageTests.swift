@@ -1,0 +1,115 @@
+import Foundation
+import TLS
+import Testing
+
+@testable import Operations
+@testable import Proxy
+@testable import Trust
+
+/// `docs/metrics.md` against the code: names, types, labels, and the values of every label that takes a fixed list.
+@Suite struct MetricsPageTests {
+  private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("docs/metrics.md")
+
+  private struct Family: Hashable, CustomStringConvertible {
+    var name, type: String
+    var labels: [String]
+    var description: String { "\(name){\(labels.joined(separator: ","))} \(type)" }
+  }
+
+  /// Of the label in the metric: what the code can say.
+  private static let values: [String: [String]] = [
+    "authproxy_retries_total reason": RetryReason.allCases.map(\.rawValue),
+    "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
+    "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
+    "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
+    "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
+    "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
+    "authproxy_revocation_checks_total result": RevocationCheck.Observation.Result.allCases.map(\.rawValue),
+    "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
+  ]
+  /// Labels whose values are the configuration's, the version, or another page's.
+  private static let free: Set = ["upstream", "credential", "trust", "version", "code", "error", "evaluator"]
+
+  /// The cells of each row of the table whose head begins with this.
+  private func rows(_ head: String) throws -> [[String]] {
+    let lines = try String(contentsOf: Self.page, encoding: .utf8).components(separatedBy: "\n")
+    let start = try #require(lines.firstIndex { $0.hasPrefix("| \(head) ") })
+    return lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map { line in
+      line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  private func quoted(_ text: String) -> [String] { text.matches(of: /`([^`]+)`/).map { String($0.1) } }
+
+  private func documented() throws -> [Family] {
+    try rows("name and labels").map { cells in
+      let parts = try #require(quoted(cells[0]).first).split(separator: "{")
+      let labels = parts.count > 1 ? parts[1].dropLast().split(separator: ",").map(String.init) : []
+      return Family(name: String(parts[0]), type: cells[1], labels: labels)
+    }
+  }
+
+  /// One sample of everything, as a scrape tells it.
+  private func scraped() -> [Family] {
+    var upstream = LoopCounters.Upstream(name: "a")
+    upstream.codes.add(200)
+    upstream.duration.observe(1)
+    upstream.connect.observe(1)
+    upstream.firstByte.observe(1)
+    upstream.unauthorized.add(.refreshed)
+    upstream.retries.add(.status)
+    upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
+    var credential = LoopCounters.Credential(name: "c")
+    credential.wait.observe(1)
+    var lifecycle = LifecycleReport()
+    lifecycle.pinExpiries = [("t", 1)]
+    var figures = Figures(lifecycle: lifecycle, version: "1")
+    figures.counters.upstreams.append(upstream)
+    figures.counters.credentials = [credential]
+    figures.counters.errors.add("dns_error")
+    figures.counters.revocation.add(.init(source: .ocsp, result: .good))
+    figures.pools = [PoolReport(upstream: "a", idle: 1, active: 1, connecting: 1, certificateExpiry: 1)]
+    figures.credentials = [CredentialReport(name: "c", phase: .ready, expiry: 1, refreshes: [.success: 1])]
+
+    var types: [(name: String, type: String)] = []
+    var labels: [String: Set<[String]>] = [:]
+    for line in figures.text().split(separator: "\n") {
+      if line.hasPrefix("# TYPE ") {
+        let words = line.split(separator: " ")
+        types.append((String(words[2]), String(words[3])))
+      } else if !line.hasPrefix("#"), let family = types.last?.name {
+        let found = line.matches(of: /([a-z_]+)="/).map { String($0.1) }.filter { $0 != "le" }
+        labels[family, default: []].insert(found)
+      }
+    }
+    return types.flatMap { name, type in
+      (labels[name] ?? [["nothing was scraped"]]).map { Family(name: name, type: type, labels: $0) }
+    }
+  }
+
+  @Test func `has every metric with its type and labels, and no other`() throws {
+    let (page, code) = (Set(try documented()), Set(scraped()))
+    #expect(page.subtracting(code).isEmpty, "in the page only, or otherwise")
+    #expect(code.subtracting(page).isEmpty, "in the code only, or otherwise")
+  }
+
+  @Test func `has every value of every label that takes a fixed list, and no other`() throws {
+    var found: Set<String> = []
+    for cells in try rows("metric | label") {
+      let key = quoted(cells[0] + cells[1]).joined(separator: " ")
+      let values = try #require(Self.values[key], "\(key) has no list in the code")
+      #expect(Set(quoted(cells[2])) == Set(values), "\(key)")
+      found.insert(key)
+    }
+    #expect(found == Set(Self.values.keys))
+  }
+
+  @Test func `lists the values of every label that is not free`() throws {
+    for family in try documented() {
+      for label in family.labels where !Self.free.contains(label) {
+        #expect(Self.values["\(family.name) \(label)"] != nil, "\(family.name) \(label)")
+      }
+    }
+  }
+}
