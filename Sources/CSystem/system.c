@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 
 int csys_accept(int listener, struct sockaddr_storage *address, socklen_t *length) {
@@ -82,7 +83,22 @@ int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-void csys_exit(int status) { exit(status); }
+void csys_exit(int status) { _exit(status); }
+
+int csys_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0) < 0 ? -errno : 0; }
+
+static int argument_count;
+static char **arguments;
+
+// glibc calls the functions of .init_array with main's arguments (elf/dl-init.c). Swift reads /proc/self/cmdline instead, which a
+// jail may not have.
+__attribute__((constructor)) static void keep_arguments(int count, char **values) {
+  argument_count = count;
+  arguments = values;
+}
+
+int csys_argument_count(void) { return argument_count; }
+const char *csys_argument(int index) { return arguments[index]; }
 
 // A classic BPF program on the listener sees segments from their TCP header on: byte 13 holds the flags. A SYN without ACK asks
 // for a new connection and is dropped; its sender asks again a second later.
@@ -98,7 +114,7 @@ int csys_refuse_new_connections(int listener) {
   return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
 }
 
-int csys_notify(const char *path, const char *message) {
+int csys_notify(const char *path, const char *message, int seconds) {
   struct sockaddr_un to = {.sun_family = AF_UNIX};
   size_t length = strlen(path);
   if (length == 0 || length >= sizeof to.sun_path) return -EINVAL;
@@ -106,6 +122,8 @@ int csys_notify(const char *path, const char *message) {
   if (to.sun_path[0] == '@') to.sun_path[0] = 0;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
+  struct timeval time = {.tv_sec = seconds};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
   ssize_t sent = sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&to,
                         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
   int result = sent < 0 ? -errno : 0;

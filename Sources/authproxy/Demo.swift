@@ -24,9 +24,11 @@ struct Demo: ParsableCommand {
       return
     }
     introduce(world)
+    let farewell = DispatchQueue(label: "farewell")
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
-        Terminal.print("\nbye")
+        // Whoever reads this may have stopped to.
+        _ = farewell.run(within: 200) { Terminal.print("\nbye") }
         Process.exit()
       }
     }

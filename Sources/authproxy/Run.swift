@@ -14,7 +14,13 @@ struct Run: ParsableCommand {
   @Option(name: .long, help: "The configuration file.")
   var config: String
 
+  @Flag(
+    name: .long,
+    help: "Let debuggers attach and the kernel write a core file. Both show the secrets that the process holds.")
+  var allowDebugging = false
+
   func run() throws {
+    if allowDebugging { _ = csys_set_dumpable(1) }
     let (path, environment) = (config, Environment.forPrograms)
     let source = ConfigurationSource { ConfigurationFile.load(path: path, environment: environment, system: $0) }
     let (loaded, _) = source.load(.demand)
@@ -52,11 +58,7 @@ struct Run: ParsableCommand {
       }
     }
     signals.on(SIGHUP) { @Sendable in service.reload() }
-    signals.on(SIGUSR1) { @Sendable in
-      do { try service.output.reopen() } catch {
-        service.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
-      }
-    }
+    signals.on(SIGUSR1) { @Sendable in service.reopenLog() }
     do { try service.start(loaded, settings) } catch {
       Terminal.error("authproxy: \(error)")
       throw error.kind == .bind ? ExitStatus.cannotBind : ExitStatus.badConfiguration

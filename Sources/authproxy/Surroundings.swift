@@ -1,6 +1,11 @@
 import CSystem
 import Synchronization
 
+enum Arguments {
+  /// As the C runtime got them: Swift's own come from /proc, which may not be there.
+  static var afterName: [String] { (0..<csys_argument_count()).dropFirst().map { String(cString: csys_argument($0)) } }
+}
+
 /// The process's environment as it was at start.
 enum Environment {
   static var current: [String: String] {
@@ -74,6 +79,6 @@ final class Endings: Sendable {
 }
 
 enum Process {
-  /// Ends the process in good order; ParsableCommand has an `exit` of its own.
+  /// Ends the process at once, whatever its other threads are doing; ParsableCommand has an `exit` of its own.
   static func exit(_ status: Int32 = 0) -> Never { csys_exit(status) }
 }

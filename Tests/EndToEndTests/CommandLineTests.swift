@@ -23,6 +23,30 @@ import Testing
     #expect(try run("run", "--no-such-option").status == .exited(64))
   }
 
+  @Test func `a subcommand that is missing is a usage error, 64, with the usage on standard error`() throws {
+    let done = try run()
+    #expect(done.status == .exited(64))
+    #expect(done.output.isEmpty, "\(done.output)")
+    #expect(done.errors.contains("subcommand is missing") && done.errors.contains("Usage: authproxy"), "\(done.errors)")
+  }
+
+  @Test func `arguments arrive where /proc cannot be read`() throws {
+    let folder = try Surroundings.newFolder()
+    let made = try ChildProcess.run(
+      "cc", ["-shared", "-fPIC", "-O2", "-o", folder + "/noproc.so", Surroundings.support + "/noproc.c", "-ldl"])
+    try #require(made.status == .exited(0), "\(made.errors)")
+    func run(_ arguments: String...) throws -> ChildProcess.Finished {
+      try ChildProcess.run(Surroundings.program, arguments, environment: ["LD_PRELOAD": folder + "/noproc.so"])
+    }
+    #expect(try run("--version").output == (try self.run("--version")).output)
+    let done = try run("run", "--config", folder + "/missing.conf")
+    #expect(done.status == .exited(78), "\(done.output)")
+    #expect(done.errors.contains("missing.conf"), "\(done.errors)")
+    #expect(try run().status == .exited(64))
+    #expect(try run("run").status == .exited(64))
+    #expect(try run("--help").status == .exited(0))
+  }
+
   @Test func `demo --once makes its requests and succeeds`() throws {
     let done = try run("demo", "--once")
     #expect(done.status == .exited(0), "\(done.output)\(done.errors)")

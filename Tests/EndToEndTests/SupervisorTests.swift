@@ -35,6 +35,19 @@ private final class NotifySocket {
     return result
   }
 
+  /// Sends to itself until nothing more fits, as where systemd has stopped reading.
+  func fill() {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(sender) }
+    withUnsafeBytes(of: &address) { bytes in
+      guard let to = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return }
+      while sendto(sender, "x", 1, Int32(MSG_DONTWAIT), to, socklen_t(bytes.count)) == 1 {}
+    }
+  }
+
   /// The next message that is no heartbeat.
   func nextState() throws -> [String: String] {
     while true {
@@ -79,6 +92,16 @@ private final class NotifySocket {
     #expect(throws: HarnessError.self) { try systemd.next(seconds: 0.6) }
     proxy.process.signal(SIGCONT)
     #expect(try systemd.next()["WATCHDOG"] == "1")
+  }
+
+  @Test func `a supervisor that reads nothing more holds up neither a reload nor the end`() throws {
+    let systemd = try NotifySocket()
+    let proxy = try ProxyProcess(try Configuration.https(), environment: ["NOTIFY_SOCKET": systemd.path])
+    defer { proxy.stop() }
+    systemd.fill()
+    try proxy.reload(try Configuration.https(top: "unlisted_hosts: forward"))
+    proxy.process.signal(SIGTERM)
+    #expect(proxy.process.awaitEnd(seconds: 10) == .exited(0))
   }
 
   @Test func `a watchdog for another process is not ours`() throws {

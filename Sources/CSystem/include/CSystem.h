@@ -127,8 +127,9 @@ static inline int csys_is_listening(int fd) {
 }
 /// Makes a listening TCP socket deaf to new connections, while those whose handshake is under way, or done, can still be accepted.
 int csys_refuse_new_connections(int listener);
-/// Sends one datagram to a unix socket, `@` for the abstract name space (sd_notify(3)); 0 or -errno.
-int csys_notify(const char *path, const char *message);
+/// Sends one datagram to a unix socket, `@` for the abstract name space (sd_notify(3)); 0 or -errno. Waits up to `seconds` for
+/// room in the receiver's queue.
+int csys_notify(const char *path, const char *message, int seconds);
 /// Inode of the path itself, 0 where there is none.
 static inline uint64_t csys_inode(const char *path) {
   struct stat status;
@@ -155,7 +156,13 @@ int csys_pipe(int ends[2]);
 /// All descriptors from `first` on are closed in the program that is spawned.
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 extern char **environ;
+/// Ends the process at once. Handlers of exit(3) do not run: OpenSSL's free what the other threads are using.
 _Noreturn void csys_exit(int status);
+/// PR_SET_DUMPABLE: with 0 the kernel writes no core file, and only root can attach or read the memory; 0 or -errno.
+int csys_set_dumpable(int dumpable);
+/// The program's arguments as the C runtime got them from the kernel, its name first. They live as long as the process.
+int csys_argument_count(void);
+const char *csys_argument(int index);
 static inline char **csys_environment(void) { return environ; }
 static inline long csys_read(int fd, void *to, size_t count) {
   ssize_t n;

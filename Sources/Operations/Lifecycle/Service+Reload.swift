@@ -50,7 +50,7 @@ extension Service {
     metadata["reason"] = .string(reason)
     switch outcome {
     case .changed:
-      if let settings = loaded.settings { warn(of: loaded, settings) }
+      warn(of: loaded)
       let report = lifecycle
       metadata["generation"] = "\(report.generation)"
       metadata["addresses"] = .array(report.addresses.map { .string($0) })
@@ -90,7 +90,6 @@ extension Service {
       plan = try ListenerPlan(from: listeners + (admin.map { [$0] } ?? []), to: Self.wanted(settings))
     } catch { errors.append("\(error)") }
     guard let snapshot, let plan, errors.isEmpty else {
-      log?.discard()
       plan?.takeBack()
       return .failed(errors)
     }
@@ -106,7 +105,6 @@ extension Service {
       return true
     }
     guard isServing else {
-      log?.discard()
       plan.takeBack()
       return .failed(["the proxy is shutting down"])
     }

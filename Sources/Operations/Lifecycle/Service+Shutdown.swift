@@ -4,12 +4,17 @@ import Proxy
 
 extension Service {
   /// Not ready any more from now on; accepts for `shutdown_delay` more, then drains, then calls `done`. Only the first call counts.
+  /// Before anything is served, `done` is called at once.
   public func shutDown(_ done: @escaping @Sendable () -> Void) {
-    let timeouts = state.withLock { state -> (delay: Int, drain: Int)? in
-      guard state.lifecycle.phase == .serving, let timeouts = state.snapshot?.settings.timeouts else { return nil }
+    let (phase, timeouts) = state.withLock { state in
+      let phase = state.lifecycle.phase
+      guard phase == .serving, let timeouts = state.snapshot?.settings.timeouts else {
+        return (phase, nil as (delay: Int, drain: Int)?)
+      }
       state.lifecycle.phase = .stopping
-      return (timeouts.shutdownDelay, timeouts.drain)
+      return (phase, (timeouts.shutdownDelay, timeouts.drain))
     }
+    if phase == .starting { return done() }
     guard let timeouts else { return }
     // Writing out the logs may take a second.
     supervisor.stopping(milliseconds: timeouts.delay + timeouts.drain + 5_000)

@@ -22,6 +22,7 @@ public final class Service: Sendable {
   let supervisor: Supervisor
   let reloads = DispatchQueue(label: "reloads")
   let shutdowns = DispatchQueue(label: "shutdown")
+  private let reopenings = DispatchQueue(label: "log reopening")
   let state: Mutex<State>
   private let threads: Int
 
@@ -91,7 +92,7 @@ public final class Service: Sendable {
     scheduleWatch()
     supervisor.watch(group.executors)
     supervisor.ready("serving")
-    warn(of: loaded, settings)
+    warn(of: loaded)
     var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
     if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
     logger.info("serving", metadata: metadata)
@@ -109,12 +110,10 @@ public final class Service: Sendable {
     settings.admin == nil ? (bound, nil) : (Array(bound.dropLast()), bound.last)
   }
 
-  /// What an operator should see at each load, beside the errors.
-  func warn(of loaded: LoadedConfiguration, _ settings: Settings) {
+  /// What an operator should see of each configuration that comes into force: a trust policy that is `disabled` is among it. A
+  /// reload that changes nothing says nothing.
+  func warn(of loaded: LoadedConfiguration) {
     for warning in loaded.warnings { logger.warning("configuration", metadata: ["warning": "\(warning)"]) }
-    for (name, policy) in settings.trust.sorted(by: { $0.key < $1.key }) where policy.evaluators.contains(.disabled) {
-      logger.warning("a trust policy is disabled: whoever answers is believed", metadata: ["policy": "\(name)"])
-    }
   }
 
   /// Runs `body` on every loop and waits for all of them.
@@ -161,8 +160,19 @@ public final class Service: Sendable {
     }
   }
 
-  /// Writes out what the loops' logs still hold.
-  public func flushLogs() {
+  /// Opens the log's file again, after it was renamed. Returns at once.
+  public func reopenLog() {
+    reopenings.async { @Sendable in
+      do { try self.output.reopen() } catch {
+        self.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+
+  /// Writes out what the loops' logs still hold, as far as that is done within this time: a loop or a reader of the log that hangs
+  /// keeps no process from ending.
+  public func flushLogs(within milliseconds: Int = 1_000) {
+    let deadline = csys_monotonic() + Int64(milliseconds) * 1_000_000
     let waiter = DispatchGroup()
     for executor in group.executors {
       waiter.enter()
@@ -171,8 +181,8 @@ public final class Service: Sendable {
         waiter.leave()
       }
     }
-    _ = waiter.wait(timeout: .now() + .seconds(1))
-    output.flush()
+    _ = waiter.wait(timeout: .now() + .milliseconds(milliseconds))
+    output.flush(within: Int(max(deadline - csys_monotonic(), 0) / 1_000_000))
   }
 }
 

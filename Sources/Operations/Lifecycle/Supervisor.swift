@@ -3,7 +3,8 @@ import Dispatch
 import EventIO
 import Synchronization
 
-/// The process's side of systemd's protocol (sd_notify(3), sd_watchdog_enabled(3)); silent where nobody asked.
+/// The process's side of systemd's protocol (sd_notify(3), sd_watchdog_enabled(3)); silent where nobody asked. Messages leave in
+/// order from a queue of their own: a supervisor that does not read them holds up neither a reload nor the end.
 public final class Supervisor: Sendable {
   private let path: String?
   /// Microseconds; nil = no watchdog.
@@ -18,9 +19,17 @@ public final class Supervisor: Sendable {
     watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } : nil
   }
 
+  /// Seconds that a message may wait for room in the supervisor's queue.
+  private static let patience: Int32 = 1
+
   private func tell(_ lines: [String]) {
+    guard path != nil else { return }
+    queue.async { @Sendable in self.send(lines) }
+  }
+
+  private func send(_ lines: [String]) {
     guard let path else { return }
-    _ = csys_notify(path, lines.joined(separator: "\n"))
+    _ = csys_notify(path, lines.joined(separator: "\n"), Self.patience)
   }
 
   public func ready(_ status: String) { tell(["READY=1", "STATUS=\(status)"]) }
@@ -38,12 +47,13 @@ public final class Supervisor: Sendable {
     guard let watchdog, path != nil else { return }
     answered.store(loops.count, ordering: .relaxed)
     // sd_watchdog_enabled(3) recommends half the interval; a third leaves room for one late answer.
-    beat(loops, everyMicroseconds: Int(max(watchdog / 3, 1_000)))
+    let interval = Int(max(watchdog / 3, 1_000))
+    queue.async { @Sendable in self.beat(loops, everyMicroseconds: interval) }
   }
 
   private func beat(_ loops: [LoopExecutor], everyMicroseconds interval: Int) {
     if answered.load(ordering: .relaxed) >= loops.count {
-      tell(["WATCHDOG=1"])
+      send(["WATCHDOG=1"])
       answered.store(0, ordering: .relaxed)
       for loop in loops { loop.call { _ in self.answered.add(1, ordering: .relaxed) } }
     }

@@ -93,6 +93,13 @@ final class ChildProcess: Sendable {
     thread.start()
   }
 
+  /// A pipe whose ends no program inherits by accident.
+  static func newPipe() throws -> (read: Int32, write: Int32) {
+    spawning.lock()
+    defer { spawning.unlock() }
+    return try pipe()
+  }
+
   private static func pipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { throw HarnessError("pipe: \(String(cString: strerror(errno)))") }

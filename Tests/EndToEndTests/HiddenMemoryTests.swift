@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Secrets are in memory, and memory goes into no core file and to no debugger of the same user.
+@Suite struct HiddenMemoryTests {
+  /// Who is not root: the test's own user, or nobody.
+  private static let user = geteuid() == 0 ? 65_534 : Int(geteuid())
+
+  /// Runs the program under a user who is not root; the folder is one that this user can read.
+  private func run(_ arguments: String...) throws -> (process: ChildProcess, admin: Int) {
+    var template = Array((NSTemporaryDirectory() + "/authproxy-tests-XXXXXX").utf8CString)
+    let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let program = folder + "/authproxy"
+    try FileManager.default.copyItem(atPath: Surroundings.program, toPath: program)
+    try ProxyProcess.write(
+      "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstreams: [{match: api.test, origin: \"http://127.0.0.1:1\"}]\n",
+      to: folder + "/proxy.conf")
+    var command = [program, "run", "--config", folder + "/proxy.conf"] + arguments
+    if geteuid() == 0 {
+      for path in [folder, program, folder + "/proxy.conf"] { _ = chown(path, uid_t(Self.user), gid_t(Self.user)) }
+      command = ["setpriv", "--reuid=\(Self.user)", "--regid=\(Self.user)", "--clear-groups"] + command
+    }
+    let process = try ChildProcess(command[0], Array(command.dropFirst()))
+    let line = try #require(process.awaitLine(where: { $0.contains("\"serving\"") }), "\(process.output)\(process.errors)")
+    let admin = try #require(line.firstMatch(of: /"admin":"127\.0\.0\.1:(\d+)"/).flatMap { Int($0.1) })
+    return (process, admin)
+  }
+
+  /// Files of a process that can be dumped belong to its user, those of any other to root (proc(5)).
+  private func owner(_ pid: pid_t) throws -> Int {
+    try #require(try FileManager.default.attributesOfItem(atPath: "/proc/\(pid)/environ")[.ownerAccountID] as? Int)
+  }
+
+  @Test func `the memory is hidden, and the metrics of the process are there all the same`() throws {
+    let (process, admin) = try run()
+    defer { process.signal(SIGKILL) }
+    #expect(try owner(process.pid) == 0)
+    let connection = try RawConnection(port: admin)
+    try connection.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    let text = try connection.readAnswer().text
+    func value(_ name: String) -> Double {
+      text.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) } ?? -1
+    }
+    #expect(value("process_open_fds") > 3)
+    #expect(value("process_max_fds") > 3)
+    #expect(value("process_resident_memory_bytes") > 1_000_000)
+    #expect(value("process_virtual_memory_bytes") > 1_000_000)
+    #expect(value("process_cpu_seconds_total") > 0)
+    process.signal(SIGTERM)
+    #expect(process.awaitEnd(seconds: 10) == .exited(0))
+  }
+
+  @Test func `--allow-debugging shows it`() throws {
+    let (process, _) = try run("--allow-debugging")
+    defer { process.signal(SIGKILL) }
+    #expect(try owner(process.pid) == Self.user)
+    process.signal(SIGTERM)
+    #expect(process.awaitEnd(seconds: 10) == .exited(0))
+  }
+}
