@@ -12,7 +12,8 @@ struct DemoConfiguration {
   static let clientID = "demo"
 
   let text: String
-  private let files: [String: [UInt8]]
+  /// The files that the text names.
+  let system: SystemAccess
 
   /// Where the demo's servers listen.
   struct Places {
@@ -42,19 +43,17 @@ struct DemoConfiguration {
           - revocation: {methods: [ocsp], responder: "http://\(places.responder)/"}
 
       """
-    files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
-  }
-
-  func read() -> LoadedConfiguration {
-    let files = files
-    let system = SystemAccess(
+    let files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
+    system = SystemAccess(
       readFile: { (path: String, _: Int) throws(FileError) in
         guard let bytes = files[path] else { throw FileError("not in the demo") }
         return FileContent(
           bytes: bytes, identity: FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modified: 0), permissions: 0o600)
       },
       run: SystemAccess.none.run)
-    return ConfigurationFile.read(
-      text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], system: system)
+  }
+
+  func read() -> LoadedConfiguration {
+    ConfigurationFile.read(text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], system: system)
   }
 }

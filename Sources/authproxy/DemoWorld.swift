@@ -41,7 +41,7 @@ final class DemoWorld: Sendable {
     serving.log = log
     service = Service(
       threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
-      supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
+      supervisor: Supervisor(environment: [:]), source: ConfigurationSource(system: configuration.system) { _ in loaded })
     try service.start(loaded, serving)
     proxy = service.addresses[0]
     loop.start()

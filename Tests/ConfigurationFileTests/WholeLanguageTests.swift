@@ -16,6 +16,9 @@ struct WholeLanguageTests {
 
   private func secret(_ text: String) -> Secret { Secret(Array(text.utf8)) }
 
+  @Test("read twice it is the same: a reload of what did not change changes nothing")
+  func same() throws { #expect(try load().0 == load().0) }
+
   @Test("listeners, admin, clients and tunnels come out as they were meant")
   func access() throws {
     let (settings, _) = try load()

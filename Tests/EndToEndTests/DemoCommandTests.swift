@@ -42,6 +42,8 @@ import Testing
       #expect(done.output.hasSuffix(expected), "\(command): \(done.output)\(done.errors)")
     }
     #expect(demo.awaitLine(where: { $0.contains("API") && $0.contains("GET /hello with token 1: 200") }) != nil)
+    // Its files are in memory: the look at what has changed, after 10 s, finds them there.
+    #expect(demo.awaitLine(seconds: 12, where: { $0.contains("cannot be read") }) == nil, "\(demo.output)")
     demo.signal(SIGINT)
     #expect(demo.awaitEnd(seconds: 5) == .exited(0))
   }

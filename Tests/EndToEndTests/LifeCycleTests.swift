@@ -21,6 +21,22 @@ import Testing
     }
   }
 
+  @Test func `a disabled trust policy warns once with each configuration that comes into force, and not when nothing changed`()
+    throws
+  {
+    func text(_ top: String) -> String {
+      "upstreams: [{match: api.test, origin: \"https://127.0.0.1:1\", trust: lab}]\ntrust: {lab: [{disabled: {}}]}\n\(top)\n"
+    }
+    try withProxy(text("")) { proxy in
+      func warnings() -> Int { proxy.process.lines.filter { $0.contains("\"warning\"") && $0.contains("is disabled") }.count }
+      #expect(warnings() == 1, "\(proxy.process.output)")
+      for _ in 0..<2 { try proxy.reload(text(""), expecting: #""changed":"false""#) }
+      #expect(warnings() == 1, "\(proxy.process.output)")
+      try proxy.reload(text("unlisted_hosts: forward"), expecting: #""generation":"2""#)
+      #expect(warnings() == 2, "\(proxy.process.output)")
+    }
+  }
+
   @Test func `SIGTERM lets what is in flight end, then exits with 0`() throws {
     let origin = try Origin.shared()
     let name = Origin.newName()

@@ -23,8 +23,9 @@ public final class ConfigurationSource: Sendable {
     var stale: [String] = []
   }
 
+  /// Where the files are that the configuration names.
+  let system: SystemAccess
   private let read: Reader
-  private let system: SystemAccess
   private let cache = Mutex(Cache())
 
   /// - Parameter read: reads the configuration anew, touching files and programs through what it is given.

@@ -152,7 +152,7 @@ extension Service {
   private func look(_ turn: Int) {
     let watch: Watch? = state.withLock { $0.watchTurn == turn ? $0.watch : nil }
     guard var watch else { return }
-    let findings = watch.look(now: csys_monotonic())
+    let findings = watch.look(now: csys_monotonic(), through: source.system)
     state.withLock { $0.watch = watch }
     if !findings.unreadable.isEmpty {
       logger.warning(

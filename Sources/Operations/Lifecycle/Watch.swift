@@ -38,7 +38,7 @@ struct Watch {
   }
 
   /// Blocks on the file system.
-  mutating func look(now: Int64, through system: SystemAccess = .system) -> Findings {
+  mutating func look(now: Int64, through system: SystemAccess) -> Findings {
     var findings = Findings()
     if now >= nextLook, let interval {
       nextLook = now + interval
