@@ -39,6 +39,7 @@ extension Reading {
       let password = entry.secret("password")
       let from = ranges(entry, "from", blocks: &blocks)
       let allow = access(entry, context) ?? .all
+      let maxRequests = maxRequests(entry)
       entry.finish()
       if !entry.has("password") && !entry.has("from") && !entry.isMisspelt(["password", "from"]) {
         error(entry.place, "\(item.path.shown) needs 'password', 'from' or both")
@@ -57,7 +58,8 @@ extension Reading {
         error(name.place, "\(item.path.shown): a client named \(shown(name.value)) stands at \(first) already")
       }
       names[name.value] = name.place
-      clients.append(ClientSettings(name: name.value, password: password?.value, from: from ?? [], allow: allow))
+      clients.append(
+        ClientSettings(name: name.value, password: password?.value, from: from ?? [], allow: allow, maxRequests: maxRequests))
     }
     if let place = root.has("clients") ? root.valuePlace("clients") : nil, root.list("clients")?.isEmpty == true {
       error(place, "clients is empty; leave it out if everybody may use the proxy")
@@ -126,16 +128,25 @@ extension Reading {
     return .only(upstreams: upstreams, hosts: hosts)
   }
 
-  func anonymous(_ root: Section, _ context: AccessContext, clientsConfigured: Bool, listeners: [ListenerSettings]) -> Access {
+  /// nil = no limit.
+  private func maxRequests(_ section: Section) -> Int? {
+    let limit = section.integer("max_requests", default: 0, in: 1...1_000_000)
+    return limit == 0 ? nil : limit
+  }
+
+  func anonymous(
+    _ root: Section, _ context: AccessContext, clientsConfigured: Bool, listeners: [ListenerSettings]
+  ) -> (allow: Access, maxRequests: Int?) {
     let standard: Access = clientsConfigured ? .only(upstreams: [], hosts: []) : .all
-    guard let section = root.section("anonymous") else { return standard }
-    section.require("allow")
+    guard let section = root.section("anonymous") else { return (standard, nil) }
+    let maxRequests = maxRequests(section)
+    if !section.has("max_requests") { section.require("allow") }
     let access = access(section, context) ?? standard
     section.finish()
     if !listeners.isEmpty && listeners.allSatisfy(\.clientsRequired) {
       warning(root.keyPlace("anonymous"), "anonymous has no effect: every listener requires clients")
     }
-    return access
+    return (access, maxRequests)
   }
 
   func connectAllow(_ root: Section) -> [HostPattern] {

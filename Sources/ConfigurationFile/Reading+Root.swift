@@ -34,7 +34,8 @@ extension Reading {
     var settings = Settings(
       name: processName(root), listeners: listeners.map(\.settings), admin: admin(root, listeners: listeners.map(\.address)),
       threads: threads(root), watchInterval: watchInterval(root), log: log(root), limits: limits(root), timeouts: timeouts,
-      clients: clients, anonymous: anonymous, unlistedHosts: unlisted, connectAllow: connectAllow,
+      clients: clients, anonymous: anonymous.allow, anonymousMaxRequests: anonymous.maxRequests, unlistedHosts: unlisted,
+      connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed)

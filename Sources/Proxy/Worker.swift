@@ -9,6 +9,7 @@ import Trust
 public final class Shared: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
+  let accounts = SharedTable<ClientAccount.Key, ClientAccount>()
   let registry = CredentialRegistry()
   let revocation = RevocationCache()
   public init(group: LoopGroup) { self.group = group }
@@ -115,6 +116,7 @@ public final class Worker {
       request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
     }
     armRetirement()
+    for pool in allPools { pool.adopt(capacity: next.settings.limits.upstreamConnections) }
   }
 
   /// Ends what a reload has cut off and whose time is up.
@@ -229,6 +231,12 @@ public final class Worker {
   func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
     if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
     return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
+  }
+
+  /// One that holds requests of that client back, in the configuration that is or in one that was.
+  func pool(holdingBackFor share: OriginShare) -> OriginPool? {
+    if let pool = pools[share.origin], pool.holdsBack(for: share) { return pool }
+    return retiredPools.values.first { $0.holdsBack(for: share) }
   }
 
   /// A pool of an origin that no entry names has nothing left: its record goes.

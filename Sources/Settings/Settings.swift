@@ -17,6 +17,9 @@ public struct Settings: Sendable, Hashable {
   public var timeouts: Timeouts
   public var clients: [ClientSettings]
   public var anonymous: Access
+  /// How many requests of one address may be in flight at once where it is no client's; unix sockets are one address. nil = no
+  /// limit.
+  public var anonymousMaxRequests: Int?
   public var unlistedHosts: UnlistedHosts
   public var connectAllow: [HostPattern]
   public var forbiddenAddresses: [AddressRange]
@@ -33,8 +36,9 @@ public struct Settings: Sendable, Hashable {
   public init(
     name: String = "authproxy", listeners: [ListenerSettings], admin: AdminSettings? = nil, threads: Int? = nil,
     watchInterval: Int? = 10_000, log: LogSettings = LogSettings(), limits: Limits = Limits(), timeouts: Timeouts = Timeouts(),
-    clients: [ClientSettings] = [], anonymous: Access = .all, unlistedHosts: UnlistedHosts = .deny,
-    connectAllow: [HostPattern] = [], forbiddenAddresses: [AddressRange] = AddressRange.defaults,
+    clients: [ClientSettings] = [], anonymous: Access = .all, anonymousMaxRequests: Int? = nil,
+    unlistedHosts: UnlistedHosts = .deny, connectAllow: [HostPattern] = [],
+    forbiddenAddresses: [AddressRange] = AddressRange.defaults,
     upstreams: [UpstreamSettings] = [], credentials: [String: CredentialPolicy] = [:],
     tokenStore: TokenStoreSettings = .memory, trust: [String: TrustPolicy] = [:], allHostsMustBeEvaluated: Bool = false,
     systemRoots: SystemRoots? = nil
@@ -49,6 +53,7 @@ public struct Settings: Sendable, Hashable {
     self.timeouts = timeouts
     self.clients = clients
     self.anonymous = anonymous
+    self.anonymousMaxRequests = anonymousMaxRequests
     self.unlistedHosts = unlistedHosts
     self.connectAllow = connectAllow
     self.forbiddenAddresses = forbiddenAddresses
@@ -136,11 +141,16 @@ public struct ClientSettings: Sendable, Hashable {
   public var password: Secret?
   public var from: [AddressRange]
   public var allow: Access
-  public init(name: String, password: Secret? = nil, from: [AddressRange] = [], allow: Access = .all) {
+  /// How many of its requests may be in flight at once; nil = no limit.
+  public var maxRequests: Int?
+  public init(
+    name: String, password: Secret? = nil, from: [AddressRange] = [], allow: Access = .all, maxRequests: Int? = nil
+  ) {
     self.name = name
     self.password = password
     self.from = from
     self.allow = allow
+    self.maxRequests = maxRequests
   }
 }
 

@@ -60,7 +60,9 @@ struct Summary {
           "clients only"
         } else {
           settings.clients.isEmpty
-            ? "whoever can connect" : "clients; others may reach \(Describing.access(settings.anonymous))"
+            ? "whoever can connect" + Describing.limit(settings.anonymousMaxRequests, of: "an address")
+            : "clients; others may reach \(Describing.access(settings.anonymous))"
+              + Describing.limit(settings.anonymousMaxRequests, of: "an address")
         }
       page.row(Describing.endpoint(listener.endpoint), who)
     }
@@ -72,7 +74,10 @@ struct Summary {
       var ways: [String] = []
       if client.password != nil { ways.append("by password (\(source("clients[\(index)].password")))") }
       if !client.from.isEmpty { ways.append("from " + client.from.map { "\($0)" }.joined(separator: ", ")) }
-      page.row(client.name, "\(ways.joined(separator: " or ")); may reach \(Describing.access(client.allow))")
+      page.row(
+        client.name,
+        "\(ways.joined(separator: " or ")); may reach \(Describing.access(client.allow))" + Describing.limit(client.maxRequests)
+      )
     }
   }
 

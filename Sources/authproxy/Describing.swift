@@ -39,6 +39,12 @@ enum Describing {
     }
   }
 
+  /// What `max_requests` adds to the sentence about a client; nothing where there is no limit.
+  static func limit(_ maxRequests: Int?, of whom: String? = nil) -> String {
+    guard let maxRequests else { return "" }
+    return ", at most \(count(maxRequests, "request"))" + (whom.map { " of \($0)" } ?? "") + " at once"
+  }
+
   /// `250ms`, `30s`, `5m`, `1h`, as the configuration has it.
   static func duration(_ milliseconds: Int) -> String {
     if milliseconds % 3_600_000 == 0, milliseconds > 0 { return "\(milliseconds / 3_600_000)h" }

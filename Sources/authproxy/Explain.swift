@@ -76,12 +76,13 @@ struct Explain: ParsableCommand {
   }
 
   private func who(_ settings: Settings) -> String {
-    if let client { return client }
+    if let client { return client + Describing.limit(settings.clients.first { $0.name == client }?.maxRequests) }
     let closed = settings.listeners.filter(\.clientsRequired)
-    if closed.isEmpty { return settings.clients.isEmpty ? "anybody" : "anonymous" }
+    let limit = Describing.limit(settings.anonymousMaxRequests, of: "an address")
+    if closed.isEmpty { return (settings.clients.isEmpty ? "anybody" : "anonymous") + limit }
     if closed.count == settings.listeners.count { return "none: every listener asks for one" }
     return
-      "anonymous; not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), where that is answered 407"
+      "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), where that is answered 407"
   }
 
   private func rows(of forwarding: Explanation.Forwarding, _ page: inout Page) {

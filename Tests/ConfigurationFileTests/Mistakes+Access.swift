@@ -169,6 +169,29 @@ extension Mistake {
         "2:21: error: anonymous.allow[0]: there is no upstream named 'payments'"
       ]),
     Mistake(
+      "max_requests",
+      #"""
+      clients:
+        - {name: a, from: [10.0.0.0/8], max_requests: 0}
+        - {name: b, from: [11.0.0.0/8], max_requests: 5MB}
+        - {name: c, from: [12.0.0.0/8], max_request: 5}
+      anonymous: {max_requests: -1}
+      """#,
+      [
+        "3:49: error: clients[0].max_requests must be from 1 to 1000000, not '0'",
+        "4:49: error: clients[1].max_requests: '5MB' must be a whole number without a unit",
+        "5:35: error: unknown key 'max_request' in clients[2] (did you mean 'max_requests'?)",
+        "6:27: error: anonymous.max_requests: '-1' must be a whole number",
+      ]),
+    Mistake(
+      "anonymous that says nothing",
+      #"""
+      anonymous: {alow: []}
+      """#,
+      [
+        "2:13: error: unknown key 'alow' in anonymous (did you mean 'allow'?)"
+      ]),
+    Mistake(
       "unlisted_hosts",
       #"""
       unlisted_hosts: forwrad

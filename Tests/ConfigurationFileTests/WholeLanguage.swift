@@ -43,9 +43,10 @@ let wholeLanguage = #"""
     - name: billing
       password: {file: token}
       allow: [payments, "*.internal.example.com"]
+      max_requests: 64
     - name: legacy-java
       from: [10.2.0.0/16, "fd00::/8"]
-  anonymous: {allow: []}
+  anonymous: {allow: [], max_requests: 16}
   unlisted_hosts: forward
   connect:
     allow: ["*.example.com:443"]

@@ -37,7 +37,8 @@ struct WholeLanguageTests {
     #expect(
       settings.clients == [
         ClientSettings(
-          name: "billing", password: secret("s3cr3t"), allow: .only(upstreams: ["payments"], hosts: [internalHosts])),
+          name: "billing", password: secret("s3cr3t"), allow: .only(upstreams: ["payments"], hosts: [internalHosts]),
+          maxRequests: 64),
         ClientSettings(
           name: "legacy-java",
           from: [
@@ -46,6 +47,7 @@ struct WholeLanguageTests {
           ]),
       ])
     #expect(settings.anonymous == .only(upstreams: [], hosts: []))
+    #expect(settings.anonymousMaxRequests == 16)
     #expect(settings.unlistedHosts == .forward)
     #expect(settings.connectAllow == [HostPattern(host: "example.com", isWildcard: true, port: 443)])
     #expect(settings.forbiddenAddresses.count == AddressRange.defaults.count + 1)

@@ -8,6 +8,8 @@ struct ClientIdentity {
   /// nil = anonymous.
   var name: String?
   var access: Access
+  /// How many of its requests may be in flight at once; nil = no limit.
+  var maxRequests: Int?
 
   func mayReach(_ entry: Entry, host: String, port: UInt16) -> Bool {
     switch access {
@@ -25,6 +27,14 @@ struct ClientIdentity {
   }
 }
 
+extension ClientIdentity {
+  init(_ client: ClientSettings) { self.init(name: client.name, access: client.allow, maxRequests: client.maxRequests) }
+
+  init(anonymousIn settings: Settings) {
+    self.init(name: nil, access: settings.anonymous, maxRequests: settings.anonymousMaxRequests)
+  }
+}
+
 /// What the last Proxy-Authorization of a connection was found to be: the same bytes need no second look.
 struct AccessMemo {
   var field: [UInt8]
@@ -34,12 +44,26 @@ struct AccessMemo {
 }
 
 extension Request {
-  /// By Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407 everywhere,
-  /// also where nobody has to say who it is.
+  /// Who asks; from here on the request is one of that client's in flight.
   /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
   func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]? = nil) throws(ProxyError) -> ClientIdentity {
-    if knowsNobody { return ClientIdentity(name: nil, access: snapshot.settings.anonymous) }
-    guard let field = worker.requestHead.fields.first(.proxyAuthorization) else { return try identify(earlier: earlier) }
+    let identity = try findIdentity(bytes, earlier: earlier)
+    try admit(identity)
+    return identity
+  }
+
+  /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
+  func identify(earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+    let identity = try findIdentity(earlier: earlier)
+    try admit(identity)
+    return identity
+  }
+
+  /// By Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407 everywhere,
+  /// also where nobody has to say who it is.
+  private func findIdentity(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+    if knowsNobody { return ClientIdentity(anonymousIn: snapshot.settings) }
+    guard let field = worker.requestHead.fields.first(.proxyAuthorization) else { return try findIdentity(earlier: earlier) }
     guard worker.requestHead.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
     guard let found = self.identity(by: field.value.bytes(in: bytes)) else { throw .wrongPassword }
     summary.client = found.name
@@ -49,10 +73,9 @@ extension Request {
   /// There are no clients to tell apart: what anybody says is not looked at.
   private var knowsNobody: Bool { snapshot.settings.clients.isEmpty && !client.listener.settings.clientsRequired }
 
-  /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
-  func identify(earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+  private func findIdentity(earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
     let settings = snapshot.settings
-    if knowsNobody { return ClientIdentity(name: nil, access: settings.anonymous) }
+    if knowsNobody { return ClientIdentity(anonymousIn: settings) }
     let identity: ClientIdentity
     if let earlier {
       guard let found = earlier.withUnsafeBytes({ self.identity(by: $0) }) else { throw .wrongPassword }
@@ -60,7 +83,7 @@ extension Request {
     } else if let found = byAddress(settings.clients) {
       identity = found
     } else if !client.listener.settings.clientsRequired {
-      identity = ClientIdentity(name: nil, access: settings.anonymous)
+      identity = ClientIdentity(anonymousIn: settings)
     } else {
       throw .passwordRequired
     }
@@ -91,12 +114,12 @@ extension Request {
     let client = clients.first { $0.name == name && $0.password != nil }
     let isRight = constantTimeEquals(given, SHA256.digest(client?.password?.bytes ?? []))
     guard let client, isRight else { return nil }
-    return ClientIdentity(name: client.name, access: client.allow)
+    return ClientIdentity(client)
   }
 
   private func byAddress(_ clients: [ClientSettings]) -> ClientIdentity? {
     guard let address = client.peer.bytes else { return nil }
     let match = clients.first { $0.from.contains { range in range.contains(address) } }
-    return match.map { ClientIdentity(name: $0.name, access: $0.allow) }
+    return match.map { ClientIdentity($0) }
   }
 }

@@ -42,6 +42,9 @@ final class ClientConnection: EventHandler {
   var tunnel: Tunnel?
   /// Where the last request went: compared by memcmp before anything is looked up.
   var memo = RouteMemo()
+  /// Whose the last request was, and what of its origin's connections that client has.
+  var lastAccount: ClientAccount?
+  var share: OriginShare?
   /// Who the last Proxy-Authorization said it was.
   var accessMemo: AccessMemo?
   /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.

@@ -62,6 +62,13 @@ extension ProxyError {
       return Answer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "the app sent a credential of its own",
         body: "Upstream \(name) takes no credential from the app: client_authorization is `reject`.\n")
+    case .tooManyRequests(let client, let limit):
+      let who = client.map { "client \($0)" } ?? "this address"
+      return Answer(
+        status: 429, reason: "Too Many Requests", error: "http_request_denied",
+        details: "\(who) has \(limit) requests in flight",
+        body: "The proxy serves at most \(limit) requests of \(who) at once: see `max_requests` in its configuration.\n",
+        retryAfter: 1)
     case .hostNotListed(let host):
       return Answer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "host \(host) is not listed",
@@ -103,6 +110,13 @@ extension ProxyError {
       return Answer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
         body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n",
+        retryAfter: 1)
+    case .clientShareUsedUp:
+      return Answer(
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
+        details: "this client's share of the connections is in use",
+        body:
+          "This client has all the connections to \(upstream) that one client may have (an eighth of limits.upstream_connections is left to others), and none of its requests ended in time.\n",
         retryAfter: 1)
     case .outOfDescriptors:
       return Answer(

@@ -17,6 +17,8 @@ enum ProxyError: Error {
   case wrongPassword
   case notAllowed(client: String?, upstream: String)
   case credentialFromApp(upstream: String)
+  /// The client has as many requests in flight as its `max_requests` allows.
+  case tooManyRequests(client: String?, limit: Int)
   case hostNotListed(host: String)
   case connectNotAllowed(target: String)
   case loop
@@ -28,6 +30,8 @@ enum ProxyError: Error {
   case connectFailed(Int32)
   case connectTimeout
   case connectionLimit
+  /// Not the origin's connections, but the client's share of them.
+  case clientShareUsedUp
   case outOfDescriptors
   case tlsFailed(String)
   case untrusted(evaluator: String, reason: String, detail: String)

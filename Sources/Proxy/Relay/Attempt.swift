@@ -30,6 +30,9 @@ final class Attempt {
 
   var client: ClientConnection { request.client }
   var loop: EventLoop { request.loop }
+  /// Its client's part of the origin's connections. The client connection remembers that of the request that it last had sent,
+  /// which is this one's for as long as it waits.
+  var share: OriginShare? { client.share }
   /// Bytes stand ready for the upstream, which does not take them.
   var waitsForUpstream: Bool { connection != nil && upload.isPending }
   var isCloseDelimitedToClient: Bool { download?.endsByClose ?? false }

@@ -10,6 +10,8 @@ final class Request {
   unowned(unsafe) let worker: Worker
   let snapshot: Snapshot
   var summary = Summary()
+  /// Whose request in flight this is, once that is known.
+  var account: ClientAccount?
 
   // Set by routing.
   private(set) var entry: Entry?
@@ -85,6 +87,8 @@ final class Request {
     summary.started = client.loop.now
     summary.peer = client.peer
   }
+
+  deinit { account?.end() }
 
   var loop: EventLoop { worker.loop }
 
@@ -189,7 +193,7 @@ final class Request {
     guard let attempt else { return fail(.stalled) }
     if waitsForConnection {
       if let entry, pool?.isJudging == true { return loop.arm(client, at: loop.now + entry.timeouts.connect) }
-      pool?.abandon(attempt)
+      if pool?.abandon(attempt) == true { return fail(.clientShareUsedUp) }
       return fail(pool?.isConnecting == true ? .connectTimeout : .connectionLimit)
     }
     // While the app owes nothing, it is the upstream's answer that is waited for: that has its own deadline.
@@ -222,6 +226,7 @@ final class Request {
     guard !hasEnded else { return }
     abandonAttempt()
     hasEnded = true
+    leaveAccount()
     summary.ended = loop.clock()
     summary.trust = pool?.origin.trust?.policy.name
     // Of a host below a wildcard there may have been this request only, and never a connection.

@@ -66,7 +66,7 @@ public struct Explanation: Sendable {
     do { target = try RequestTarget(of: head, in: bytes) } catch { throw .malformed(error) }
     // Those of a known address get in without a password; who they are, only --client can say.
     if client == nil, snapshot.settings.listeners.allSatisfy(\.clientsRequired) { throw .passwordRequired }
-    let access = ClientIdentity(name: client?.name, access: client?.allow ?? snapshot.settings.anonymous)
+    let access = client.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: snapshot.settings)
     let host = normalised(target.host.bytes(in: bytes))
     switch target.form {
     case .origin: throw .originForm

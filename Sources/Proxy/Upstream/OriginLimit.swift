@@ -6,9 +6,10 @@ import Synchronization
 final class OriginLimit: Sendable {
   let identity: OriginIdentity
   private let count = Atomic<Int>(0)
-  private let waiting = Mutex<[LoopExecutor]>([])
-  /// How many they are: looked at before the lock is taken.
-  private let waiters = Atomic<Int>(0)
+  private let waiting = WaitingLoops()
+
+  /// By the address of the account, which its share owns.
+  private let shares = SharedTable<ObjectIdentifier, OriginShare>()
 
   private let paused = Atomic<Int>(0)
   private let silence = Atomic<Int64>(0)
@@ -16,27 +17,17 @@ final class OriginLimit: Sendable {
   init(_ identity: OriginIdentity) { self.identity = identity }
 
   /// Takes a place; false where all are taken.
-  func take(of capacity: Int) -> Bool {
-    guard count.add(1, ordering: .relaxed).newValue <= capacity else {
-      count.subtract(1, ordering: .relaxed)
-      return false
-    }
-    return true
-  }
+  func take(of capacity: Int) -> Bool { count.increment(upTo: capacity) }
 
   /// Gives a place back and tells one of the loops that wait for it.
   func giveBack() {
-    count.subtract(1, ordering: .relaxed)
+    count.subtract(1, ordering: .sequentiallyConsistent)
     wakeOne()
   }
 
   /// `loop` has requests in line. Others with idle connections give one up.
   func wait(_ executor: LoopExecutor, in group: LoopGroup) {
-    waiting.withLock {
-      guard !$0.contains(where: { $0 === executor }) else { return }
-      $0.append(executor)
-      waiters.store($0.count, ordering: .sequentiallyConsistent)
-    }
+    waiting.add(executor)
     let identity = identity
     for other in group.executors where other !== executor {
       other.call { Worker.of($0).existingPool(identity)?.surrenderIdle() }
@@ -44,21 +35,44 @@ final class OriginLimit: Sendable {
   }
 
   func wakeOne() {
-    let next: LoopExecutor? = waiting.withLock {
-      guard !$0.isEmpty else { return nil }
-      waiters.store($0.count - 1, ordering: .sequentiallyConsistent)
-      return $0.removeFirst()
-    }
-    next?.call { loop in
+    waiting.next()?.call { loop in
       // Its line may have dissolved meanwhile, and the pool with it.
       if let pool = Worker.of(loop).pool(wantingPlaceOf: self) { pool.placeFreed() } else { self.wakeOne() }
     }
   }
 
-  /// A loop that was served otherwise may still be on the list, so the own one says nothing.
-  func isWaitedFor(byOtherThan executor: LoopExecutor) -> Bool {
-    guard waiters.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-    return waiting.withLock { $0.contains { $0 !== executor } }
+  /// The place of a connection that ends goes to another loop that waits, if there is one: given back, it would be taken by the
+  /// own loop's line before the other one knew.
+  func passOn(from own: LoopExecutor) -> Bool {
+    guard let next = waiting.next(otherThan: own) else { return false }
+    next.call { loop in
+      if let pool = Worker.of(loop).pool(wantingPlaceOf: self) { pool.placePassedOn() } else { self.giveBack() }
+    }
+    return true
+  }
+
+  func isWaitedFor(byOtherThan executor: LoopExecutor) -> Bool { waiting.hasOther(than: executor) }
+}
+
+extension OriginLimit {
+  func share(for account: ClientAccount) -> OriginShare {
+    shares.value(of: ObjectIdentifier(account)) { OriginShare(of: self, for: account) }
+  }
+
+  /// Takes a place of a client's share; false where the client has all that it may have of `capacity` connections: seven eighths.
+  /// The rest is never its own, whether another client waits now or not: slow uploads keep what they have for hours, so a place
+  /// that is lent cannot be had back when another client comes. Of fewer than eight connections an eighth is less than one: a
+  /// client that is alone has them all, and leaves one to the others while another has a connection open that asked this origin
+  /// last. A single connection is had in turn.
+  @inline(__always)
+  func take(_ share: OriginShare, of capacity: Int) -> Bool {
+    if capacity >= 8 { return share.take(upTo: capacity - (capacity + 7) / 8) }
+    return takeOfFew(share, of: capacity)
+  }
+
+  private func takeOfFew(_ share: OriginShare, of capacity: Int) -> Bool {
+    if capacity > 1, share.take(upTo: capacity - 1) { return true }
+    return (capacity == 1 || !shares.isUsed(otherThan: share)) && share.take(upTo: capacity)
   }
 }
 

@@ -15,7 +15,16 @@ final class OriginPool {
   /// Those that rest with the one client connection that they belong to.
   private var bound = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
+  /// Each has a place of its client's share.
   private var line = WaitingLine()
+  private var heldBack = HeldBack()
+  private var turn = OwnTurn()
+  /// Came free while another one was being lent.
+  private var returned = ContiguousArray<UpstreamConnection>()
+  private var isLending = false
+  private var isConnectingForLine = false
+  /// What is closed now leaves its place to another loop.
+  private var handsOver = false
   private(set) var active = 0
   private(set) var isRetired = false
   /// The worker has no record of it: it had nothing left. A request may still hold it.
@@ -30,12 +39,15 @@ final class OriginPool {
   private var chain: [Certificate] = []
   /// Of the entry that asked last: entries can share an origin, and still have each its own.
   private(set) var timeouts: Deadlines
+  /// How many connections the origin may have in the whole process.
+  private var capacity: Int
 
   init(_ origin: Origin, limit: OriginLimit, worker: Worker) {
     self.origin = origin
     trustKey = origin.identity.trustKey
     self.limit = limit
     timeouts = Deadlines(worker.snapshot.settings.timeouts)
+    capacity = worker.snapshot.settings.limits.upstreamConnections
     self.worker = worker
   }
 
@@ -44,7 +56,9 @@ final class OriginPool {
   /// An answer about revocation is waited for, which has time limits of its own.
   var isJudging: Bool { connecting.contains { $0.phase == .judging } }
   var connectingCount: Int { connecting.count }
-  var isEmpty: Bool { idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty }
+  var isEmpty: Bool {
+    idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty
+  }
   /// Names were resolved and connections made lately.
   var isWarm: Bool { !idle.isEmpty || active > 0 }
 
@@ -55,13 +69,19 @@ final class OriginPool {
     let request = attempt.request
     if let entry = request.entry { timeouts = entry.timeouts }
     if isForgotten { worker.remember(self) }
-    if !request.client.bound.isEmpty, let connection = request.client.bound.resting(in: self) {
-      return serve(attempt, on: connection)
+    let share = request.share(of: limit)
+    if !request.client.bound.isEmpty, let own = request.client.bound.resting(in: self) {
+      if own.mayServe(attempt) { return lend(own, to: attempt, of: share) }
+      own.close()
+    }
+    // Not before those of the same client who wait here already.
+    guard heldBack.isEmpty || !heldBack.contains(share), limit.take(share, of: capacity) else {
+      heldBack.append(attempt, of: share, at: worker.loop.now)
+      return shareFreed(share)
     }
     if let connection = idle.popLast() {
       if connection.isTrusted(at: worker.loop.now) {
-        active += 1
-        connection.begin(attempt)
+        lend(connection, to: attempt)
       } else {
         line.append(attempt, at: worker.loop.now)
         judgeAgain(connection)
@@ -72,42 +92,124 @@ final class OriginPool {
     connectForLine()
   }
 
-  /// Begins the attempt on the connection that belongs to its client; where that is of no use any more, on a new one.
-  private func serve(_ attempt: Attempt, on own: UpstreamConnection) {
-    guard own.mayServe(attempt) else {
-      line.append(attempt, at: worker.loop.now)
-      return own.close()
-    }
+  /// A connection that belongs to the attempt's client connection. It has its place already: where the share is used up, it does
+  /// not count in that.
+  private func lend(_ own: UpstreamConnection, to attempt: Attempt, of share: OriginShare) {
     bound.removeAll { $0 === own }
     active += 1
+    own.share = limit.take(share, of: capacity) ? share : nil
     own.begin(attempt)
   }
 
+  private func lend(_ connection: UpstreamConnection, to attempt: Attempt) {
+    active += 1
+    connection.share = attempt.share
+    connection.begin(attempt)
+  }
+
   /// The attempt waits no longer.
-  func abandon(_ attempt: Attempt) {
-    line.remove(attempt)
+  /// - Returns: whether it was held back, as its client had all of its share.
+  @discardableResult
+  func abandon(_ attempt: Attempt) -> Bool {
+    guard let share = attempt.share else { return false }
+    if heldBack.remove(attempt, of: share) {
+      tidy()
+      return true
+    }
+    if line.remove(attempt) {
+      free(share)
+      advance()
+    }
     tidy()
+    return false
+  }
+
+  /// Those in line get what is idle here, then what is opened for them.
+  private func advance() {
+    while line.count > connecting.count + returned.count, let connection = idle.popLast() { offer(connection) }
+    if !line.isEmpty { connectForLine() }
   }
 
   private func connectForLine() {
-    let capacity = worker.snapshot.settings.limits.upstreamConnections
+    // A connection that fails at once leads here again, and those who get the next try were held back: no call inside of another
+    // for each of them.
+    guard !isConnectingForLine else { return }
+    isConnectingForLine = true
+    defer { isConnectingForLine = false }
     while wantsPlace {
       if !limit.take(of: capacity) {
         limit.wait(worker.loop.executor, in: worker.group)
         // A place that was given back before the wait was known woke nobody.
         guard limit.take(of: capacity) else { return }
       }
-      let connection = UpstreamConnection(self, worker)
-      connecting.append(connection)
-      connection.open()
+      connect()
     }
   }
 
-  var wantsPlace: Bool { line.count > connecting.count && connecting.count < Self.handshakes }
+  /// Opens a connection, whose place is taken.
+  private func connect() {
+    let connection = UpstreamConnection(self, worker)
+    connecting.append(connection)
+    connection.open()
+  }
+
+  var wantsPlace: Bool { line.count > connecting.count + returned.count && connecting.count < Self.handshakes }
 
   /// Another loop's, or an own, connection has ended while requests stood in line here. Who wants no place passes it on.
   func placeFreed() {
     if wantsPlace { connectForLine() } else { limit.wakeOne() }
+  }
+
+  /// Another loop's connection has ended for requests that stand in line here: its place is theirs.
+  func placePassedOn() {
+    if wantsPlace { connect() } else { limit.giveBack() }
+  }
+
+  // MARK: Shares
+
+  /// Whether requests of that client are held back here.
+  func holdsBack(for share: OriginShare) -> Bool { heldBack.contains(share) }
+
+  /// Places of the share may be free: held back requests of that client take them and go into the line.
+  func shareFreed(_ share: OriginShare) {
+    admit(share)
+    advance()
+  }
+
+  private func admit(_ share: OriginShare) {
+    while heldBack.contains(share) {
+      if !limit.take(share, of: capacity) {
+        share.wait(worker.loop.executor)
+        // A place that was given back before the wait was known woke nobody.
+        guard limit.take(share, of: capacity) else { return }
+      }
+      if let attempt = heldBack.removeFirst(of: share) { line.append(attempt, at: worker.loop.now) } else { share.giveBack() }
+    }
+  }
+
+  /// An exchange, or a wait in line, of that client is over. Its next request here goes into the line, behind those who stand
+  /// there; or a loop is told that holds others back. To be followed by `advance`.
+  private func free(_ share: OriginShare) {
+    share.giveBack()
+    guard !heldBack.isEmpty, heldBack.contains(share) else {
+      share.wakeOne()
+      return
+    }
+    let executor = worker.loop.executor
+    let othersWait = share.isWaitedFor(byOtherThan: executor)
+    if heldBack.isOwnTurnOver(share, at: worker.loop.now, othersWait: othersWait) {
+      // Still to be told itself when the next one comes free.
+      share.wait(executor)
+      if share.wakeOne(otherThan: executor) { return }
+    }
+    admit(share)
+  }
+
+  /// A reload has changed how many connections there may be.
+  func adopt(capacity: Int) {
+    self.capacity = capacity
+    for share in heldBack.shares { admit(share) }
+    advance()
   }
 
   /// Another loop's requests wait for a place: an idle connection here is worth less.
@@ -133,28 +235,32 @@ final class OriginPool {
     connecting.removeAll { $0 === connection }
     offer(connection)
     // One handshake less: the next in line gets its own.
-    if !line.isEmpty { connectForLine() }
+    advance()
   }
 
   func failed(_ connection: UpstreamConnection, _ error: ProxyError) {
     connecting.removeAll { $0 === connection }
     // Who was in line when this connection was begun would have got it: the failure is theirs. Others get a try of their own.
-    for attempt in line.removeAll(upTo: connection.began) { attempt.fail(error) }
-    if !line.isEmpty { connectForLine() }
+    let failing = line.removeAll(upTo: connection.began)
+    for attempt in failing { if let share = attempt.share { free(share) } }
+    for attempt in failing { attempt.fail(error) }
+    advance()
   }
 
   /// A connection whose exchange has ended in step.
   func release(_ connection: UpstreamConnection) {
-    active -= 1
+    exchangeEnded(on: connection)
     offer(connection)
+    advance()
   }
 
   /// The same, of one that belongs to a client connection: it waits for that one's next request, and for no other.
   func keep(_ connection: UpstreamConnection) {
-    active -= 1
+    exchangeEnded(on: connection)
     bound.append(connection)
     if isRetired || worker.isDraining { return connection.close() }
     connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
+    advance()
   }
 
   /// An idle connection is not to be lent for the moment: it counts as active until `release` or `keep`, or its end.
@@ -164,19 +270,40 @@ final class OriginPool {
     active += 1
   }
 
+  private func exchangeEnded(on connection: UpstreamConnection) {
+    active -= 1
+    guard let share = connection.share else { return }
+    connection.share = nil
+    free(share)
+  }
+
+  /// A connection is free. One that is lent can come back at once, as its request's token has ended while it waited: then it is
+  /// offered to the next in line by the call that lent it, not by one call inside of another for each that waits.
   private func offer(_ connection: UpstreamConnection) {
-    // Who is still in line began before the pool was retired, and has nowhere else to go.
-    if line.isEmpty && (isRetired || worker.isDraining) { return connection.close() }
-    if !line.isEmpty, !connection.isTrusted(at: worker.loop.now) { return judgeAgain(connection) }
-    if let attempt = line.removeFirst() {
-      active += 1
-      connection.begin(attempt)
+    guard !isLending else { return returned.append(connection) }
+    isLending = true
+    place(connection)
+    while let next = returned.popLast() { place(next) }
+    isLending = false
+  }
+
+  private func place(_ connection: UpstreamConnection) {
+    if line.isEmpty {
+      // Who is still in line began before the pool was retired, and has nowhere else to go.
+      if isRetired || worker.isDraining { return connection.close() }
+      // Another loop's requests wait for a place: an idle connection here is worth less.
+      if limit.isWaitedFor(byOtherThan: worker.loop.executor) { return connection.close() }
+      idle.append(connection)
+      return connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
+    }
+    if isOwnTurnOver() {
+      handsOver = true
+      connection.close()
+      handsOver = false
       return
     }
-    // Another loop's requests wait for a place: an idle connection here is worth less.
-    if limit.isWaitedFor(byOtherThan: worker.loop.executor) { return connection.close() }
-    idle.append(connection)
-    connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
+    guard connection.isTrusted(at: worker.loop.now) else { return judgeAgain(connection) }
+    if let attempt = line.removeFirst() { lend(connection, to: attempt) }
   }
 
   /// A connection is closed, whatever it was doing.
@@ -186,12 +313,23 @@ final class OriginPool {
       // The oldest expire first, and stand first.
       if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
       bound.removeAll { $0 === connection }
-    case .active, .settling: active -= 1
+    case .active, .settling: exchangeEnded(on: connection)
     default: connecting.removeAll { $0 === connection }
     }
-    limit.giveBack()
-    if !line.isEmpty { connectForLine() }
+    leavePlace()
+    advance()
     tidy()
+  }
+
+  /// To requests in line here first, where they are not there at the cost of another loop's for long.
+  private func leavePlace() {
+    if handsOver || (!line.isEmpty && isOwnTurnOver()), limit.passOn(from: worker.loop.executor) { return }
+    limit.giveBack()
+  }
+
+  /// Requests in line here have had all places for so long, while another loop's waited, that the next one is the other loop's.
+  private func isOwnTurnOver() -> Bool {
+    turn.isOver(at: worker.loop.now, othersWait: limit.isWaitedFor(byOtherThan: worker.loop.executor))
   }
 
   /// Who asks for the name of the connection that is about to be begun.
@@ -209,45 +347,5 @@ final class OriginPool {
   /// Nothing is left here, perhaps.
   func tidy() {
     if isEmpty, !isForgotten { worker.emptied(self) }
-  }
-}
-
-/// First in, first out; leaving from the middle is rare.
-private struct WaitingLine {
-  private var attempts: [(attempt: Attempt, since: Int64)] = []
-  private var head = 0
-
-  var count: Int { attempts.count - head }
-  var isEmpty: Bool { count == 0 }
-
-  var newest: Attempt? { isEmpty ? nil : attempts.last?.attempt }
-
-  mutating func append(_ attempt: Attempt, at time: Int64) { attempts.append((attempt, time)) }
-
-  mutating func removeFirst() -> Attempt? {
-    guard !isEmpty else { return nil }
-    defer {
-      head += 1
-      if head > 64, head * 2 > attempts.count {
-        attempts.removeFirst(head)
-        head = 0
-      } else if isEmpty {
-        attempts.removeAll(keepingCapacity: attempts.count < 64)
-        head = 0
-      }
-    }
-    return attempts[head].attempt
-  }
-
-  mutating func removeAll(upTo time: Int64) -> [Attempt] {
-    let waiting = attempts[head...]
-    let leaving = waiting.filter { $0.since <= time }.map(\.attempt)
-    attempts = waiting.filter { $0.since > time }
-    head = 0
-    return leaving
-  }
-
-  mutating func remove(_ attempt: Attempt) {
-    if let index = attempts[head...].firstIndex(where: { $0.attempt === attempt }) { attempts.remove(at: index) }
   }
 }

@@ -26,6 +26,8 @@ final class UpstreamConnection: EventHandler {
   private var attempt: Attempt?
   /// Once NTLM or Negotiate was spoken over it.
   var owner: Owner?
+  /// Of the client whose exchange is under way; the pool's, which counts it.
+  var share: OriginShare?
   /// Bytes read and not yet used.
   var inbound: Block?
   private var trickled: TrickledHead?

@@ -21,6 +21,10 @@ final class Origin: Sendable {
     ports = try JSONDecoder().decode(Ports.self, from: Data(line.utf8))
   }
 
+  /// Stops the origin where it stands; the kernel still takes connections for it.
+  func pause() { process.signal(SIGSTOP) }
+  func goOn() { process.signal(SIGCONT) }
+
   private static let started = Result { try Origin() }
   /// One for all tests that neither count its connections nor close them.
   static func shared() throws -> Origin { try started.get() }

@@ -79,14 +79,16 @@ final class ProxyProcess: Sendable {
     }
   }
 
-  func connect(receiveBuffer: Int32? = nil) throws -> RawConnection {
-    try RawConnection(port: port, receiveBuffer: receiveBuffer)
+  func connect(from source: String? = nil, receiveBuffer: Int32? = nil) throws -> RawConnection {
+    try RawConnection(port: port, from: source, receiveBuffer: receiveBuffer)
   }
 
   /// One request on a connection of its own, its answer whole. `fields` are lines without their CRLF. Host is the target's, unless
   /// `fields` has one.
-  func ask(_ method: String, _ target: String, _ fields: [String] = [], body: String? = nil) throws -> Answer {
-    let connection = try connect()
+  func ask(
+    _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil, from source: String? = nil
+  ) throws -> Answer {
+    let connection = try connect(from: source)
     try connection.send(Self.request(method, target, fields, body: body))
     return try connection.readAnswer(to: method)
   }

@@ -13,7 +13,8 @@ final class RawConnection {
   private(set) var end: End?
   var timeout = 10.0
 
-  init(port: Int, host: String = "127.0.0.1", receiveBuffer: Int32? = nil) throws {
+  /// - Parameter source: an IPv4 address of this machine to come from.
+  init(port: Int, host: String = "127.0.0.1", from source: String? = nil, receiveBuffer: Int32? = nil) throws {
     let v6 = host.contains(":")
     descriptor = socket(v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     if var size = receiveBuffer {
@@ -31,6 +32,13 @@ final class RawConnection {
     } else {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
+      if let source {
+        inet_pton(AF_INET, source, &address.sin_addr)
+        let bound = withUnsafeBytes(of: &address) { bytes in
+          bytes.baseAddress.map { bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) } ?? -1
+        }
+        if bound != 0 { throw HarnessError("bind to \(source): \(String(cString: strerror(errno)))") }
+      }
       address.sin_port = in_port_t(port).bigEndian
       inet_pton(AF_INET, host, &address.sin_addr)
       result = withUnsafeBytes(of: &address) { connectTo($0) }

@@ -1,0 +1,87 @@
+/// Attempts that wait: first in, first out; leaving from the middle is rare.
+struct WaitingLine {
+  private var attempts: [(attempt: Attempt, since: Int64)] = []
+  private var head = 0
+
+  var count: Int { attempts.count - head }
+  var isEmpty: Bool { count == 0 }
+
+  var newest: Attempt? { isEmpty ? nil : attempts.last?.attempt }
+
+  mutating func append(_ attempt: Attempt, at time: Int64) { attempts.append((attempt, time)) }
+
+  mutating func removeFirst() -> Attempt? {
+    guard !isEmpty else { return nil }
+    defer {
+      head += 1
+      if head > 64, head * 2 > attempts.count {
+        attempts.removeFirst(head)
+        head = 0
+      } else if isEmpty {
+        attempts.removeAll(keepingCapacity: attempts.count < 64)
+        head = 0
+      }
+    }
+    return attempts[head].attempt
+  }
+
+  mutating func removeAll(upTo time: Int64) -> [Attempt] {
+    let waiting = attempts[head...]
+    let leaving = waiting.filter { $0.since <= time }.map(\.attempt)
+    attempts = waiting.filter { $0.since > time }
+    head = 0
+    return leaving
+  }
+
+  /// - Returns: whether it was there.
+  mutating func remove(_ attempt: Attempt) -> Bool {
+    guard let index = attempts[head...].firstIndex(where: { $0.attempt === attempt }) else { return false }
+    attempts.remove(at: index)
+    return true
+  }
+}
+
+/// Attempts whose client has all of its share of the origin's connections: they wait for one of its own exchanges to end. One
+/// line for each client, so that what comes free finds the next of that client at once, however many others wait.
+struct HeldBack {
+  private struct Queue {
+    /// Keeps the key's object alive.
+    let share: OriginShare
+    var line = WaitingLine()
+    var turn = OwnTurn()
+  }
+  private var queues: [ObjectIdentifier: Queue] = [:]
+
+  var isEmpty: Bool { queues.isEmpty }
+  var shares: [OriginShare] { queues.values.map(\.share) }
+
+  func contains(_ share: OriginShare) -> Bool { queues[ObjectIdentifier(share)] != nil }
+
+  mutating func append(_ attempt: Attempt, of share: OriginShare, at time: Int64) {
+    queues[ObjectIdentifier(share), default: Queue(share: share)].line.append(attempt, at: time)
+  }
+
+  mutating func removeFirst(of share: OriginShare) -> Attempt? {
+    let key = ObjectIdentifier(share)
+    let attempt = queues[key]?.line.removeFirst()
+    forgetIfEmpty(key)
+    return attempt
+  }
+
+  /// - Returns: whether it was there.
+  mutating func remove(_ attempt: Attempt, of share: OriginShare) -> Bool {
+    let key = ObjectIdentifier(share)
+    guard queues[key]?.line.remove(attempt) == true else { return false }
+    forgetIfEmpty(key)
+    return true
+  }
+
+  /// Whether what comes free of this share should go to another loop.
+  mutating func isOwnTurnOver(_ share: OriginShare, at now: Int64, othersWait: Bool) -> Bool {
+    queues[ObjectIdentifier(share)]?.turn.isOver(at: now, othersWait: othersWait) ?? false
+  }
+
+  private mutating func forgetIfEmpty(_ key: ObjectIdentifier) {
+    if queues[key]?.line.isEmpty == true { queues[key] = nil }
+  }
+}
