@@ -5,30 +5,42 @@ import Testing
 /// its pool would spoil the next.
 final class SoleConnection {
   /// What is wrong; nil where nothing is.
-  typealias Case = (SoleConnection) throws -> String?
+  typealias Case = @Sendable (SoleConnection) throws -> String?
   /// So many faults tell enough, and each can cost seconds.
   private static let enough = 6
+  /// Worlds at a time: most of a case is waiting.
+  private static let worlds = 8
 
   let origin: Origin
   private let text: String
   private var proxy: ProxyProcess?
 
   static func run(_ wire: Wire, _ cases: [(String, Case)]) throws {
-    let world = try SoleConnection(wire)
-    defer { world.proxy?.stop() }
-    var faults: [String] = []
-    for (number, (name, body)) in cases.enumerated() where faults.count < enough {
-      var fault: String?
-      do { fault = try body(world) } catch { fault = "\(error)" }
-      guard let fault else { continue }
-      faults.append("case \(number): \(name): \(fault)")
-      try world.restart()
+    let origin = try Origin.hostile()
+    let state = Monitor((faults: [String](), running: worlds))
+    for first in 0..<worlds {
+      Thread {
+        do {
+          let world = try SoleConnection(wire, origin)
+          defer { world.proxy?.stop() }
+          for number in stride(from: first, to: cases.count, by: worlds) where state.change({ $0.faults.count < enough }) {
+            let (name, body) = cases[number]
+            var fault: String?
+            do { fault = try body(world) } catch { fault = "\(error)" }
+            guard let fault else { continue }
+            state.change { $0.faults.append("case \(number): \(name): \(fault)") }
+            try world.restart()
+          }
+        } catch { state.change { $0.faults.append("no world: \(error)") } }
+        state.change { $0.running -= 1 }
+      }.start()
     }
+    let faults = state.wait(180) { $0.running == 0 ? $0.faults : nil } ?? ["it does not end"]
     if !faults.isEmpty { Issue.record("\(faults.count) faults in \(cases.count) cases:\n\(faults.joined(separator: "\n"))") }
   }
 
-  private init(_ wire: Wire) throws {
-    origin = try Origin.hostile()
+  private init(_ wire: Wire, _ origin: Origin) throws {
+    self.origin = origin
     let servers = (refreshed: try TokenServer(origin: origin), refused: try TokenServer(#"{"same": true}"#, origin: origin))
     func token(_ name: String, _ server: TokenServer) -> String {
       """
