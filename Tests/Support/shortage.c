@@ -1,8 +1,9 @@
 // Preloaded into the program under test: a C library in want. Names under `.slow.test` are answered late, names under `.test` with
-// 127.0.0.1, and while a file exists no descriptor can be added to an epoll.
+// 127.0.0.1, and while a file exists no socket can be added to an epoll.
 //   SHORTAGE_SLOW=milliseconds   how late
 //   SHORTAGE_LOG=file            gets a line for each name asked for
-//   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD fails with ENOSPC
+//   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD of a socket fails with ENOSPC; libdispatch, which adds its signals and
+//                                timers when it gets to it, is spared
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int ends_with(const char *name, const char *end) {
@@ -46,7 +48,8 @@ int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *even
   static int (*next)(int, int, int, struct epoll_event *);
   if (!next) next = (__typeof__(next))dlsym(RTLD_NEXT, "epoll_ctl");
   const char *path = getenv("SHORTAGE_EPOLL");
-  if (operation == EPOLL_CTL_ADD && path && access(path, F_OK) == 0) {
+  struct stat status;
+  if (operation == EPOLL_CTL_ADD && path && access(path, F_OK) == 0 && fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {
     errno = ENOSPC;
     return -1;
   }

@@ -26,7 +26,7 @@ struct Shortage {
     (try? String(contentsOfFile: folder + "/names", encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
   }
 
-  /// From now on no descriptor can be registered with an epoll, until it ends.
+  /// From now on no socket can be registered with an epoll, until it ends.
   func begin() throws { try ProxyProcess.write("", to: folder + "/epoll") }
   func end() throws { try FileManager.default.removeItem(atPath: folder + "/epoll") }
 }
