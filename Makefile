@@ -47,7 +47,7 @@ instructions: build packages-instructions
 fuzz: packages
 	Tests/Fuzz/run.sh $(SECONDS)
 
-# The program goes without its symbols, a third of its size; they are where debuggers look for them, in .debug beside it.
+# The program goes without its symbols, which are half of it; they are where debuggers look for them, in .debug beside it.
 INSTALLED := .build/installed
 install: build packages-install
 	install -d $(INSTALLED)
