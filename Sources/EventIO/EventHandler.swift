@@ -11,6 +11,8 @@ open class EventHandler {
   unowned(unsafe) var timerPrevious: EventHandler?
   /// Level << 6 | slot of the wheel; -1 = in no list.
   var timerSlot: Int16 = -1
+  /// Nanoseconds: when the wheel looks at that list, at the latest. A deadline behind it needs no other list.
+  var timerLooks: Int64 = 0
   var isOnReadyList = false
 
   public init() {}

@@ -95,7 +95,7 @@ public final class EventLoop {
   @inline(__always)
   public func arm(_ handler: EventHandler, at deadline: Int64) {
     handler.deadline = deadline
-    if handler.timerSlot < 0 || !wheel.fires(handler, noLaterThan: deadline) { place(handler) }
+    if handler.timerSlot < 0 || handler.timerLooks > deadline { place(handler) }
   }
 
   private func place(_ handler: EventHandler) {

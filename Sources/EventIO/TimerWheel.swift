@@ -23,9 +23,9 @@ final class TimerWheel {
     let distance = due - current
     var level = 0
     while distance >> Int64(Self.bits * (level + 1)) != 0 { level += 1 }
-    let index = Int(due >> Int64(Self.bits * level)) & 63
-    link(handler, level << Self.bits | index)
-    setOccupied(level, index, true)
+    let position = due >> Int64(Self.bits * level)
+    link(handler, level << Self.bits | Int(position & 63), looks: position << Int64(Self.bits * level))
+    setOccupied(level, Int(position & 63), true)
   }
 
   func remove(_ handler: EventHandler) {
@@ -82,15 +82,6 @@ final class TimerWheel {
     }
   }
 
-  /// The deadline that the list holding `handler` stands for, rounded down: an earlier one must be moved, a later one need not.
-  func fires(_ handler: EventHandler, noLaterThan deadline: Int64) -> Bool {
-    let level = Int64(handler.timerSlot) >> Int64(Self.bits)
-    let shift = Int64(Self.bits) * level
-    var position = (current >> shift) & ~63 | Int64(handler.timerSlot & 63)
-    if position <= current >> shift { position += 64 }
-    return (position << shift) * Self.tick <= deadline
-  }
-
   private func cascade(_ level: Int) {
     let index = Int(current >> Int64(Self.bits * level)) & 63
     guard occupiedMask(level) & (1 << UInt64(index)) != 0 else { return }
@@ -101,7 +92,7 @@ final class TimerWheel {
       // One due in this very tick belongs in the slot that is about to be emptied.
       let due = max((handler.deadline &+ (Self.tick - 1)) / Self.tick, current)
       if due == current {
-        link(handler, Int(current & 63))
+        link(handler, Int(current & 63), looks: current)
         setOccupied(0, Int(current & 63), true)
       } else if handler.deadline != Int64.max {
         insert(handler)
@@ -109,13 +100,15 @@ final class TimerWheel {
     }
   }
 
-  private func link(_ handler: EventHandler, _ slot: Int) {
+  /// - Parameter tick: when the slot's list is looked at.
+  private func link(_ handler: EventHandler, _ slot: Int, looks tick: Int64) {
     let head = slots[slot]
     handler.timerNext = head.timerNext
     handler.timerPrevious = head
     head.timerNext?.timerPrevious = handler
     head.timerNext = handler
     handler.timerSlot = Int16(slot)
+    handler.timerLooks = tick * Self.tick
   }
 
   private func unlink(_ handler: EventHandler) {

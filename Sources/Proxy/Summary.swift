@@ -1,8 +1,8 @@
 import EventIO
 
 /// The record of one request, filled on its way and read at its end by access log and metrics. Times are nanoseconds of the
-/// monotonic clock, 0 = did not happen.
-public struct Summary {
+/// monotonic clock, 0 = did not happen. Lent to its readers, never copied: a dozen references are in it.
+public struct Summary: ~Copyable {
   public enum Author: UInt8, Sendable { case upstream, proxy }
 
   public var started: Int64 = 0

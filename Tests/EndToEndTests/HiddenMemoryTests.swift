@@ -13,7 +13,8 @@ import Testing
     let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let program = folder + "/authproxy"
-    try FileManager.default.copyItem(atPath: Surroundings.program, toPath: program)
+    // By a process of its own: a file that this one has written may still be open in another test's child ("text file busy").
+    #expect(try ChildProcess("cp", [Surroundings.program, program]).awaitEnd(seconds: 30) == .exited(0))
     try ProxyProcess.write(
       "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstreams: [{match: api.test, origin: \"http://127.0.0.1:1\"}]\n",
       to: folder + "/proxy.conf")

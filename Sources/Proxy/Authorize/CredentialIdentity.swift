@@ -6,11 +6,11 @@ import TLS
 ///
 /// Rotating secrets and times are left out, so a reload that changes only those keeps tokens, waiters and versions. A static
 /// credential's identity has the origins that it is given to: its next value may be meant for others.
-public struct CredentialIdentity: Sendable, Hashable {
+public final class CredentialIdentity: Sendable, Hashable {
   public let name: String
   /// Different for each identity of a process: a name that gets an earlier digest back is still another one, so that a late message
   /// of the earlier one finds nobody.
-  private let serial: UInt64
+  let serial: UInt64
   private let digest: [UInt8]
 
   /// - Parameter previous: of the configuration before; goes on being valid if the digest is the same.
@@ -33,13 +33,14 @@ public struct CredentialIdentity: Sendable, Hashable {
 }
 
 /// A version of a credential, and which credential that is. Only the credential's owner makes one.
-struct CredentialVersion: Sendable {
-  let identity: CredentialIdentity
+final class CredentialVersion: Sendable {
+  /// Of the identity.
+  let serial: UInt64
   let rendered: RenderedCredential
 
   init(_ rendered: RenderedCredential, of owner: CredentialOwner) {
     self.rendered = rendered
-    identity = owner.setup.identity
+    serial = owner.setup.identity.serial
   }
 
   var number: UInt64 { rendered.version }
@@ -54,7 +55,7 @@ struct AttachedCredential {
 
   /// Nil if the version is of another identity than the request's configuration has.
   init?(_ version: CredentialVersion, for setup: CredentialSetup) {
-    guard version.identity == setup.identity else { return nil }
+    guard version.serial == setup.serial else { return nil }
     rendered = version.rendered
   }
 

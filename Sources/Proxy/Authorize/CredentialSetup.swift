@@ -6,6 +6,8 @@ import Settings
 public final class CredentialSetup: Sendable {
   public let policy: CredentialPolicy
   let identity: CredentialIdentity
+  /// The identity's: looked at for every request.
+  let serial: UInt64
   /// Of the configuration: the larger one is the newer.
   let generation: Int
   /// Of the token endpoint.
@@ -25,6 +27,7 @@ public final class CredentialSetup: Sendable {
   ) {
     self.policy = policy
     self.identity = identity
+    serial = identity.serial
     self.generation = generation
     self.trust = trust
     self.store = store

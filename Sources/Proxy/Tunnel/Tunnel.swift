@@ -116,8 +116,8 @@ final class Tunnel {
     // Nothing more comes from there, and nothing can be sent.
     if far.isBroken, down.isDone { return end(reset: true) }
     guard flushGreeting() else { return }
-    guard copy(&up, from: client.stream, to: far, counting: \.bytesReceived) else { return end(reset: true) }
-    guard copy(&down, from: far, to: client.stream, counting: \.bytesSent) else { return end(reset: true) }
+    guard copy(&up, from: client.stream, to: far) else { return end(reset: true) }
+    guard copy(&down, from: far, to: client.stream) else { return end(reset: true) }
     if up.isDone, down.isDone { end(reset: false) }
   }
 
@@ -138,15 +138,13 @@ final class Tunnel {
   }
 
   /// - Returns: false where one side is broken.
-  private func copy(
-    _ direction: inout Direction, from source: ByteStream, to sink: ByteStream, counting: WritableKeyPath<Summary, Int64>
-  ) -> Bool {
+  private func copy(_ direction: inout Direction, from source: ByteStream, to sink: ByteStream) -> Bool {
     if direction.isDone { return true }
     for _ in 0..<Self.budget {
       if let block = direction.block, !block.isEmpty {
         switch sink.write(block.bytes) {
         case .bytes(let count):
-          request.summary[keyPath: counting] += Int64(count)
+          if sink === far { request.summary.bytesReceived += Int64(count) } else { request.summary.bytesSent += Int64(count) }
           block.consume(count)
           touch()
           continue
