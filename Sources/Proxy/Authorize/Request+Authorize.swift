@@ -35,12 +35,12 @@ extension Request {
   func waitForCredential(_ wait: CredentialWait) {
     credentialWait = wait
     waitStarted = loop.now
-    if let entry { loop.arm(client, at: loop.now + entry.timeouts.credential) }
+    if let entry { loop.arm(timer, at: loop.now + entry.timeouts.credential) }
     park()
   }
 
   func rearmWait() {
-    if credentialWait != nil, let entry { loop.arm(client, at: waitStarted + entry.timeouts.credential) }
+    if credentialWait != nil, let entry { loop.arm(timer, at: waitStarted + entry.timeouts.credential) }
   }
 
   /// False: the request is over.

@@ -38,7 +38,9 @@ final class ClientConnection: EventHandler {
   /// Bytes on their way to the app before any body: a response head, an answer.
   var outbound: Block?
   private var trickled: TrickledHead?
-  private(set) var request: Request?
+  private(set) var request: Request? { didSet { requestTimer.request = request } }
+  /// One request at a time is under way here: its timer stays for the next one, which as a rule only moves it to later.
+  let requestTimer = RequestTimer()
   var tunnel: Tunnel?
   /// Where the last request went: compared by memcmp before anything is looked up.
   var memo = RouteMemo()
@@ -106,8 +108,8 @@ final class ClientConnection: EventHandler {
         return
       }
       if inbound == nil { close() } else { refuse(.headTimeout) }
-    case .exchange: request?.clientTimerExpired()
-    case .tunnel: if let tunnel { tunnel.expired() } else { request?.clientTimerExpired() }
+    // The request has its own timer.
+    case .exchange, .tunnel: break
     case .lingering: close()
     case .closed: break
     }
@@ -346,6 +348,7 @@ final class ClientConnection: EventHandler {
     guard phase != .closed else { return }
     phase = .closed
     loop.forget(self)
+    loop.forget(requestTimer)
     for block in [inbound, outbound] { if let block { loop.blocks.giveBack(block) } }
     inbound = nil
     outbound = nil

@@ -36,6 +36,6 @@ extension Request {
     let delay = wish.map { $0 * 1_000 } ?? (backoff / 2 + Int.random(in: 0...max(backoff / 2, 1)))
     attempt = nil
     waitsForRepeat = true
-    loop.arm(client, afterMilliseconds: min(delay, policy.maxWait))
+    loop.arm(timer, afterMilliseconds: min(delay, policy.maxWait))
   }
 }

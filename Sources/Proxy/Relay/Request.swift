@@ -9,6 +9,8 @@ final class Request {
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let worker: Worker
   let snapshot: Snapshot
+  /// Armed for whatever this request waits for.
+  let timer: RequestTimer
   var summary = Summary()
   /// Whose request in flight this is, once that is known.
   var account: ClientAccount?
@@ -84,6 +86,7 @@ final class Request {
     self.client = client
     worker = client.worker
     self.snapshot = snapshot
+    timer = client.requestTimer
     summary.started = client.loop.now
     summary.peer = client.peer
   }
@@ -149,7 +152,7 @@ final class Request {
 
   /// Bytes moved: the stall clock starts anew.
   @inline(__always)
-  func progressed() { loop.arm(client, at: loop.now + stall) }
+  func progressed() { loop.arm(timer, at: loop.now + stall) }
 
   /// Nothing to do until somebody else acts: buffers go back.
   func park() {
@@ -179,7 +182,10 @@ final class Request {
     return body.isDone || waitsForConnection || waitsForRepeat || credentialWait != nil && attempt == nil
   }
 
-  func clientTimerExpired() {
+  /// What is waited for has not come in time.
+  func expired() {
+    if hasEnded { return }
+    if let tunnel = client.tunnel { return tunnel.expired() }
     if keepsAfterAnswer != nil { return clientLeft() }
     if attempt?.held != nil { return relayHeld("not retried, no other token came in time") }
     if credentialWait != nil, endWait() {
@@ -192,7 +198,7 @@ final class Request {
     if opening != nil { return fail(.connectTimeout) }
     guard let attempt else { return fail(.stalled) }
     if waitsForConnection {
-      if let entry, pool?.isJudging == true { return loop.arm(client, at: loop.now + entry.timeouts.connect) }
+      if let entry, pool?.isJudging == true { return loop.arm(timer, at: loop.now + entry.timeouts.connect) }
       if pool?.abandon(attempt) == true { return fail(.clientShareUsedUp) }
       return fail(pool?.isConnecting == true ? .connectTimeout : .connectionLimit)
     }

@@ -72,7 +72,7 @@ final class Tunnel {
     }
     request.opening = opening
     let timeouts = request.snapshot.settings.timeouts
-    request.loop.arm(request.client, afterMilliseconds: timeouts.resolve + timeouts.connect)
+    request.loop.arm(request.timer, afterMilliseconds: timeouts.resolve + timeouts.connect)
     opening.start()
   }
 
@@ -185,7 +185,7 @@ final class Tunnel {
 
   private func touch() {
     let timeout = request.entry?.settings.timeouts.tunnel ?? request.snapshot.settings.timeouts.tunnel
-    request.loop.arm(client, afterMilliseconds: timeout)
+    request.loop.arm(request.timer, afterMilliseconds: timeout)
   }
 
   // MARK: End

@@ -13,7 +13,7 @@ extension Request {
       summary.credentialVersion = authorization.version
     }
     waitsForConnection = true
-    loop.arm(client, at: loop.now + entry.timeouts.connect + (pool.isWarm ? 0 : entry.timeouts.resolve))
+    loop.arm(timer, at: loop.now + entry.timeouts.connect + (pool.isWarm ? 0 : entry.timeouts.resolve))
     pool.serve(attempt)
     if waitsForConnection { park() }
   }
@@ -34,7 +34,7 @@ extension Request {
   /// The attempt has its connection and begins.
   func connected() {
     waitsForConnection = false
-    loop.arm(client, at: loop.now + stall)
+    loop.arm(timer, at: loop.now + stall)
   }
 
   /// Who asks for names that it chose: a client by its name, else its address.
