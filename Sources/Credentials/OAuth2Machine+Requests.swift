@@ -33,7 +33,7 @@ extension OAuth2Machine {
     return (decide(version: version, key, now), flush(now))
   }
 
-  /// A request was answered by something else than a refusal. Only of interest while `remembersRefusals`.
+  /// A request was answered by something else than a refusal. Only of interest for requests that have refused a fresh token.
   public mutating func accepted(_ key: RequestKey) {
     memory.forget(key)
   }

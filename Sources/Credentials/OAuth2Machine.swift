@@ -112,9 +112,6 @@ public struct OAuth2Machine: Sendable {
     if case .refreshToken(let first) = policy.grant { refreshToken = first }
   }
 
-  /// True while `accepted` wants to hear of answers other than refusals; false as a rule, which spares the messages.
-  public var remembersRefusals: Bool { !memory.isEmpty }
-
   /// Of the last version published, withdrawn or not.
   public var lastVersion: UInt64 { latestVersion }
 

@@ -17,8 +17,6 @@ public enum RelayReason: Sendable, Hashable {
   case replaced
   case bodyNotKept
   case notIdempotent
-  /// The app brought its own credential.
-  case clientCredential
 }
 
 extension RelayReason: CustomStringConvertible {
@@ -36,7 +34,6 @@ extension RelayReason: CustomStringConvertible {
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"
     case .notIdempotent: "not retried, the method is not idempotent"
-    case .clientCredential: "not retried, the credential is the client's own"
     }
   }
 }

@@ -25,8 +25,6 @@ public struct StaticCredentialMachine: Sendable {
     current = try CredentialRenderer.render(policy, version: version + 1)
   }
 
-  public var remembersRefusals: Bool { !memory.isEmpty }
-
   public mutating func refused(
     version: UInt64, by key: RequestKey, isRetry: Bool, now: Int64
   ) -> (decision: OAuth2Machine.RefusalDecision, actions: [Action]) {

@@ -37,7 +37,6 @@ public final class EventLoop {
     wheel = TimerWheel(now: now)
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(epoll >= 0, "epoll_create1 failed")
-    executor.adopt()
     // Without it nobody reaches the loop: there is no process worth having yet.
     precondition(register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN) != nil, "no room for the loop's own descriptor")
   }
@@ -167,11 +166,6 @@ private final class Wakeup: EventHandler {
   override func ready(_ events: UInt32, on loop: EventLoop) {
     var count: eventfd_t = 0
     _ = eventfd_read(loop.executor.wakeup, &count)
-    for message in loop.executor.take() {
-      switch message {
-      case .job(let job): job.runSynchronously(on: loop.executor.asUnownedSerialExecutor())
-      case .call(let body): body(loop)
-      }
-    }
+    for body in loop.executor.take() { body(loop) }
   }
 }

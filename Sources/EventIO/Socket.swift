@@ -25,7 +25,6 @@ public enum Socket {
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
   public static func setNoDelay(_ descriptor: Int32) { _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
-  public static func setKeepAlive(_ descriptor: Int32) { _ = csys_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
   /// The pending error of a socket, as an errno; 0 = none.
   public static func error(of descriptor: Int32) -> Int32 { csys_error_of(descriptor) }
 

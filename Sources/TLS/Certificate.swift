@@ -79,8 +79,6 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
   /// By basic constraints; certificates of version 1 that sign themselves count too.
   public var isCA: Bool { X509_check_ca(pointer) != 0 }
 
-  public var isSelfIssued: Bool { X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0 }
-
   /// Whether `issuer`'s name, identifiers and signature are on this certificate.
   public func isIssued(by issuer: Certificate) -> Bool {
     defer { ERR_clear_error() }

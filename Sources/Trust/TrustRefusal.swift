@@ -28,11 +28,3 @@ public struct TrustWarning: Sendable, Hashable {
     self.detail = detail
   }
 }
-
-/// What holds for a connection. No application byte moves while it is pending.
-public enum Verdict: Sendable, Hashable {
-  case pending
-  /// Seconds since 1970; then it is to be judged again.
-  case trusted(until: Int64)
-  case refused(TrustRefusal)
-}
