@@ -76,22 +76,17 @@ extension OAuth2Machine {
     guard let ended = flight else { return }
     let lifetime = milliseconds(of: grant)
     let expiry = ended.requested + lifetime
-    if !ended.foreign {
-      guard expiry > now else { return fail("\(TokenFailure.expiredOnArrival)", retryAfter: nil, now) }
-      guard let isNew = publish(grant.accessToken, lifetime: lifetime, expiry: expiry) else {
-        return fail("\(TokenFailure.malformed("its access_token does not fit into a field"))", retryAfter: nil, now)
-      }
-      if isNew {
-        actions.append(.report(.refreshed(version: latestVersion, expiry: expiry, byRefusal: ended.byRefusal)))
-      } else {
-        actions.append(.report(.sameToken(byRefusal: ended.byRefusal)))
-      }
-      endFlight()
-      settleRefused(isNew: isNew, byRefusal: ended.byRefusal, now)
-    } else {
-      endFlight()
-      startForWaiters(now)
+    guard expiry > now else { return fail("\(TokenFailure.expiredOnArrival)", retryAfter: nil, now) }
+    guard let isNew = publish(grant.accessToken, lifetime: lifetime, expiry: expiry) else {
+      return fail("\(TokenFailure.malformed("its access_token does not fit into a field"))", retryAfter: nil, now)
     }
+    if isNew {
+      actions.append(.report(.refreshed(version: latestVersion, expiry: expiry, byRefusal: ended.byRefusal)))
+    } else {
+      actions.append(.report(.sameToken(byRefusal: ended.byRefusal)))
+    }
+    endFlight()
+    settleRefused(isNew: isNew, byRefusal: ended.byRefusal, now)
   }
 
   /// Every way a flight can end badly.

@@ -1,39 +1,16 @@
 /// What a reload changes.
 extension OAuth2Machine {
-  /// The configuration, or a secret behind it, was read again. An equal policy changes nothing. A different one ends
-  /// `needsOperator` and every back-off; the token stays where it is still the same client asking for the same thing.
+  /// The configuration, or a secret behind it, was read again. An equal policy changes nothing. Other secrets or times end
+  /// `needsOperator` and every back-off; the token stays.
+  /// - Parameter policy: of the same identity (`CredentialPolicy.continuity`): another one has a machine of its own.
   public mutating func reconfigure(_ policy: OAuth2Policy, now: Int64) -> [Action] {
-    retired = false
+    assert(TokenBinding.digest(of: policy) == binding && policy.scope == self.policy.scope)
     guard policy != self.policy else { return flush(now) }
-    let old = self.policy
-    let oldBinding = binding
     self.policy = policy
-    binding = TokenBinding.digest(of: policy)
     failures = 0
     backOffUntil = nil
     operatorReason = nil
-    let sameBinding = binding == oldBinding
-    let sameToken = sameBinding && old.scope == policy.scope && old.parameters == policy.parameters
-    if !sameToken, current != nil {
-      current = nil
-      actions.append(.withdraw)
-    }
-    if let flight {
-      if sameToken || (sameBinding && usesStore) {
-        self.flight?.outdated = true
-        if !sameToken { self.flight?.foreign = true }
-      } else {
-        actions.append(.cancelFetch(id: flight.id))
-        abandon()
-      }
-    }
-    if !sameBinding {
-      if flight == nil { abandon() }
-      generation = 0
-      ownMark = false
-      if case .refreshToken(let first) = policy.grant { refreshToken = first } else { refreshToken = nil }
-    }
-    startForWaiters(now)
+    flight?.outdated = true
     return flush(now)
   }
 
@@ -59,15 +36,11 @@ extension OAuth2Machine {
   public mutating func stop(now: Int64) -> [Action] {
     retired = true
     if let flight { actions.append(.cancelFetch(id: flight.id)) }
-    abandon()
-    clearWaiters()
-    current = nil
-    return flush(now)
-  }
-
-  private mutating func abandon() {
     flight = nil
     unsaved = nil
     unlock()
+    clearWaiters()
+    current = nil
+    return flush(now)
   }
 }

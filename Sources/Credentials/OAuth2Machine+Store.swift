@@ -79,7 +79,7 @@ extension OAuth2Machine {
 
   /// Uses an access token that someone else has fetched. True: no refresh is needed.
   private mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Bool {
-    guard flight?.foreign == false, let token = record.accessToken else { return false }
+    guard let token = record.accessToken else { return false }
     let left = min(record.expiresAt - wall, record.lifetime) * 1000
     guard left > 0, let field = try? CredentialRenderer.bearer(token), field.line != current?.line else { return false }
     guard publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else { return false }
@@ -116,12 +116,10 @@ extension OAuth2Machine {
     refreshToken = next
     generation += 1
     var record = TokenRecord(binding: binding, generation: generation, refreshToken: next)
-    if !flight.foreign {
-      let lifetime = max(1, milliseconds(of: grant) / 1000)
-      record.accessToken = grant.accessToken
-      record.lifetime = min(lifetime, TokenResponse.maximumLifetime)
-      record.expiresAt = wall + record.lifetime - (now - flight.requested + 999) / 1000
-    }
+    let lifetime = max(1, milliseconds(of: grant) / 1000)
+    record.accessToken = grant.accessToken
+    record.lifetime = min(lifetime, TokenResponse.maximumLifetime)
+    record.expiresAt = wall + record.lifetime - (now - flight.requested + 999) / 1000
     self.flight?.phase = .saving(grant, record)
     actions.append(.store(id: flight.id, .write(record)))
   }

@@ -25,8 +25,6 @@ public struct OAuth2Machine: Sendable {
     /// The version that requests use from now on. All that wait for a token go on with it; those that hold a refused answer
     /// are sent again if they were sent with an older version (one that has the same is told by `releaseRefused`).
     case publish(RenderedCredential)
-    /// The published version must not be used any more; there is none until the next `publish`.
-    case withdraw
     /// All that hold a refused answer relay it.
     case releaseRefused(RelayReason)
     /// All that wait for a token are answered so.
@@ -66,7 +64,7 @@ public struct OAuth2Machine: Sendable {
 
   public let name: String
   public internal(set) var policy: OAuth2Policy
-  var binding: [UInt8]
+  let binding: [UInt8]
 
   var current: RenderedCredential?
   /// Of the last version published; it outlives `current`.
@@ -112,13 +110,13 @@ public struct OAuth2Machine: Sendable {
     if case .refreshToken(let first) = policy.grant { refreshToken = first }
   }
 
-  /// Of the last version published, withdrawn or not.
+  /// Of the last version published, whether it can still be used or not.
   public var lastVersion: UInt64 { latestVersion }
 
   /// Of the last failure; empty where there was none.
   public var failureReason: String { lastFailure }
 
-  /// The version that was published last and not withdrawn, which may have expired since.
+  /// The version that was published last, which may have expired since; nil after `stop`.
   public var published: RenderedCredential? { current }
 
   public func state(now: Int64) -> State {
@@ -155,8 +153,6 @@ public struct OAuth2Machine: Sendable {
     var interrupted = false
     /// The configuration changed since: a failure says nothing about the new one.
     var outdated = false
-    /// The configuration changed so that this token is none of the credential's any more; a rotated refresh token still is.
-    var foreign = false
   }
 
   /// SplitMix64: jitter needs to differ, not to be unguessable.

@@ -35,7 +35,6 @@ extension [OAuth2Machine.Action] {
   }
   var cancelled: [UInt64] { compactMap { if case .cancelFetch(let id) = $0 { id } else { nil } } }
   var published: [RenderedCredential] { compactMap { if case .publish(let credential) = $0 { credential } else { nil } } }
-  var withdrawn: Bool { contains { if case .withdraw = $0 { true } else { false } } }
   var released: [RelayReason] { compactMap { if case .releaseRefused(let reason) = $0 { reason } else { nil } } }
   var failedWaiters: [CredentialUnavailable] { compactMap { if case .failWaiters(let why) = $0 { why } else { nil } } }
   var wakes: [Int64?] { compactMap { if case .wakeAt(let time) = $0 { .some(time) } else { nil } } }
@@ -64,8 +63,8 @@ struct Driver {
   var fetches: [UInt64] = []
   var wakeAt: Int64?
 
-  init(_ policy: OAuth2Policy = makePolicy(), seed: UInt64 = 7) {
-    machine = OAuth2Machine(name: "api", policy: policy, seed: seed)
+  init(_ policy: OAuth2Policy = makePolicy(), seed: UInt64 = 7, after version: UInt64 = 0) {
+    machine = OAuth2Machine(name: "api", policy: policy, seed: seed, after: version)
   }
 
   mutating func pass(_ milliseconds: Int64) {

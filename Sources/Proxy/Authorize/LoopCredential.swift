@@ -155,8 +155,6 @@ final class LoopCredential: EventHandler {
     }
   }
 
-  func withdrawn() { current = nil }
-
   func failed(_ unavailable: CredentialUnavailable) {
     hasAsked = false
     let error: ProxyError

@@ -87,7 +87,6 @@ final class TokenOwner: CredentialOwner {
         flight = nil
       case .store(let id, let request): carry(id, request)
       case .publish(let credential): publish(credential)
-      case .withdraw: tellAll { $0.withdrawn() }
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
       case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
