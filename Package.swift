@@ -34,15 +34,17 @@ let package = Package(
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
+    .target(name: "JSON", swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
-    .target(name: "Credentials", dependencies: ["TLS"]),
+    .target(name: "Credentials", dependencies: ["JSON", "TLS"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
     .target(
-      name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"], swiftSettings: fuzzed),
+      name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"],
+      swiftSettings: fuzzed),
     .target(
       name: "Proxy",
       dependencies: [
@@ -52,22 +54,24 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "HTTPWire", "Settings", "Trust", .product(name: "Logging", package: "swift-log"),
+        "Proxy", "CSystem", "EventIO", "HTTPWire", "JSON", "Settings", "Trust",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
-    .target(name: "DemoServers", dependencies: ["EventIO", "TLS", "HTTPWire"]),
+    .target(name: "DemoServers", dependencies: ["CSystem", "EventIO", "TLS", "HTTPWire", "JSON"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO",
+        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
-    .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "TLS"]),
+    .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),
     .testTarget(
       name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),

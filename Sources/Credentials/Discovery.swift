@@ -1,3 +1,5 @@
+import JSON
+
 /// What an authorization server says about itself: OpenID Connect Discovery 1.0 and RFC 8414.
 public struct ServerMetadata: Sendable, Hashable {
   public var issuer: String

@@ -1,3 +1,4 @@
+import JSON
 import TLS
 
 /// A signed JWT as an assertion (RFC 7523 section 3).
@@ -29,8 +30,8 @@ enum JSONWebToken {
       // No `nbf`: a clock that is ahead by a second would make it a refusal.
       body += [
         .init(name: "aud", value: .string(claims.audience)),
-        .init(name: "iat", value: .number(String(claims.issuedAt))),
-        .init(name: "exp", value: .number(String(claims.issuedAt + claims.lifetime))),
+        .init(name: "iat", value: .integer(claims.issuedAt)),
+        .init(name: "exp", value: .integer(claims.issuedAt + claims.lifetime)),
         .init(name: "jti", value: .string(claims.identifier)),
       ]
       let input =

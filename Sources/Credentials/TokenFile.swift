@@ -1,3 +1,4 @@
+import JSON
 import TLS
 
 /// The content of a token file: a JSON object whose records stand on a line each, so that one that was damaged can be told from

@@ -1,3 +1,4 @@
+import JSON
 import TLS
 
 /// What a token store keeps of one credential: enough to go on after a restart, and for a second process to see the first.
@@ -55,14 +56,14 @@ extension TokenRecord {
   var json: JSONValue {
     var members: [JSONValue.Member] = [
       .init(name: "binding", value: Self.encoded(binding)),
-      .init(name: "generation", value: .number(String(generation))),
+      .init(name: "generation", value: .integer(generation)),
       .init(name: "refresh_token", value: Self.encoded(refreshToken.bytes)),
     ]
     if let accessToken {
       members += [
         .init(name: "access_token", value: Self.encoded(accessToken.bytes)),
-        .init(name: "expires_at", value: .number(String(expiresAt))),
-        .init(name: "lifetime", value: .number(String(lifetime))),
+        .init(name: "expires_at", value: .integer(expiresAt)),
+        .init(name: "lifetime", value: .integer(lifetime)),
       ]
     }
     if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }

@@ -1,3 +1,5 @@
+import JSON
+
 /// Reads a token endpoint's answer (RFC 6749 section 5) and believes only what it has checked.
 public enum TokenResponse {
   /// Bytes of a body; whoever fetches stops there.

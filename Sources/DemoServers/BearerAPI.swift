@@ -21,12 +21,14 @@ public final class BearerAPI: Responder {
       if request.path == "/revoke" {
         book.revoke(token)
         tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200, and token \(number) is revoked now"))
-        return ServedAnswer(200, "OK", json: [("revoked", .text("token \(number)"))])
+        return ServedAnswer(200, "OK", json: ["revoked": .string("token \(number)")])
       }
       tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200"))
       return ServedAnswer(
         200, "OK",
-        json: [("message", .text("hello from the API")), ("you_asked", .text(asked)), ("accepted", .text("token \(number)"))])
+        json: [
+          "message": .string("hello from the API"), "you_asked": .string(asked), "accepted": .string("token \(number)"),
+        ])
     }
   }
 
@@ -36,6 +38,6 @@ public final class BearerAPI: Responder {
     let challenge = description.map { ", error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
     return ServedAnswer(
       401, "Unauthorized", fields: [("WWW-Authenticate", "Bearer realm=\"demo\"\(challenge)")],
-      json: [("error", .text(description ?? "this API wants a bearer token"))])
+      json: ["error": .string(description ?? "this API wants a bearer token")])
   }
 }

@@ -1,3 +1,5 @@
+import JSON
+
 /// A request as a responder sees it: whole, its body in memory.
 public struct ServedRequest {
   public var method: String
@@ -26,8 +28,8 @@ public struct ServedAnswer {
     self.body = body
   }
 
-  public init(_ status: Int, _ reason: String, fields: [(name: String, value: String)] = [], json: [(String, JSON)]) {
-    self.init(status, reason, type: "application/json", body: Array((JSON.object(json).text + "\n").utf8))
+  public init(_ status: Int, _ reason: String, fields: [(name: String, value: String)] = [], json: JSONValue) {
+    self.init(status, reason, type: "application/json", body: json.text + [UInt8(ascii: "\n")])
     self.fields += fields
   }
 }
@@ -36,7 +38,7 @@ public struct ServedAnswer {
 open class Responder {
   public init() {}
   open func answer(_ request: ServedRequest) -> ServedAnswer {
-    ServedAnswer(404, "Not Found", json: [("error", .text("nothing is here"))])
+    ServedAnswer(404, "Not Found", json: ["error": .string("nothing is here")])
   }
 }
 
@@ -46,29 +48,4 @@ public struct DemoEvent: Sendable {
   public var source: Source
   /// One line; never a token or a secret.
   public var text: String
-}
-
-public indirect enum JSON: Sendable {
-  case text(String)
-  case number(Int)
-  case object([(String, JSON)])
-
-  var text: String {
-    switch self {
-    case .number(let number): return "\(number)"
-    case .object(let members):
-      return "{" + members.map { "\(JSON.text($0.0).text): \($0.1.text)" }.joined(separator: ", ") + "}"
-    case .text(let text):
-      var result = "\""
-      for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"", "\\": result += "\\\(scalar)"
-        case " "...: result.unicodeScalars.append(scalar)
-        // RFC 8259 section 7: controls must be escaped; which one it was matters to nobody here.
-        default: result += "\\ufffd"
-        }
-      }
-      return result + "\""
-    }
-  }
 }

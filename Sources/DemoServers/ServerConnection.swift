@@ -150,7 +150,7 @@ final class ServerConnection: EventHandler {
 
   private func refuse() {
     write(
-      ServedAnswer(400, "Bad Request", json: [("error", .text("this request cannot be read"))]), isHead: false, closes: true)
+      ServedAnswer(400, "Bad Request", json: ["error": .string("this request cannot be read")]), isHead: false, closes: true)
   }
 
   private func write(_ answer: ServedAnswer, isHead: Bool, closes: Bool) {

@@ -1,3 +1,4 @@
+import JSON
 import TLS
 
 /// An OAuth 2.0 token endpoint (RFC 6749) for one client: grants client_credentials and refresh_token, whose tokens rotate.
@@ -51,21 +52,22 @@ public final class TokenServer: Responder {
     tell(
       DemoEvent(
         source: .tokenServer, text: "gives token \(token.number), good for \(lifetime) s (asked \(times) so far)"))
-    var members: [(String, JSON)] = [
-      ("access_token", .text(token.text)), ("token_type", .text("Bearer")), ("expires_in", .number(lifetime)),
+    var members: [JSONValue.Member] = [
+      .init(name: "access_token", value: .string(token.text)), .init(name: "token_type", value: .string("Bearer")),
+      .init(name: "expires_in", value: .integer(lifetime)),
     ]
     if refreshing {
       refreshToken = next
-      members.append(("refresh_token", .text(next)))
+      members.append(.init(name: "refresh_token", value: .string(next)))
     }
-    return ServedAnswer(200, "OK", fields: [("Cache-Control", "no-store")], json: members)
+    return ServedAnswer(200, "OK", fields: [("Cache-Control", "no-store")], json: .object(members))
   }
 
   private var times: String { requests == 1 ? "once" : "\(requests) times" }
 
   private func refuse(_ status: Int, _ reason: String, _ error: String) -> ServedAnswer {
     tell(DemoEvent(source: .tokenServer, text: "\(status) \(error)"))
-    return ServedAnswer(status, reason, fields: [("Cache-Control", "no-store")], json: [("error", .text(error))])
+    return ServedAnswer(status, reason, fields: [("Cache-Control", "no-store")], json: ["error": .string(error)])
   }
 
   /// RFC 6749 section 2.3.1: by Basic, whose two parts are form-encoded, or in the body.

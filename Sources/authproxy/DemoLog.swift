@@ -1,39 +1,28 @@
 import CSystem
 import EventIO
+import JSON
 
-/// A line of the proxy's log in its text format: `key=value`, values with special characters in JSON's quotes.
+/// A line of the proxy's log in its JSON format.
 struct LogLine {
-  private var values: [Substring: String] = [:]
+  private let members: [JSONValue.Member]
 
-  init(_ line: String) {
-    var rest = line[...]
-    while let equals = rest.firstIndex(of: "=") {
-      let key = rest[..<equals].drop { $0 == " " }
-      rest = rest[rest.index(after: equals)...]
-      if rest.first == "\"" {
-        var value = ""
-        var isEscaped = false
-        rest = rest.dropFirst()
-        while let character = rest.popFirst() {
-          if !isEscaped, character == "\"" { break }
-          isEscaped = !isEscaped && character == "\\"
-          if !isEscaped { value.append(character) }
-        }
-        values[key] = value
-      } else {
-        let value = rest.prefix { $0 != " " }
-        values[key] = String(value)
-        rest = rest[value.endIndex...]
-      }
+  init(_ line: [UInt8]) {
+    if case .object(let members)? = try? JSONParser.parse(line) { self.members = members } else { members = [] }
+  }
+
+  subscript(key: String) -> String? { members.first { $0.name == key }.map { Self.text(of: $0.value) } }
+
+  private static func text(of value: JSONValue) -> String {
+    switch value {
+    case .string(let text), .number(let text): text
+    default: String(decoding: value.text, as: UTF8.self)
     }
   }
 
-  subscript(key: Substring) -> String? { values[key] }
-
   /// The message, and after it all else that the line holds.
-  func text(without keys: Set<Substring>) -> String {
-    let others = values.filter { $0.key != "message" && !keys.contains($0.key) }.sorted { $0.key < $1.key }
-    return ([self["message"] ?? ""] + others.map { "\($0.key) \($0.value)" }).joined(separator: ", ")
+  func text(without keys: Set<String>) -> String {
+    let others = members.filter { $0.name != "message" && !keys.contains($0.name) }.sorted { $0.name < $1.name }
+    return ([self["message"] ?? ""] + others.map { "\($0.name) \(Self.text(of: $0.value))" }).joined(separator: ", ")
   }
 }
 
@@ -61,7 +50,7 @@ final class DemoLogReader: EventHandler {
     guard count > 0 else { return }
     pending += space[..<Int(count)]
     while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-      narrator.tell(logLine: String(decoding: pending[..<end], as: UTF8.self))
+      narrator.tell(logLine: Array(pending[..<end]))
       pending.removeFirst(end + 1)
     }
   }

@@ -44,8 +44,8 @@ final class DemoNarrator: Sendable {
   /// How often the token server was asked.
   var tokenRequests: Int { tokens.withLock { $0.asked } }
 
-  /// A line of the proxy's log, in its text format.
-  func tell(logLine: String) {
+  /// A line of the proxy's log, in its JSON format.
+  func tell(logLine: [UInt8]) {
     let line = LogLine(logLine)
     guard line["message"] == "request" || line["message"] == "tunnel" else {
       if line["level"] != "info" { tell("proxy", line.text(without: ["time", "level"])) }

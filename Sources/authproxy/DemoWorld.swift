@@ -36,7 +36,7 @@ final class DemoWorld: Sendable {
     // The access log is what an operator would have; the demo reads it through a pipe and retells it.
     var ends: [Int32] = [-1, -1]
     guard csys_pipe(&ends) == 0 else { throw Failure(description: "no pipe") }
-    let log = LogSettings(level: .info, format: .text, access: true, destination: .file("/dev/fd/\(ends[1])"))
+    let log = LogSettings(level: .info, format: .json, access: true, destination: .file("/dev/fd/\(ends[1])"))
     var serving = settings
     serving.log = log
     service = Service(

@@ -5,35 +5,6 @@ import Testing
 @Suite("What strangers send is parsed with care")
 struct ParsingTests {
   @Test(
-    "JSON that is not exactly JSON is refused",
-    arguments: [
-      "", " ", "{", "[1,]", "{\"a\":1,}", "{\"a\":1 \"b\":2}", "01", "1.", "-", "1e", "+1", "nul", "\"\\x\"", "\"\u{1}\"",
-      "\"abc",
-      "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "{\"a\":1,\"a\":2}", "{\"a\":1,\"\\u0061\":2}", "1 2", "{a:1}", "'a'",
-      String(repeating: "[", count: 40) + String(repeating: "]", count: 40),
-    ])
-  func badJSON(_ json: String) {
-    #expect(throws: JSONError.self) { try JSONParser.parse(bytes(json)) }
-  }
-
-  @Test("bytes that are not UTF-8 are refused in strings")
-  func badUTF8() {
-    #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xff, 0x22]) }
-    #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xc0, 0x80, 0x22]) }
-  }
-
-  @Test("what was written is read back")
-  func roundTrip() throws {
-    let value = JSONValue.object([
-      .init(
-        name: "a \"quoted\" \\ name\n", value: .array([.null, .bool(true), .number("-1.5e3"), .string("\u{1F600}\u{7f}")])),
-      .init(name: "", value: .object([])),
-    ])
-    #expect(try JSONParser.parse(value.text) == value)
-    #expect(try JSONParser.parse(bytes("\"\\ud83d\\ude00\\n\\/\"")) == .string("\u{1F600}\n/"))
-  }
-
-  @Test(
     "a token answer is believed only if all of it is right",
     arguments: [
       ("{\"access_token\":\"abc\",\"token_type\":\"Bearer\",\"expires_in\":60}", grant("abc", lifetime: 60)),

@@ -58,27 +58,3 @@ import Testing
     #expect(tally.entries.map(\.count) == [3, 1])
   }
 }
-
-@Suite struct JSONTextTests {
-  @Test func `what is written can be read, with everything that a string may hold`() throws {
-    var json = JSONText()
-    let odd = "quote \" backslash \\ newline \n tab \t nul \u{0} é 漢"
-    json.object {
-      $0.add("text", odd)
-      $0.add("number", 7)
-      $0.object("inner") {
-        $0.add("yes", true)
-        $0.add("list", ["a", "b\""])
-      }
-      $0.array("items", [1, 2]) { $0.add("n", $1) }
-      $0.array("none", [Int]()) { $0.add("n", $1) }
-      $0.add("last", false)
-    }
-    let read = try #require(try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any])
-    #expect(read["text"] as? String == odd)
-    #expect((read["items"] as? [[String: Int]])?.map { $0["n"] } == [1, 2])
-    #expect((read["none"] as? [Any])?.isEmpty == true)
-    #expect((read["inner"] as? [String: Any])?["list"] as? [String] == ["a", "b\""])
-    #expect(read["last"] as? Bool == false)
-  }
-}

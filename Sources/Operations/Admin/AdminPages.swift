@@ -1,4 +1,5 @@
 import CSystem
+import JSON
 import Proxy
 import Settings
 
@@ -26,7 +27,8 @@ extension AdminServer {
         deliver(AdminAnswer(503, "not ready\n" + lines.joined()))
       }
     case .metrics: service.gather { deliver(AdminAnswer(200, $0.text(), contentType: MetricsText.contentType)) }
-    case .status: service.gather { deliver(AdminAnswer(200, $0.json(), contentType: "application/json")) }
+    case .status:
+      service.gather { deliver(AdminAnswer(200, String(decoding: $0.json(), as: UTF8.self), contentType: "application/json")) }
     }
   }
 }
@@ -44,51 +46,62 @@ extension LifecycleReport {
 
 extension Figures {
   /// The same as the metrics, and more, for people and scripts.
-  func json() -> String {
-    var json = JSONText()
-    json.object {
-      $0.add("version", version)
-      $0.add("phase", lifecycle.phase.rawValue)
-      $0.add("ready", lifecycle.notReady == nil)
-      $0.add("started", lifecycle.started)
-      $0.add("now", Int(csys_wall_clock() / 1_000_000_000))
-      $0.add("addresses", lifecycle.addresses)
-      $0.object("config") {
-        $0.add("generation", lifecycle.generation)
-        $0.add("last_reload_successful", lifecycle.lastReloadSucceeded)
-        $0.add("last_reload_errors", lifecycle.lastReloadErrors)
-        for result in LifecycleReport.ReloadResult.allCases {
-          $0.add("reloads_\(result.rawValue)", Int(lifecycle.reloads[result, default: 0]))
-        }
-      }
-      $0.add("client_connections", connections)
-      $0.add("tunnels", counters.tunnels)
-      $0.array("upstreams", counters.upstreams) { json, upstream in
-        json.add("name", upstream.name)
-        json.object("requests") { json in
-          for (code, count) in upstream.codes.entries.sorted(by: { $0.label < $1.label }) { json.add("\(code)", Int(count)) }
-        }
-        if let pool = pools.first(where: { $0.upstream == upstream.name }) {
-          json.add("connections_idle", pool.idle)
-          json.add("connections_active", pool.active)
-          json.add("connections_connecting", pool.connecting)
-          if let expiry = pool.certificateExpiry { json.add("certificate_expiry", Int(expiry)) }
-        }
-        json.add("connection_reuses", Int(upstream.reuses))
-      }
-      $0.array("credentials", credentials) { json, credential in
-        json.add("name", credential.name)
-        json.add("state", credential.phase.rawValue)
-        json.add("version", Int(clamping: credential.version))
-        json.add("waiting_requests", credential.waiting)
-        if let expiry = credential.expiry { json.add("expiry", Int(expiry)) }
-        if let reason = credential.reason { json.add("reason", reason) }
-      }
-      $0.array("pins", lifecycle.pinExpiries) { json, pin in
-        json.add("trust", pin.name)
-        json.add("expiry", Int(pin.expiry))
-      }
+  func json() -> [UInt8] {
+    let value: JSONValue = [
+      "version": .string(version),
+      "phase": .string(lifecycle.phase.rawValue),
+      "ready": .bool(lifecycle.notReady == nil),
+      "started": .integer(lifecycle.started),
+      "now": .integer(csys_wall_clock() / 1_000_000_000),
+      "addresses": .array(lifecycle.addresses.map { .string($0) }),
+      "config": lifecycle.configuration,
+      "client_connections": .integer(connections),
+      "tunnels": .integer(counters.tunnels),
+      "upstreams": .array(counters.upstreams.map { json($0) }),
+      "credentials": .array(credentials.map(\.json)),
+      "pins": .array(lifecycle.pinExpiries.map { ["trust": .string($0.name), "expiry": .integer($0.expiry)] }),
+    ]
+    return value.text + [UInt8(ascii: "\n")]
+  }
+
+  private func json(_ upstream: LoopCounters.Upstream) -> JSONValue {
+    let codes = upstream.codes.entries.sorted { $0.label < $1.label }
+    var members = [
+      JSONValue.Member(name: "name", value: .string(upstream.name)),
+      .init(name: "requests", value: .object(codes.map { .init(name: "\($0.label)", value: .integer($0.count)) })),
+    ]
+    if let pool = pools.first(where: { $0.upstream == upstream.name }) {
+      members += [
+        .init(name: "connections_idle", value: .integer(pool.idle)),
+        .init(name: "connections_active", value: .integer(pool.active)),
+        .init(name: "connections_connecting", value: .integer(pool.connecting)),
+      ]
+      if let expiry = pool.certificateExpiry { members.append(.init(name: "certificate_expiry", value: .integer(expiry))) }
     }
-    return json.text + "\n"
+    members.append(.init(name: "connection_reuses", value: .integer(upstream.reuses)))
+    return .object(members)
+  }
+}
+
+extension LifecycleReport {
+  fileprivate var configuration: JSONValue {
+    .object(
+      [
+        .init(name: "generation", value: .integer(generation)),
+        .init(name: "last_reload_successful", value: .bool(lastReloadSucceeded)),
+        .init(name: "last_reload_errors", value: .array(lastReloadErrors.map { .string($0) })),
+      ] + ReloadResult.allCases.map { .init(name: "reloads_\($0.rawValue)", value: .integer(reloads[$0, default: 0])) })
+  }
+}
+
+extension CredentialReport {
+  fileprivate var json: JSONValue {
+    var members = [
+      JSONValue.Member(name: "name", value: .string(name)), .init(name: "state", value: .string(phase.rawValue)),
+      .init(name: "version", value: .integer(version)), .init(name: "waiting_requests", value: .integer(waiting)),
+    ]
+    if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
+    if let reason { members.append(.init(name: "reason", value: .string(reason))) }
+    return .object(members)
   }
 }

@@ -1,4 +1,5 @@
 import CSystem
+import JSON
 
 /// Builds one log line as bytes, JSON or text. Strings are escaped; numbers and known words are not looked at.
 struct LineWriter {
@@ -18,9 +19,9 @@ struct LineWriter {
     var value = value
     value.withUTF8 { text in
       if isJSON {
-        appendJSON(text)
+        JSONString.append(text, to: &bytes)
       } else if text.isEmpty || text.contains(where: { $0 <= 32 || $0 == 34 || $0 == 61 || $0 >= 127 }) {
-        appendJSON(text)
+        JSONString.append(text, to: &bytes)
       } else {
         bytes.append(contentsOf: text)
       }
@@ -56,7 +57,7 @@ struct LineWriter {
     for (index, value) in values.enumerated() {
       if index > 0 { append(",") }
       var value = value
-      value.withUTF8 { appendJSON($0) }
+      value.withUTF8 { JSONString.append($0, to: &bytes) }
     }
     append("]")
   }
@@ -65,7 +66,7 @@ struct LineWriter {
   mutating func add(dynamic key: String, _ value: String) {
     begin(dynamic: key)
     var value = value
-    value.withUTF8 { appendJSON($0) }
+    value.withUTF8 { JSONString.append($0, to: &bytes) }
   }
   mutating func add(dynamic key: String, _ values: [String]) {
     begin(dynamic: key)
@@ -95,7 +96,7 @@ struct LineWriter {
     isFirst = false
     var key = key
     key.withUTF8 { key in
-      if isJSON { appendJSON(key) } else { bytes.append(contentsOf: key) }
+      if isJSON { JSONString.append(key, to: &bytes) } else { bytes.append(contentsOf: key) }
     }
     bytes.append(isJSON ? UInt8(ascii: ":") : UInt8(ascii: "="))
   }
@@ -114,26 +115,6 @@ struct LineWriter {
     } while rest > 0
     bytes[start...].reverse()
   }
-
-  /// A JSON string (RFC 8259 section 7); control characters and what is not UTF-8 do not get through as they are.
-  private mutating func appendJSON(_ text: UnsafeBufferPointer<UInt8>) {
-    bytes.append(34)
-    for byte in text {
-      switch byte {
-      case 34, 92:
-        bytes.append(92)
-        bytes.append(byte)
-      case 0..<32, 127:
-        append("\\u00")
-        bytes.append(Self.hex(byte >> 4))
-        bytes.append(Self.hex(byte & 15))
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(34)
-  }
-
-  private static func hex(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
 }
 
 /// The time of day as in RFC 3339, UTC, milliseconds; the part that changes once a second is kept.

@@ -1,5 +1,6 @@
-struct JSONError: Error, Hashable {
-  enum Reason: String, Sendable {
+/// Why a text is no JSON, and where.
+public struct JSONError: Error, Hashable {
+  public enum Reason: String, Sendable {
     case unexpectedEnd = "ends too early"
     case unexpectedByte = "not JSON"
     case badString = "a string that is not valid"
@@ -8,19 +9,21 @@ struct JSONError: Error, Hashable {
     case duplicateName = "one member twice"
     case trailingBytes = "something after the end"
   }
-  var reason: Reason
-  var offset: Int
+  /// Ends the sentence "it is ...".
+  public var reason: Reason
+  /// Bytes from the start.
+  public var offset: Int
 }
 
 /// RFC 8259 without leniency. Members that occur twice are an error, as two readers could take different ones.
-struct JSONParser {
+public struct JSONParser {
   private let bytes: [UInt8]
   private var index = 0
 
   /// Far deeper than any token answer, far shallower than a stack.
-  static let maximumDepth = 32
+  public static let maximumDepth = 32
 
-  static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
+  public static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
     var parser = JSONParser(bytes: bytes)
     parser.skipSpace()
     let value = try parser.value(depth: 0)

@@ -1,0 +1,30 @@
+/// Strings in quotes (RFC 8259 section 7), byte by byte: UTF-8 stays as it is.
+public enum JSONString {
+  public static func append(_ text: String, to bytes: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { append($0, to: &bytes) }
+  }
+
+  /// - Parameter text: UTF-8.
+  public static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      // DEL need not be escaped, but does things to terminals.
+      case 0..<0x20, 0x7f: append(control: byte, to: &bytes)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func append(control byte: UInt8, to bytes: inout [UInt8]) {
+    func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
+    for character in "\\u00".utf8 { bytes.append(character) }
+    bytes.append(digit(byte >> 4))
+    bytes.append(digit(byte & 15))
+  }
+}
