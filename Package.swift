@@ -35,15 +35,16 @@ let package = Package(
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath),
+    .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
-    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims"], swiftSettings: dataPath),
+    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Files"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
-    .target(name: "Credentials", dependencies: ["JSON", "TLS"]),
+    .target(name: "Credentials", dependencies: ["Files", "JSON", "TLS"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
-    .target(name: "Settings", dependencies: ["CSystem", "Trust", "Credentials", "TLS"]),
+    .target(name: "Settings", dependencies: ["CSystem", "Files", "Trust", "Credentials", "TLS"]),
     .target(
-      name: "ConfigurationFile", dependencies: ["CYAML", "Settings", "Trust", "Credentials", "TLS"],
+      name: "ConfigurationFile", dependencies: ["CYAML", "Files", "Settings", "Trust", "Credentials", "TLS"],
       swiftSettings: fuzzed),
     .target(
       name: "Proxy",
@@ -54,7 +55,7 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "HTTPWire", "JSON", "Settings", "Trust",
+        "Proxy", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "Settings", "Trust",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
@@ -62,7 +63,7 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO", "JSON",
+        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO", "Files", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -73,10 +74,10 @@ let package = Package(
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),
     .testTarget(
-      name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Settings", "Trust", "Credentials", "TLS"]),
+      name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Files", "Settings", "Trust", "Credentials", "TLS"]),
     .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
     .testTarget(
-      name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Settings", "TLS", "Trust"]),
+      name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "TLS", "Trust"]),
     .testTarget(name: "EndToEndTests"),
   ],
   swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 import Credentials
+import Files
 import Settings
 import TLS
 

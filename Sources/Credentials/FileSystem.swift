@@ -1,39 +1,27 @@
+import Files
 import Glibc
 
-/// A system call that failed: which one, and errno.
+/// A system call that failed: which one, and why.
 struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  var call: String
-  var code: Int32
+  var description: String
 
   init(_ call: String, _ code: Int32 = errno) {
-    self.call = call
-    self.code = code
-  }
-
-  var description: String {
     var buffer = [CChar](repeating: 0, count: 128)
     let known = strerror_r(code, &buffer, buffer.count) == 0
     let text = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return "\(call): " + (known ? String(decoding: text, as: UTF8.self) : "error \(code)")
+    description = "\(call): " + (known ? String(decoding: text, as: UTF8.self) : "error \(code)")
   }
+
+  init(reading error: FileError) { description = "read: \(error)" }
 }
 
 /// The few blocking file functions that the token store needs.
 enum FileSystem {
   /// Nil where there is no such file.
   static func read(_ path: String, limit: Int) throws(SystemFailure) -> [UInt8]? {
-    let descriptor = retrying { open(path, O_RDONLY | O_CLOEXEC) }
-    if descriptor < 0, errno == ENOENT { return nil }
-    guard descriptor >= 0 else { throw SystemFailure("open") }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = retrying { Glibc.read(descriptor, &chunk, chunk.count) }
-      guard count >= 0 else { throw SystemFailure("read") }
-      guard count > 0 else { return bytes }
-      guard bytes.count + count <= limit else { throw SystemFailure("read", EFBIG) }
-      bytes += chunk[..<count]
+    do throws(FileError) { return try FileReading.read(path, limit: limit).bytes } catch {
+      if error.code == ENOENT { return nil }
+      throw SystemFailure(reading: error)
     }
   }
 

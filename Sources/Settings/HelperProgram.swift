@@ -1,5 +1,6 @@
 internal import CSystem
 import Credentials
+import Files
 internal import Glibc
 
 /// A program whose standard output is a secret: `{command: [/usr/bin/pass, show, x], timeout: 10s, refresh: 30m}`.

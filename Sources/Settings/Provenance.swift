@@ -1,3 +1,4 @@
+import Files
 import TLS
 
 /// What reading a configuration file brought: the settings, everything that is wrong or odd, and where all of it came from.

@@ -1,4 +1,5 @@
 import Credentials
+import Files
 
 /// Why a secret could not be had, as a clause; never holds any of it.
 public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {

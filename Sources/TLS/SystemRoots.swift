@@ -1,4 +1,5 @@
 import COpenSSL
+import Files
 import Glibc
 
 /// The system's bundle of roots, as it was read. Equal bundles are equal, wherever they are.
@@ -40,26 +41,17 @@ public struct SystemRoots: Sendable, Hashable {
     return nil
   }
 
+  /// Bytes; a distribution's bundle has about 220 KB.
+  private static let largest = 16 << 20
+
   /// As the process's environment has it. Blocks on files.
   public static func read() throws(TLSError) -> SystemRoots {
     let environment = getenv("SSL_CERT_FILE").map { ["SSL_CERT_FILE": String(cString: $0)] } ?? [:]
-    guard let roots = read(environment, through: contents) else {
+    guard let roots = read(environment, through: { try? FileReading.read($0, limit: largest).bytes }) else {
       throw TLSError(
         .configuration,
         "no system roots in \(candidates(environment).joined(separator: ", ")) (the package ca-certificates brings them)")
     }
     return roots
-  }
-
-  private static func contents(of path: String) -> [UInt8]? {
-    guard let file = fopen(path, "re") else { return nil }
-    defer { fclose(file) }
-    var result: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = fread(&chunk, 1, chunk.count, file)
-      guard count > 0 else { return ferror(file) == 0 ? result : nil }
-      result += chunk[..<count]
-    }
   }
 }

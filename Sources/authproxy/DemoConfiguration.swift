@@ -1,5 +1,6 @@
 import ConfigurationFile
 import EventIO
+import Files
 import Settings
 
 /// The proxy's configuration in the demo: a text like any other, shown to whoever tries it. The files that it names are in memory.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dispatch
 import EventIO
+import Files
 import Settings
 import Synchronization
 import TLS

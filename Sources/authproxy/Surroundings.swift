@@ -1,4 +1,5 @@
 import CSystem
+import Files
 import Synchronization
 
 enum Arguments {
@@ -56,19 +57,10 @@ enum Threads {
 
   /// cgroup v2's cpu.max: `<quota> <period>` in microseconds, or `max`.
   private static func quota() -> Int? {
-    guard let text = read("/sys/fs/cgroup/cpu.max") else { return nil }
-    let parts = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+    guard let bytes = try? FileReading.read("/sys/fs/cgroup/cpu.max", limit: 4096).bytes else { return nil }
+    let parts = String(decoding: bytes, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" })
     guard parts.count == 2, let quota = Int(parts[0]), let period = Int(parts[1]), quota > 0, period > 0 else { return nil }
     return (quota + period - 1) / period
-  }
-
-  private static func read(_ path: String) -> String? {
-    let descriptor = csys_open(path, O_RDONLY, 0)
-    guard descriptor >= 0 else { return nil }
-    defer { _ = csys_close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 256)
-    let count = csys_read(descriptor, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
   }
 }
 

@@ -1,5 +1,6 @@
 import CSystem
 import Credentials
+import Files
 import Foundation
 import Settings
 import Synchronization

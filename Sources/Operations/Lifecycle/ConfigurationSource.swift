@@ -1,4 +1,5 @@
 import CSystem
+import Files
 import Settings
 import Synchronization
 

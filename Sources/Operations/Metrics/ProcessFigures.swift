@@ -1,4 +1,5 @@
 import CSystem
+import Files
 import Settings
 
 /// The process's own figures, under the names that Prometheus' client libraries use.
@@ -14,20 +15,11 @@ struct ProcessFigures {
   init(started: Int) {
     self.started = started
     // proc(5): size and resident, in pages.
-    guard let text = Self.read("/proc/self/statm") else { return }
-    let pages = text.split(separator: " ").prefix(2).compactMap { Int($0) }
+    guard let bytes = try? FileReading.read("/proc/self/statm", limit: 4096).bytes else { return }
+    let pages = String(decoding: bytes, as: UTF8.self).split(separator: " ").prefix(2).compactMap { Int($0) }
     guard pages.count == 2 else { return }
     virtualBytes = pages[0] * Int(csys_page_size())
     residentBytes = pages[1] * Int(csys_page_size())
-  }
-
-  private static func read(_ path: String) -> String? {
-    let descriptor = csys_open(path, O_RDONLY, 0)
-    guard descriptor >= 0 else { return nil }
-    defer { _ = csys_close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 256)
-    let count = csys_read(descriptor, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
   }
 
   func write(to metrics: inout MetricsText) {

@@ -31,8 +31,18 @@ public struct FileContent: Sendable, Hashable {
 /// Why a file could not be read, as a clause that follows the file's name: `No such file or directory`.
 public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
-  public init(_ description: String) { self.description = description }
-  init(errno code: Int32) { self.init(String(cString: strerror(code))) }
+  /// errno of the system call that failed; 0 where none did.
+  public var code: Int32
+
+  public init(_ description: String) {
+    self.description = description
+    code = 0
+  }
+
+  public init(errno code: Int32) {
+    description = String(cString: strerror(code))
+    self.code = code
+  }
 }
 
 public enum FileReading {
