@@ -41,7 +41,7 @@ let package = Package(
     .target(name: "Trust", dependencies: ["TLS"]),
     .target(name: "Credentials", dependencies: ["Files", "JSON", "TLS"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
-    .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "EventIO", "TLS", "Trust"]),
+    .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Files", "Trust", "Credentials", "TLS"]),
     .target(
       name: "ConfigurationFile", dependencies: ["CYAML", "Files", "Settings", "Trust", "Credentials", "TLS"],
@@ -49,8 +49,7 @@ let package = Package(
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib", "CZlibShims",
-        .product(name: "Logging", package: "swift-log"),
+        "HTTPWire", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
@@ -63,21 +62,26 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Settings", "DemoServers", "CSystem", "EventIO", "Files", "JSON",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Operations", "Proxy", "ConfigurationFile", "Settings", "Credentials", "Trust", "TLS", "DemoServers", "CSystem",
+        "EventIO", "Files", "JSON",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
-    .testTarget(name: "TLSTests", dependencies: ["TLS"]),
+    .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),
     .testTarget(
       name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Files", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["Proxy"]),
+    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Settings"]),
     .testTarget(
-      name: "OperationsTests", dependencies: ["Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "TLS", "Trust"]),
+      name: "OperationsTests",
+      dependencies: [
+        "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(name: "EndToEndTests"),
   ],
   swiftLanguageModes: [.v6]

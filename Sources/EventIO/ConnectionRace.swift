@@ -76,7 +76,7 @@ public final class ConnectionRace: EventHandler {
         if attempts.isEmpty { finish(.failure(ranOut ? .outOfDescriptors : .system(lastError))) }
         return
       }
-      let descriptor = csys_stream_socket(address.family)
+      let descriptor = Socket.stream(family: address.family)
       if descriptor < 0 {
         lastError = -descriptor
         if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(lastError) { runOut() }

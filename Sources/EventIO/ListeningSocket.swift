@@ -42,7 +42,7 @@ public final class ListeningSocket: Sendable {
       if let descriptor { Socket.close(descriptor) }
       return BindError(address: address.description, error: -result)
     }
-    let descriptor = csys_stream_socket(address.family)
+    let descriptor = Socket.stream(family: address.family)
     guard descriptor >= 0 else { throw fail(descriptor) }
     switch address.kind {
     case .ip(let v6, _, _, _, _):
@@ -70,6 +70,9 @@ public final class ListeningSocket: Sendable {
     self.address = ownedPath == nil ? Socket.local(of: descriptor) ?? address : address
     sendWithoutDelay()
   }
+
+  /// Whether `listen` was called on the socket, here or by the process that bound it.
+  public var isListening: Bool { csys_is_listening(descriptor) != 0 }
 
   /// Takes over a socket that was bound by whoever started the process (systemd's socket activation).
   public init(inherited descriptor: Int32) throws(BindError) {
@@ -111,7 +114,7 @@ public final class ListeningSocket: Sendable {
   /// A socket file that refuses connections was left by a process that is gone.
   private static func removeStale(_ path: String) {
     guard csys_is_socket_file(path) != 0 else { return }
-    let probe = csys_stream_socket(AF_UNIX)
+    let probe = Socket.stream(family: AF_UNIX)
     guard probe >= 0 else { return }
     defer { Socket.close(probe) }
     if let result = Address(unixPath: path).withSockaddr({ csys_connect(probe, $0, $1) }), result == -ECONNREFUSED {

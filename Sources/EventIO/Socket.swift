@@ -2,6 +2,8 @@ import CSystem
 
 /// System calls on a socket, each in one place. Results below zero are -errno.
 public enum Socket {
+  /// A new non-blocking, close-on-exec stream socket, which the caller owns, or -errno.
+  public static func stream(family: Int32) -> Int32 { csys_stream_socket(family) }
   @inline(__always)
   public static func receive(_ descriptor: Int32, _ space: UnsafeMutableRawBufferPointer) -> Int {
     csys_recv(descriptor, space.baseAddress, space.count)

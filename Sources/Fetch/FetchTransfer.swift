@@ -1,6 +1,5 @@
 import CCurl
 import CCurlShims
-import CSystem
 import EventIO
 import TLS
 
@@ -184,7 +183,7 @@ public final class FetchTransfer {
       transfer.sawForbiddenAddress = true
       return -1
     }
-    return csys_stream_socket(address.pointee.family)
+    return Socket.stream(family: address.pointee.family)
   }
 
   private func install(on context: UnsafeMutableRawPointer) -> Bool {

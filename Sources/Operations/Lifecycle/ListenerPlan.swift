@@ -40,7 +40,7 @@ struct ListenerPlan {
           listeners.append(BoundListener(socket: socket, settings: settings))
         }
       }
-      for socket in created where csys_is_listening(socket.descriptor) == 0 { try socket.listen() }
+      for socket in created where !socket.isListening { try socket.listen() }
       // Only processes of the same user could ever join, and the next plan sets it anew where it is needed.
       for socket in sharing + created { socket.sharePort(false) }
     } catch {

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Every import is declared, and the walls between the targets stand. Prints file:line for each breach, and fails if there is one.
+
+    walls.py [PACKAGE]
+
+- What a file imports, its target declares in Package.swift: SwiftPM lets a file import what another target's dependency brought along.
+- What a target declares, one of its files imports.
+- C libraries, and modules of the toolchain with I/O in them, are imported by the targets named below.
+- Pure targets depend on nothing else than what is named below.
+- Sockets and epoll are EventIO's: see SOCKETS.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from swift_source import ROOT, Source, swift_files
+
+# Targets that may import a module; TESTS stands for every test target.
+TESTS = "tests"
+ONLY = {
+    "COpenSSL": {"TLS", "TLSTests"},
+    "COpenSSLShims": {"TLS"},
+    "CCurl": {"Fetch"},
+    "CCurlShims": {"Fetch"},
+    "CZlib": {"Proxy"},
+    "CZlibShims": {"Proxy"},
+    "CYAML": {"ConfigurationFile"},
+    # ICU and 7 MiB of resident memory; FoundationEssentials is smaller, and whoever needs it is named here.
+    "Foundation": {TESTS},
+    "FoundationEssentials": set(),
+    "Testing": {TESTS},
+    "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
+    # Files, processes and dates; sockets are EventIO's.
+    "Glibc": {"TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
+    "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
+}
+# A target that is named here depends on these at most. Those that are not there yet may come.
+AT_MOST = {
+    "HTTPWire": set(),
+    "WayOut": set(),
+    "Forwarding": {"HTTPWire"},
+    "Routing": {"HTTPWire"},
+    "EventIO": {"CSystem"},
+    "TLS": {"COpenSSL", "COpenSSLShims"},
+    "Trust": {"TLS"},
+    "Credentials": {"TLS"},
+}
+# Without one of these calls nobody has a socket or an epoll descriptor, so `connect`, `send` and other names that methods have, too,
+# need no mention. What CSystem does by itself, from opening to closing (`csys_notify`), is no socket of its caller.
+SOCKETS = re.compile(
+    r"(?<![.\w])(?<!func )(epoll_\w+|eventfd|socket|socketpair|accept4|[gs]etsockopt|recvmsg|sendmsg|recvfrom|sendto|getaddrinfo"
+    r"|csys_(?:epoll\w*|stream_socket|accept|bind|listen|connect\w*|recv|send2?|peek|set_option|error_of|is_listening|peer_name"
+    r"|local_name|refuse_new_connections))\s*\(")
+SOCKET_TARGETS = {"EventIO"}
+IMPORT = re.compile(
+    r"^[ \t]*(?P<attributes>(?:@\w+(?:\([^)]*\))?[ \t]+)*)(?:(?:public|package|internal|fileprivate|private)[ \t]+)?"
+    r"import[ \t]+(?:(?:typealias|struct|class|enum|protocol|let|var|func)[ \t]+)?(?P<module>\w+)", re.MULTILINE)
+
+
+def targets(package):
+    """Name, kind, folder and declared modules of each target, those for fuzzing too."""
+    environment = os.environ | {"AUTHPROXY_FUZZ": "1", "AUTHPROXY_FUZZ_RUNTIME": "none"}
+    # A scratch path of its own: a build that runs holds the lock of the usual one.
+    words = ["swift", "package", "--package-path", str(package), "--scratch-path", str(package / ".build-lint"), "dump-package"]
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.returncode)
+    for target in json.loads(done.stdout)["targets"]:
+        kind, name = target["type"], target["name"]
+        folder = package / (target.get("path") or ("Tests" if kind == "test" else "Sources") + "/" + name)
+        declared = {next(iter(it.values()))[0] for it in target["dependencies"]}
+        yield name, kind, folder, declared
+
+
+def breaches(package):
+    for name, kind, folder, declared in targets(package):
+        if name in AT_MOST:
+            for module in sorted(declared - AT_MOST[name]):
+                yield f"Package.swift: {name} depends on {module}, but is behind a wall: see AT_MOST in Tests/Lint/walls.py"
+        used, files = set(), swift_files(folder)
+        for path in files:
+            source = Source.read(path)
+            for found in IMPORT.finditer(source.code):
+                module, place = found["module"], source.place(found.start("module"))
+                used.add(module)
+                if "@_exported" in found["attributes"]:
+                    yield f"{place}: {module} is re-exported, so others import it without declaring it"
+                permitted = ONLY.get(module)
+                if permitted is not None and name not in permitted and not (kind == "test" and TESTS in permitted):
+                    yield f"{place}: {name} imports {module}, which is for {', '.join(sorted(permitted)) or 'no target'}"
+                elif module not in declared and module != name and module not in ONLY.keys() - C_LIBRARIES:
+                    yield f"{place}: {name} imports {module}, but does not declare it in Package.swift"
+            if kind != "test" and name not in SOCKET_TARGETS:
+                for found in SOCKETS.finditer(source.code):
+                    yield f"{source.place(found.start())}: {name} calls {found[1]}; sockets and epoll are for {', '.join(SOCKET_TARGETS)}"
+        if files:
+            for module in sorted(declared - used):
+                # A C target that is only linked has no import.
+                if module != "CFuzzer":
+                    yield f"Package.swift: {name} declares {module}, but no file of it imports that"
+
+
+C_LIBRARIES = {module for module in ONLY if module.startswith("C")}
+
+
+def main():
+    package = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT
+    found = list(breaches(package))
+    print(*found, sep="\n", end="\n" if found else "")
+    sys.exit(1 if found else 0)
+
+
+main()
