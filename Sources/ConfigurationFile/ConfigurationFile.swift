@@ -52,8 +52,7 @@ public enum ConfigurationFile {
     }
     let loaded = LoadedConfiguration(
       settings: reading.report.hasErrors ? nil : settings, diagnostics: reading.report.sorted, watched: reading.watched,
-      systemRootsFiles: reading.systemRootsFiles, secretSources: reading.secretSources,
-      unbuilt: root.map { UnbuiltFeatures.used(by: $0) } ?? [])
+      systemRootsFiles: reading.systemRootsFiles, secretSources: reading.secretSources)
     return (loaded, reading.askedKeys)
   }
 

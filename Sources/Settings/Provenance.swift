@@ -16,13 +16,11 @@ public struct LoadedConfiguration: Sendable {
   public var systemRootsFiles: [WatchedFile]
   /// By key path: `credentials.billing.basic.password`, `clients[0].password`.
   public var secretSources: [String: SecretSource]
-  /// Keys whose feature is not built yet: `check` accepts them, `run` refuses.
-  public var unbuilt: [UnbuiltUse]
 
   public init(
     settings: Settings? = nil, diagnostics: [Diagnostic] = [], configurationFile: WatchedFile? = nil,
     watched: [WatchedFile] = [], systemRootsFiles: [WatchedFile] = [],
-    secretSources: [String: SecretSource] = [:], unbuilt: [UnbuiltUse] = []
+    secretSources: [String: SecretSource] = [:]
   ) {
     self.settings = settings
     self.diagnostics = diagnostics
@@ -30,7 +28,6 @@ public struct LoadedConfiguration: Sendable {
     self.watched = watched
     self.systemRootsFiles = systemRootsFiles
     self.secretSources = secretSources
-    self.unbuilt = unbuilt
   }
 
   public var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }
@@ -55,20 +52,6 @@ public struct LoadedConfiguration: Sendable {
       guard case .command(let program) = source, program.refresh != nil else { return nil }
       return (keyPath, program)
     }
-  }
-}
-
-/// A place where the configuration asks for what the program cannot do yet.
-public struct UnbuiltUse: Sendable, Hashable {
-  public var place: Place
-  /// `upstreams[0].retry`.
-  public var keyPath: String
-  /// What it would be.
-  public var feature: String
-  public init(place: Place, keyPath: String, feature: String) {
-    self.place = place
-    self.keyPath = keyPath
-    self.feature = feature
   }
 }
 

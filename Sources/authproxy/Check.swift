@@ -14,9 +14,6 @@ struct Check: ParsableCommand {
   func run() throws {
     let loaded = loadConfiguration(config)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
-    for use in loaded.unbuilt {
-      Terminal.error("\(config):\(use.place): warning: \(use.keyPath): `run` refuses this: not built yet")
-    }
     guard let settings = loaded.settings else {
       Terminal.error("\(config): \(Describing.count(loaded.errors.count, "error")); nothing would start with this")
       throw ExitStatus.badConfiguration

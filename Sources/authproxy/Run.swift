@@ -26,12 +26,6 @@ struct Run: ParsableCommand {
     let (loaded, _) = source.load(.demand)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
-    guard loaded.unbuilt.isEmpty else {
-      for use in loaded.unbuilt {
-        Terminal.error("\(config):\(use.place): error: \(use.keyPath): not built yet: \(use.feature)")
-      }
-      throw ExitStatus.badConfiguration
-    }
     _ = csys_raise_descriptor_limit()
     let output: LogOutput
     do { output = try LogOutput(settings.log.destination) } catch {

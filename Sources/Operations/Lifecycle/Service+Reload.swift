@@ -69,9 +69,6 @@ extension Service {
 
   private func apply(_ loaded: LoadedConfiguration) -> Outcome {
     guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
-    guard loaded.unbuilt.isEmpty else {
-      return .failed(loaded.unbuilt.map { "\($0.place): \($0.keyPath): not built yet: \($0.feature)" })
-    }
     let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
     if let old, old.settings == settings { return .unchanged }
     let before = old?.settings
