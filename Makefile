@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions unit-tests end-to-end-tests checked-tests
+.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions packages-lint unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -34,15 +34,20 @@ checked-tests: $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
 	  swift test --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
 
-lint:
+# Format; what is imported, and where; the shape of the parts. Known breaches: Tests/Lint/known.json, each with its reason.
+lint: packages-lint
 	swift format lint --strict -r $(SOURCES)
+	python3 Tests/Lint/lint_test.py
+	python3 Tests/Lint/walls.py
+	python3 Tests/Lint/parts.py
 
 bench: build packages-bench
 	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
 
-# Instructions per request against Tests/Benchmarks/instructions.json; `make instructions WRITE=--write` renews that.
+# Instructions and system calls per request against Tests/Benchmarks/instructions.json; `make instructions WRITE=--write` renews that.
+# `make instructions BASE=path/to/another/authproxy` compares two builds on this machine, and judges their ratio.
 instructions: build packages-instructions
-	python3 Tests/Benchmarks/instructions.py --program "$(CURDIR)/$(PROGRAM)" $(WRITE)
+	python3 Tests/Benchmarks/instructions.py --program "$(CURDIR)/$(PROGRAM)" $(if $(BASE),--base "$(BASE)") $(WRITE)
 
 fuzz: packages
 	Tests/Fuzz/run.sh $(SECONDS)
@@ -73,6 +78,9 @@ packages-install:
 
 packages-instructions:
 	@.ci/packages build instructions
+
+packages-lint:
+	@.ci/packages lint
 
 # The peers that the tests talk to are in Python; what they import is pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages

@@ -180,7 +180,7 @@ class Source:
                 i = end
             elif letter == "\n" and depth <= 0:
                 # A declaration goes on behind a comma, an operator or a colon.
-                if not re.search(r"[,=:?&]\s*$", text[start:i]) and not re.match(r"\s*[{=.?&]", text[i:]):
+                if not re.search(r"[,=:&]\s*$", text[start:i]) and not re.match(r"\s*[{=.?&]", text[i:]):
                     break
             elif letter == ";":
                 break

@@ -52,9 +52,10 @@ AT_MOST = {
 # Without one of these calls nobody has a socket or an epoll descriptor, so `connect`, `send` and other names that methods have, too,
 # need no mention. What CSystem does by itself, from opening to closing (`csys_notify`), is no socket of its caller.
 SOCKETS = re.compile(
-    r"(?<![.\w])(?<!func )(epoll_\w+|eventfd|socket|socketpair|accept4|[gs]etsockopt|recvmsg|sendmsg|recvfrom|sendto|getaddrinfo"
-    r"|csys_(?:epoll\w*|stream_socket|accept|bind|listen|connect\w*|recv|send2?|peek|set_option|error_of|is_listening|peer_name"
-    r"|local_name|refuse_new_connections))\s*\(")
+    r"(?:(?<![.\w])|(?<=Glibc\.)|(?<=CSystem\.))(?<!func )"
+    r"(epoll_\w+|eventfd|socket|socketpair|accept4|[gs]etsockopt|recvmsg|sendmsg|recvfrom|sendto|getaddrinfo|csys_(?:epoll\w*|peek"
+    r"|stream_socket|accept|bind|listen|connect\w*|recv|send2?|set_option|error_of|is_listening|peer_name|local_name"
+    r"|refuse_new_connections))\s*\(")
 SOCKET_TARGETS = {"EventIO"}
 IMPORT = re.compile(
     r"^[ \t]*(?P<attributes>(?:@\w+(?:\([^)]*\))?[ \t]+)*)(?:(?:public|package|internal|fileprivate|private)[ \t]+)?"
@@ -114,4 +115,5 @@ def main():
     sys.exit(1 if found else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
