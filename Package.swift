@@ -36,6 +36,7 @@ let package = Package(
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath),
     .target(name: "Files", dependencies: ["CSystem"]),
+    .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Files"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
@@ -49,7 +50,8 @@ let package = Package(
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib", "CZlibShims",
+        "HTTPWire", "Forwarding", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib",
+        "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
@@ -69,6 +71,7 @@ let package = Package(
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+    .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),

@@ -13,6 +13,12 @@ public struct Authority: Sendable, Hashable {
   /// The whole of it as it came.
   public var text: Slice
 
+  /// `host[:port]`, the port left out where it is the default; IPv6 in brackets.
+  public static func text(host: String, port: UInt16, defaultPort: UInt16) -> String {
+    let name = host.utf8.contains(ASCII.colon) ? "[\(host)]" : host
+    return port == defaultPort ? name : "\(name):\(port)"
+  }
+
   /// - Throws: `userinfo`, `hostName`, `hostAddress` or `port`.
   public init(_ text: Slice, in head: UnsafeRawBufferPointer) throws(HeadError) {
     let bytes = text.bytes(in: head)

@@ -1,5 +1,6 @@
 import Credentials
 import Fetch
+import Forwarding
 import Settings
 import Synchronization
 import TLS
@@ -116,11 +117,7 @@ public final class Snapshot: Sendable {
   let defaultTrust: TrustMaterial
   /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
   let responderTrust: TrustMaterial
-  /// `Via: 1.1 <name>\r\n`.
-  let viaLine: [UInt8]
-  /// The same for a message that came in HTTP/1.0: Via tells the version in which it was received (RFC 9110 section 7.6.3).
-  let oldViaLine: [UInt8]
-  let name: [UInt8]
+  let name: ProxyName
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
@@ -132,6 +129,7 @@ public final class Snapshot: Sendable {
     self.defaultTrust = defaultTrust
     self.responderTrust = responderTrust
     self.credentials = credentials
+    name = ProxyName(settings.name)
     var entries: [Entry] = []
     for upstream in settings.upstreams {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
@@ -145,7 +143,8 @@ public final class Snapshot: Sendable {
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
           credential: credential,
-          credentialField: credential.map { credentials[$0].policy.fieldName } ?? []))
+          rules: ForwardingRules(
+            upstream, credentialField: credential.map { credentials[$0].policy.fieldName }, name: name)))
     }
     routes = RouteTable(entries)
     if settings.unlistedHosts == .forward {
@@ -154,8 +153,7 @@ public final class Snapshot: Sendable {
         clientAuthorization: .keep, timeouts: settings.timeouts)
       let entry = Entry(
         index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
-        credential: nil,
-        credentialField: [])
+        credential: nil, rules: ForwardingRules(upstream, isUnlisted: true, credentialField: nil, name: name))
       entries.append(entry)
       unlisted = entry
     } else {
@@ -164,9 +162,6 @@ public final class Snapshot: Sendable {
     self.entries = entries
     writtenOut = Set(
       entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host))
-    name = Array(settings.name.utf8)
-    viaLine = Array("Via: 1.1 \(settings.name)\r\n".utf8)
-    oldViaLine = Array("Via: 1.0 \(settings.name)\r\n".utf8)
   }
 
   /// Whether the configuration itself has the name: as an origin, or as a tunnel's target.

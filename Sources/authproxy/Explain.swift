@@ -85,7 +85,7 @@ struct Explain: ParsableCommand {
       "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), where that is answered 407"
   }
 
-  private func rows(of forwarding: Explanation.Forwarding, _ page: inout Page) {
+  private func rows(of forwarding: Explanation.Forwarded, _ page: inout Page) {
     let upstream = forwarding.upstream
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
     let checked = forwarding.checksAddresses ? ", unless that resolves to forbidden_addresses" : ""

@@ -6,7 +6,7 @@ extension Request {
   func authorize() {
     guard let entry else { return }
     if !body.isDone { tee = ReplayTee(capacity: snapshot.settings.limits.replayBody) }
-    guard let index = entry.credential, sendsCredential else { return connect() }
+    guard let index = entry.credential, outbound.sendsCredential else { return connect() }
     let credential = worker.credential(index, of: snapshot)
     self.credential = credential
     obtain(credential)

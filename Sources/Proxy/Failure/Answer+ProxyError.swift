@@ -1,52 +1,53 @@
 import CSystem
 import EventIO
+import Forwarding
 import HTTPWire
 
 extension ProxyError {
   /// The one table from what went wrong to what the app is told.
   /// - Parameter entry: the request's, as far as it has one.
-  func answer(for entry: Entry?) -> Answer {
+  func answer(for entry: Entry?) -> OwnAnswer {
     let upstream = entry.map { "upstream \($0.name)" } ?? "the upstream"
     switch self {
     case .malformed(let error):
       let reasons: [Int: StaticString] = [
         414: "URI Too Long", 431: "Request Header Fields Too Large", 501: "Not Implemented", 505: "HTTP Version Not Supported",
       ]
-      return Answer(
+      return OwnAnswer(
         status: error.status, reason: reasons[error.status] ?? "Bad Request", error: "http_request_error",
         details: "\(error.reason)",
         body: "The request cannot be served: \(error.reason).\n", closes: true)
     case .malformedBody(let error):
-      return Answer(
+      return OwnAnswer(
         status: 400, reason: "Bad Request", error: "http_request_error", details: "\(error.reason)",
         body: "The request's body cannot be read: \(error.reason).\n", closes: true)
     case .originForm:
-      return Answer(
+      return OwnAnswer(
         status: 400, reason: "Bad Request", error: "http_request_error", details: "origin-form request to a proxy",
         body:
           "This is a proxy, not a web server: set http_proxy=http://<this address> in the app's environment and let it ask for http://<host>/ as usual.\n",
         closes: true)
     case .headTimeout:
-      return Answer(
+      return OwnAnswer(
         status: 408, reason: "Request Timeout", error: "http_request_error", details: "request head not complete in time",
         body: "The request's head was not complete in time (timeouts.request_head).\n", closes: true)
     case .unknownExpectation:
-      return Answer(
+      return OwnAnswer(
         status: 417, reason: "Expectation Failed", error: "http_request_error", details: "unknown expectation",
         body: "Only Expect: 100-continue is understood.\n")
     case .traceWithCredential:
-      return Answer(
+      return OwnAnswer(
         status: 405, reason: "Method Not Allowed", error: "http_request_denied",
         details: "TRACE to an upstream with a credential",
         body: "TRACE is not sent to an upstream with a credential: its echo would show the credential.\n",
         fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
     case .stalled:
-      return Answer(
+      return OwnAnswer(
         status: 408, reason: "Request Timeout", error: "http_request_error", details: "no byte of the message moved in time",
         body: "No byte of the message moved in time (timeouts.stall).\n", closes: true)
     case .passwordRequired, .wrongPassword:
       let wrong = if case .wrongPassword = self { true } else { false }
-      return Answer(
+      return OwnAnswer(
         status: 407, reason: "Proxy Authentication Required", error: "http_request_denied",
         details: wrong ? "wrong proxy user name or password" : "proxy user name and password required",
         body: wrong
@@ -55,150 +56,150 @@ extension ProxyError {
         fields: "Proxy-Authenticate: Basic realm=\"authproxy\", charset=\"UTF-8\"\r\n")
     case .notAllowed(let client, let upstream):
       let who = client.map { "client \($0)" } ?? "an anonymous client"
-      return Answer(
+      return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "\(who) may not use \(upstream)",
         body: "The proxy does not let \(who) use \(upstream): see `allow` in its configuration.\n")
     case .credentialFromApp(let name):
-      return Answer(
+      return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "the app sent a credential of its own",
         body: "Upstream \(name) takes no credential from the app: client_authorization is `reject`.\n")
     case .tooManyRequests(let client, let limit):
       let who = client.map { "client \($0)" } ?? "this address"
-      return Answer(
+      return OwnAnswer(
         status: 429, reason: "Too Many Requests", error: "http_request_denied",
         details: "\(who) has \(limit) requests in flight",
         body: "The proxy serves at most \(limit) requests of \(who) at once: see `max_requests` in its configuration.\n",
         retryAfter: 1)
     case .hostNotListed(let host):
-      return Answer(
+      return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "host \(host) is not listed",
         body: "No `upstreams` entry matches \(host). Add one to the proxy's configuration, or set `unlisted_hosts: forward`.\n")
     case .connectNotAllowed(let target):
-      return Answer(
+      return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "CONNECT to \(target) is not allowed",
         body:
           "CONNECT to \(target) is not allowed by `connect.allow`. To have the proxy add a credential, ask for http://, not https://.\n"
       )
     case .loop:
-      return Answer(
+      return OwnAnswer(
         status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "our own name is in Via",
         body: "The request has come back to this proxy. Two chained proxies need two names (`name` in the configuration).\n")
     case .nameNotFound(let host):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host) was not found",
         body: "The name \(host) of \(upstream) does not exist. Check `origin`, or the resolver.\n")
     case .resolverFailed(let host, let text):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host): \(text)",
         body: "The name \(host) of \(upstream) could not be resolved: \(text).\n")
     case .resolverTimeout(let host):
-      return Answer(
+      return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "dns_timeout", details: host,
         body: "The name \(host) of \(upstream) was not resolved in time (timeouts.resolve).\n")
     case .addressForbidden(let host):
-      return Answer(
+      return OwnAnswer(
         status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
         body:
           "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n"
       )
     case .connectFailed(let error): return Self.connectAnswer(error, upstream)
     case .connectTimeout:
-      return Answer(
+      return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
         body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
     case .connectionLimit:
-      return Answer(
+      return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
         body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n",
         retryAfter: 1)
     case .clientShareUsedUp:
-      return Answer(
+      return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
         details: "this client's share of the connections is in use",
         body:
           "This client has all the connections to \(upstream) that one client may have (an eighth of limits.upstream_connections is left to others), and none of its requests ended in time.\n",
         retryAfter: 1)
     case .outOfDescriptors:
-      return Answer(
+      return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
         body: "The proxy has no file descriptors left. Raise its limit (LimitNOFILE, ulimit -n).\n", retryAfter: 1)
     case .tlsFailed(let text):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "tls_protocol_error", details: text,
         body: "TLS with \(upstream) failed: \(text).\n")
     case .untrusted(let evaluator, let reason, let detail):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "tls_certificate_error", details: "\(evaluator): \(reason)",
         body: "The proxy does not trust the server behind \(upstream): \(detail) (\(evaluator): \(reason)).\n")
     case .connectionLost(let error):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error",
         details: error == 0 ? "the upstream ended the connection without an answer" : Socket.text(ofError: error),
         body: "The connection to \(upstream) ended before an answer came.\n")
     case .badResponse(let error):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "\(error.reason)",
         body: "The answer of \(upstream) is not valid HTTP: \(error.reason).\n")
     case .unexpectedUpgrade:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
         body: "\(upstream) switched protocols without being asked to.\n")
     case .tooManyInterims:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "1xx responses without an end",
         body: "\(upstream) sent 1xx responses without an end.\n")
     case .responseHeadTooLarge:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
         body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
     case .responseTimeout:
-      return Answer(
+      return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
         body: "\(upstream) did not answer in time (timeouts.response_head).\n")
     case .upstreamStalled:
-      return Answer(
+      return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_write_timeout",
         details: "the request's body was not taken in time",
         body: "\(upstream) took no more of the request's body in time (timeouts.stall).\n", closes: true)
     case .bodyBroken:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the answer was cut",
         body: "The answer of \(upstream) was cut.\n")
     case .credentialUnavailable(let name, let reason, let retryAfter):
-      return Answer(
+      return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_response", details: "credential \(name): \(reason)",
         body: "There is no usable token for credential \(name) now: \(reason).\n", retryAfter: max(retryAfter, 1))
     case .credentialMissing(let name, let reason):
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
         body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
     case .cutOff:
-      return Answer(
+      return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",
         details: "the configuration was changed under this request",
         body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n",
         retryAfter: 1,
         closes: true)
     case .internalError:
-      return Answer(
+      return OwnAnswer(
         status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",
         body: "The proxy failed to serve this request; its log says why.\n", closes: true)
     }
   }
 
-  private static func connectAnswer(_ error: Int32, _ upstream: String) -> Answer {
+  private static func connectAnswer(_ error: Int32, _ upstream: String) -> OwnAnswer {
     let text = Socket.text(ofError: error)
     switch error {
     case ECONNREFUSED:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
         body: "\(upstream) refuses connections: nothing listens there.\n")
     case ETIMEDOUT:
-      return Answer(
+      return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,
         body: "No connection to \(upstream) came about in time.\n")
     default:
-      return Answer(
+      return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable", details: text,
         body: "\(upstream) cannot be reached: \(text).\n")
     }

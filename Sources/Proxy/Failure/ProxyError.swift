@@ -1,5 +1,6 @@
 import CSystem
 import EventIO
+import Forwarding
 import HTTPWire
 
 /// Everything that can go wrong with a request, typed; it becomes an HTTP answer in `Answer+ProxyError.swift` and nowhere else.
@@ -51,6 +52,16 @@ enum ProxyError: Error {
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError
+
+  /// - Parameter entry: the request's, as far as it has one.
+  init(_ error: ForwardingError, for entry: Entry?) {
+    switch error {
+    case .loop: self = .loop
+    case .unknownExpectation: self = .unknownExpectation
+    case .credentialFromApp: self = .credentialFromApp(upstream: entry?.name ?? "")
+    case .unexpectedUpgrade: self = .unexpectedUpgrade
+    }
+  }
 
   /// A pooled connection that the origin had closed meanwhile looks like this.
   var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }

@@ -122,8 +122,8 @@ extension Attempt {
 
   private func terminate() {
     // A server that merges trailers into the head would have two credentials.
-    if let entry = request.entry, entry.credential != nil, request.sendsCredential {
-      request.body.dropTrailers(named: entry.credentialField)
+    if let entry = request.entry, request.outbound.sendsCredential {
+      request.body.dropTrailers(named: entry.rules.credentialField)
     }
     upload.out = request.body.lastChunk()
     upload.isTerminated = true

@@ -49,7 +49,7 @@ final class Attempt {
     self.connection = connection
     request.connected()
     request.note(connection)
-    if request.authenticatesConnection { connection.bind(to: request) }
+    if request.outbound.authenticatesConnection { connection.bind(to: request) }
     let credential = request.authorization?.line
     let size = head.count + (credential?.count ?? 0) + 32
     // A head beyond a block's size: configured so.

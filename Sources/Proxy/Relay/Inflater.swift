@@ -1,17 +1,17 @@
 import CZlib
 import CZlibShims
 import EventIO
+import Forwarding
 
 /// Takes gzip or deflate off a body as it streams, one piece at a time, so that what swells waits for who reads it; and guards
 /// against bombs: what would swell more than 200-fold beyond the first MiB is refused.
 final class Inflater {
   struct Failure: Error {}
-  enum Coding { case gzip, deflate }
   private static let ratio = 200
   private static let allowance = 1 << 20
   private static let pieceSize = 32 << 10
 
-  private let coding: Coding
+  private let coding: ContentCoding
   private var stream = z_stream()
   /// What is being inflated: its block, and where the rest lies.
   private var block: Block?
@@ -24,7 +24,7 @@ final class Inflater {
   private var inputEnded = false
   private var isDone = false
 
-  init?(_ coding: Coding) {
+  init?(_ coding: ContentCoding) {
     self.coding = coding
     // 32 + 15: gzip and zlib headers are told apart by zlib itself.
     guard czlib_inflate_init(&stream, 47) == Z_OK else { return nil }

@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import HTTPWire
 
 /// How a request ends: with the upstream's answer, one of the proxy's own, or none.
@@ -38,7 +39,7 @@ extension Request {
   }
 
   /// Answers for the proxy itself.
-  func finish(with own: Answer) {
+  func finish(with own: OwnAnswer) {
     answer = .begun
     summary.author = .proxy
     summary.status = own.status
@@ -46,16 +47,18 @@ extension Request {
     keepsAfterAnswer = clientPersists && body.isDone && !own.closes && !client.isClosing
     // An interim response may stand there, half of it sent.
     var block = client.outbound ?? loop.blocks.borrow()
-    let size = own.sizeLimit(proxy: snapshot.settings.name)
+    let size = own.sizeLimit(by: snapshot.name)
     if size > block.room {
       let larger = Block(capacity: block.count + size)
       larger.append(block.bytes)
       loop.blocks.giveBack(block)
       block = larger
     }
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     own.write(
-      to: block, proxy: snapshot.settings.name, isHead: method == .head, keepsAlive: keepsAfterAnswer == true,
-      dateLine: worker.currentDateLine())
+      by: snapshot.name, isHead: method == .head, keepsAlive: keepsAfterAnswer == true, dateLine: worker.currentDateLine(),
+      into: &writer)
+    block.end = writer.count
     client.outbound = block
     progressed()
     flushAnswer()

@@ -1,5 +1,6 @@
 import Credentials
 import EventIO
+import Forwarding
 import HTTPWire
 
 /// One request from its head to its last byte, across all attempts to have it answered.
@@ -20,25 +21,16 @@ final class Request {
   private(set) var pool: OriginPool?
   /// How long nothing may move, in nanoseconds: the entry's `stall`, for an event stream its `tunnel`.
   var stall: Int64 = 30_000_000_000
-  private(set) var method = Method.get
-  private(set) var isUpgrade = false
+  /// What goes to the origin, and what of the app decides how its answer is written.
+  var outbound = OutboundRequest()
   /// The head as it goes to the origin, but for the credential and the blank line.
-  private(set) var head: Block?
-  /// The app speaks HTTP/1.1 or later.
-  private(set) var clientIsHTTP11 = true
+  var head: Block?
   /// The app would keep its connection.
   var clientPersists = false
   var expectsContinue = false
-  /// The app asked for gzip itself; looked at only where the entry has `decompress`.
-  var appAcceptsGzip = false
-  /// The app speaks NTLM or Negotiate with the origin.
-  var authenticatesConnection = false
-  /// False where the app's own field was kept.
-  var sendsCredential = true
 
   // The body, as it comes from the app.
   var body = BodySource.none
-  private(set) var bodyFraming = BodyFraming.none
   var tee = ReplayTee(capacity: 0)
 
   // What it is waiting for, one at a time.
@@ -94,6 +86,11 @@ final class Request {
   deinit { account?.end() }
 
   var loop: EventLoop { worker.loop }
+  var method: Method { outbound.method }
+  /// How the body comes from the app.
+  var bodyFraming: BodyFraming { outbound.framing }
+  /// The app speaks HTTP/1.1 or later.
+  var clientIsHTTP11: Bool { outbound.isHTTP11 }
 
   // MARK: From head to origin
 
@@ -125,29 +122,22 @@ final class Request {
     case origin(Entry, OriginPool)
     case tunnel(TunnelTarget)
     case entryThroughConnect(ConnectedAuthority)
-    case answer(Answer)
+    case answer(OwnAnswer)
   }
 
   private func accept(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Destination {
-    method = worker.requestHead.method
-    clientIsHTTP11 = worker.requestHead.minorVersion >= 1
+    outbound = OutboundRequest(worker.requestHead)
     summary.minorVersion = worker.requestHead.minorVersion
     let target: RequestTarget
     do {
       try worker.requestHead.checkHost(in: bytes)
-      bodyFraming = try worker.requestHead.framing(in: bytes)
+      outbound.framing = try worker.requestHead.framing(in: bytes)
       target = try RequestTarget(of: worker.requestHead, in: bytes)
     } catch { throw .malformed(error) }
     clientPersists = worker.requestHead.persists(in: bytes)
-    body = BodySource(bodyFraming)
+    body = BodySource(outbound.framing)
     expectsContinue = !body.isDone && worker.requestHead.expectation(in: bytes) == .continue
     return try route(target, bytes)
-  }
-
-  /// Called by routing once the entry is known, while the head is still in the client's block.
-  func take(head: Block, isUpgrade: Bool) {
-    self.head = head
-    self.isUpgrade = isUpgrade
   }
 
   /// Bytes moved: the stall clock starts anew.

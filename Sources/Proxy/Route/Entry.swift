@@ -1,3 +1,5 @@
+import Forwarding
+import HTTPWire
 import Settings
 import TLS
 
@@ -14,18 +16,15 @@ public final class Entry: Sendable {
   let identity: TLSIdentity?
   /// Place in the snapshot's credentials.
   let credential: Int?
-  /// Name of the field that the credential sets, for removing what the app sent.
-  let credentialField: [UInt8]
-  /// `Location` and the like: what stands for the origin; empty = below a wildcard, where it depends on the request.
-  let rewriteTo: [UInt8]
+  /// What becomes of the heads that pass.
+  let rules: ForwardingRules
   let timeouts: Deadlines
 
   var name: String { settings.name }
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
-    identity: TLSIdentity?, credential: Int?,
-    credentialField: [UInt8]
+    identity: TLSIdentity?, credential: Int?, rules: ForwardingRules
   ) {
     self.index = index
     self.settings = settings
@@ -34,14 +33,29 @@ public final class Entry: Sendable {
     self.trust = trust
     self.identity = identity
     self.credential = credential
-    self.credentialField = credentialField
+    self.rules = rules
     timeouts = Deadlines(settings.timeouts)
-    if !settings.match.isWildcard {
-      let match = settings.match
-      rewriteTo = Array("http://\(OriginIdentity.authority(host: match.host, port: match.port ?? 80, defaultPort: 80))".utf8)
-    } else {
-      rewriteTo = []
-    }
+  }
+}
+
+extension ForwardingRules {
+  /// - Parameter credentialField: the name of the field that the entry's credential sets; nil: it has none.
+  convenience init(_ settings: UpstreamSettings, isUnlisted: Bool = false, credentialField: [UInt8]?, name: ProxyName) {
+    let match = settings.match
+    let appCredential: AppCredential =
+      switch settings.clientAuthorization {
+      case .replace: .replace
+      case .keep: .keep
+      case .reject: .reject
+      }
+    let rewrite = settings.rewrite
+    self.init(
+      name: name, credentialField: credentialField, appCredential: appCredential, keepsHost: settings.hostHeader == .app,
+      decompresses: settings.decompress,
+      rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
+      rewriteTo: match.isWildcard
+        ? nil : "http://\(Authority.text(host: match.host, port: match.port ?? 80, defaultPort: 80))",
+      rewritesURLs: !isUnlisted)
   }
 }
 

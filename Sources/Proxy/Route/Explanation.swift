@@ -1,4 +1,5 @@
 import Credentials
+import Forwarding
 import HTTPWire
 import Settings
 import Trust
@@ -6,7 +7,7 @@ import Trust
 /// What the proxy would do with a request, decided by the code that decides it on the loops, and why.
 public struct Explanation: Sendable {
   public enum Outcome: Sendable {
-    case forwarded(Forwarding)
+    case forwarded(Forwarded)
     /// CONNECT to a host and port of these entries: no tunnel, clear HTTP follows. `tunnelsTLS`: a TLS handshake that comes instead is
     /// let through as a tunnel; else the connection is closed.
     case entriesThroughConnect(names: [String], tunnelsTLS: Bool)
@@ -15,7 +16,7 @@ public struct Explanation: Sendable {
     case answered(status: Int, reason: String, text: String)
   }
 
-  public struct Forwarding: Sendable {
+  public struct Forwarded: Sendable {
     public var upstream: UpstreamSettings
     /// No entry matches: `unlisted_hosts: forward`.
     public var isUnlisted: Bool
@@ -53,7 +54,7 @@ public struct Explanation: Sendable {
     return explanation
   }
 
-  private static func answered(_ answer: Answer) -> Outcome {
+  private static func answered(_ answer: OwnAnswer) -> Outcome {
     .answered(status: answer.status, reason: "\(answer.reason)", text: String(answer.body.drop { $0 == "\n" }))
   }
 
@@ -98,7 +99,7 @@ public struct Explanation: Sendable {
         route, method: head.method, host: host, port: port, path: target.path, in: bytes, for: access)
       let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)
       return .forwarded(
-        Forwarding(
+        Forwarded(
           upstream: entry.settings, isUnlisted: entry.isUnlisted,
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
           credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,

@@ -1,3 +1,4 @@
+import Forwarding
 import Settings
 import TLS
 import Trust
@@ -18,13 +19,6 @@ public struct OriginIdentity: Sendable, Hashable {
 
   var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
   var isTLS: Bool { scheme == .https }
-  /// `host[:port]`, the port left out where it is the scheme's own; IPv6 in brackets.
-  var authority: String { Self.authority(host: host, port: port, defaultPort: scheme == .https ? 443 : 80) }
-
-  static func authority(host: String, port: UInt16, defaultPort: UInt16) -> String {
-    let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-    return port == defaultPort ? name : "\(name):\(port)"
-  }
 }
 
 /// An identity with what is needed to connect there: shared, immutable.
@@ -33,13 +27,13 @@ public final class Origin: Sendable {
   public let trust: TrustMaterial?
   /// For mutual TLS.
   let clientIdentity: TLSIdentity?
-  /// `Host: ...\r\n` as it is sent there.
-  let hostLine: [UInt8]
+  /// As messages name it.
+  let authority: OriginAuthority
 
   init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?) {
     self.identity = identity
     self.trust = trust
     self.clientIdentity = clientIdentity
-    hostLine = Array("Host: \(identity.authority)\r\n".utf8)
+    authority = OriginAuthority(isTLS: identity.isTLS, host: identity.host, port: identity.port)
   }
 }

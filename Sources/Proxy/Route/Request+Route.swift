@@ -1,13 +1,13 @@
 import CSystem
 import EventIO
+import Forwarding
 import HTTPWire
 
 extension Request {
   /// From the one authority of the target to the entry, and to the head that goes there. The app's Host field decides nothing.
   func route(_ target: RequestTarget, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Destination {
     summary.method = methodText(bytes)
-    if worker.requestHead.passed(snapshot.name, in: bytes) { throw .loop }
-    if worker.requestHead.expectation(in: bytes) == .unknown { throw .unknownExpectation }
+    do { try worker.requestHead.checkForwarding(by: snapshot.name, in: bytes) } catch { throw ProxyError(error, for: nil) }
     switch target.form {
     case .authority:
       summary.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
@@ -43,15 +43,10 @@ extension Request {
     let access = try identify(bytes, earlier: earlier)
     let entry = try snapshot.entry(
       route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
-    // RFC 9110 section 7.6.2: at 0 it is ours to answer.
-    var forwards: Int?
-    if method == .options || method == .trace, let maxForwards = worker.requestHead.maxForwards(in: bytes) {
-      if maxForwards == 0 { return .answer(method == .options ? .options : .trace(bytes)) }
-      forwards = maxForwards - 1
-    }
-    try applyClientAuthorization(entry, bytes)
+    if let answer = OwnAnswer.toLastHop(worker.requestHead, in: bytes) { return .answer(answer) }
+    do { try outbound.decide(&worker.requestHead, in: bytes, rules: entry.rules) } catch { throw ProxyError(error, for: entry) }
     let pool = worker.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
-    renderHead(entry, pool.origin, target, bytes, forwards: forwards)
+    renderHead(entry.rules, pool.origin.authority, target, bytes)
     return .origin(entry, pool)
   }
 
@@ -69,78 +64,13 @@ extension Request {
     }
   }
 
-  /// `client_authorization`: what the app itself sent in the credential's field is replaced, kept, or refused.
-  private func applyClientAuthorization(_ entry: Entry, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) {
-    guard entry.credential != nil else { return }
-    switch entry.settings.clientAuthorization {
-    case .replace: break
-    case .keep: sendsCredential = !worker.requestHead.fields.has(entry.credentialField, in: bytes)
-    case .reject:
-      if worker.requestHead.fields.has(entry.credentialField, in: bytes) { throw .credentialFromApp(upstream: entry.name) }
-    }
-  }
-
-  /// Generates the head anew from the parsed message; nothing is copied as it came but names, values and the target's path.
   private func renderHead(
-    _ entry: Entry, _ origin: Origin, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, forwards: Int?
+    _ rules: ForwardingRules, _ origin: OriginAuthority, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
   ) {
-    let upgrade = worker.requestHead.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true && body.isDone
-    let takesTrailers = worker.requestHead.acceptsTrailers(in: bytes)
-    appAcceptsGzip = entry.settings.decompress && worker.requestHead.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
-    worker.requestHead.markHopByHop(in: bytes, keepUpgrade: upgrade)
-    worker.requestHead.fields.drop(.host)
-    if takesTrailers { worker.requestHead.fields.drop(.te) }
-    // Each attempt decides for itself whether it asks.
-    worker.requestHead.fields.drop(.expect)
-    if forwards != nil { worker.requestHead.fields.drop(.maxForwards) }
-    let adds =
-      entry.settings.decompress && !appAcceptsGzip && !worker.requestHead.fields.has(Self.rangeField, in: bytes)
-      && !worker.requestHead.fields.hasMember("no-transform", in: .cacheControl, of: bytes)
-    if adds { worker.requestHead.fields.drop(.acceptEncoding) }
-    // The credential goes in last: after Connection was obeyed, and after every field of its name was removed.
-    if entry.credential != nil, sendsCredential {
-      worker.requestHead.fields.drop(named: entry.credentialField, in: bytes)
-    }
-    authenticatesConnection = worker.requestHead.authenticatesConnection(in: bytes)
-    // What came, as it will be written (each line may grow by a blank), and at most 152 bytes of lines of our own.
-    let size =
-      worker.requestHead.methodText.count + target.pathAndQuery.count + worker.requestHead.fields.keptSize
-      + max(origin.hostLine.count, target.authority.count + 8) + snapshot.viaLine.count + 256
-    let head = Block(capacity: size)
-    var writer = ByteWriter(head.base, capacity: size)
-    writer.append(worker.requestHead.methodText, of: bytes)
-    writer.append(byte: UInt8(ascii: " "))
-    writer.append(originFormOf: target, method: method, in: bytes)
-    writer.append(" HTTP/1.1\r\n")
-    if entry.settings.hostHeader == .app, target.form == .absolute {
-      writer.appendField("Host", target.authority.bytes(in: bytes))
-    } else {
-      writer.append(origin.hostLine)
-    }
-    writer.append(fieldsOf: worker.requestHead.fields, in: bytes)
-    if let forwards { writer.appendField("Max-Forwards", decimal: Int64(forwards)) }
-    if adds { writer.appendField("Accept-Encoding", "gzip") }
-    writer.append(clientIsHTTP11 ? snapshot.viaLine : snapshot.oldViaLine)
-    if takesTrailers { writer.append("TE: trailers\r\n") }
-    if upgrade {
-      writer.appendField("Connection", takesTrailers ? "upgrade, TE" : "upgrade")
-    } else {
-      // RFC 9110 section 10.1.4: TE holds for this hop only, and says so.
-      if takesTrailers { writer.appendField("Connection", "TE") }
-      writer.append(framing: bodyFraming)
-    }
+    let head = Block(capacity: outbound.sizeLimit(of: worker.requestHead, target, to: origin, rules: rules))
+    var writer = ByteWriter(head.base, capacity: head.capacity)
+    outbound.write(worker.requestHead, in: bytes, target, to: origin, rules: rules, into: &writer)
     head.end = writer.count
-    take(head: head, isUpgrade: upgrade)
-  }
-
-  private static let rangeField = Array("range".utf8)
-}
-
-/// The one protocol that is changed to. Others would carry requests past the proxy's rules: `h2c` above all.
-let webSocket: StaticString = "websocket"
-
-extension ContiguousArray<Field> {
-  func has(_ name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
-    contains { $0.name.count == name.count && fieldNameEquals($0.name.bytes(in: head), name) }
+    self.head = head
   }
 }

@@ -66,7 +66,7 @@ extension Snapshot {
 
   func checkTunnel(host: String, port: UInt16, for access: ClientIdentity) throws(ProxyError) {
     guard settings.connectAllow.contains(where: { $0.matches(host: host, port: port) }) else {
-      throw .connectNotAllowed(target: OriginIdentity.authority(host: host, port: port, defaultPort: 0))
+      throw .connectNotAllowed(target: Authority.text(host: host, port: port, defaultPort: 0))
     }
     guard access.mayTunnel(host: host, port: port) else { throw .notAllowed(client: access.name, upstream: host) }
   }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Proxy
+@testable import Forwarding
 
 @Suite struct URLRuleTests {
   private func replaced(_ url: String, from: String = "https://api.example.com", port: String = ":443") -> String? {

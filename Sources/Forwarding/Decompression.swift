@@ -1,0 +1,57 @@
+import HTTPWire
+
+/// A content coding that is taken off an answer for an app that did not ask for it.
+public enum ContentCoding: Sendable { case gzip, deflate }
+
+/// Whether the origin may be asked for a coded answer: not where the app asks for a part of what is coded, or wants no transformation
+/// (RFC 9110 section 7.7).
+func mayBeCoded(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) -> Bool {
+  !head.fields.has(range, in: bytes) && !head.fields.hasMember("no-transform", in: .cacheControl, of: bytes)
+}
+
+private let range = Array("range".utf8)
+
+extension ForwardingRules {
+  /// The coding that is to be taken off this answer's body; nil: none.
+  @inlinable @inline(__always)
+  public func codingToRemove(
+    from head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, answering request: OutboundRequest
+  ) -> ContentCoding? {
+    head.contains(.contentEncoding) ? unwantedCoding(head, bytes, request) : nil
+  }
+
+  @usableFromInline
+  func unwantedCoding(
+    _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ request: OutboundRequest
+  ) -> ContentCoding? {
+    // RFC 9110 section 7.7.
+    guard decompresses, !request.acceptsGzip, head.status != 206,
+      !head.fields.hasMember("no-transform", in: .cacheControl, of: bytes),
+      head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding)
+    else { return nil }
+    if field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes) { return .gzip }
+    return field.value.equalsIgnoringCase("deflate", in: bytes) ? .deflate : nil
+  }
+}
+
+extension ResponseHead {
+  /// RFC 9110 section 8.4: the representation is another one without its coding.
+  mutating func dropCodedFields() {
+    fields.drop(.contentEncoding)
+    fields.drop(.etag)
+  }
+}
+
+extension ByteWriter {
+  mutating func append(decodedFieldsOf head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) {
+    if let etag = head.fields.first(.etag) {
+      let value = etag.value.bytes(in: bytes)
+      append("ETag: ")
+      if value.first != UInt8(ascii: "W") { append("W/") }
+      append(value)
+      appendCRLF()
+    }
+    let variesAlready = head.fields.hasMember("accept-encoding", in: .vary, of: bytes)
+    if !variesAlready, !head.fields.hasMember("*", in: .vary, of: bytes) { appendField("Vary", "Accept-Encoding") }
+  }
+}

@@ -1,0 +1,11 @@
+/// Why a message is not forwarded.
+public enum ForwardingError: Error, Sendable, Equatable {
+  /// The proxy's own name is in Via.
+  case loop
+  /// Expect asks for something other than `100-continue`.
+  case unknownExpectation
+  /// The app sent a field of the credential's name, and the entry takes none.
+  case credentialFromApp
+  /// A 101 to a request that did not ask for this protocol.
+  case unexpectedUpgrade
+}

@@ -1,0 +1,21 @@
+import HTTPWire
+
+/// An origin as messages name it.
+public struct OriginAuthority: Sendable {
+  let isTLS: Bool
+  /// The port is the scheme's own, and left out.
+  let hasDefaultPort: Bool
+  /// `Host: ...\r\n` as it is sent there.
+  let hostLine: [UInt8]
+
+  /// - Parameter host: lower-case; IPv6 without brackets.
+  public init(isTLS: Bool, host: String, port: UInt16) {
+    self.isTLS = isTLS
+    let standard: UInt16 = isTLS ? 443 : 80
+    hasDefaultPort = port == standard
+    hostLine = Array("Host: \(Authority.text(host: host, port: port, defaultPort: standard))\r\n".utf8)
+  }
+
+  /// `host[:port]`.
+  var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
+}

@@ -1,0 +1,81 @@
+import HTTPWire
+
+/// An answer that the proxy makes itself.
+public struct OwnAnswer: Sendable {
+  public var status: Int
+  public var reason: StaticString
+  /// Proxy-Status error (RFC 9209 section 2.3); nil where nothing failed.
+  public var error: StaticString?
+  /// Proxy-Status details: one line, no secret.
+  public var details: String?
+  /// One or two sentences: what happened, what the operator can do.
+  public var body: String
+  public var contentType: StaticString
+  /// Seconds.
+  public var retryAfter: Int?
+  /// Further field lines, each with its CRLF.
+  public var fields: StaticString
+  /// The connection is of no more use.
+  public var closes: Bool
+
+  public init(
+    status: Int, reason: StaticString, error: StaticString? = nil, details: String? = nil, body: String,
+    contentType: StaticString = "text/plain; charset=utf-8", retryAfter: Int? = nil, fields: StaticString = "",
+    closes: Bool = false
+  ) {
+    self.status = status
+    self.reason = reason
+    self.error = error
+    self.details = details
+    self.body = body
+    self.contentType = contentType
+    self.retryAfter = retryAfter
+    self.fields = fields
+    self.closes = closes
+  }
+
+  /// Bytes that `write` takes at most.
+  public func sizeLimit(by name: ProxyName) -> Int {
+    ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details) + body.utf8.count + reason.utf8CodeUnitCount
+      + contentType.utf8CodeUnitCount + fields.utf8CodeUnitCount + 256
+  }
+
+  /// - Parameters:
+  ///   - isHead: the request was HEAD: the body is only counted.
+  ///   - dateLine: `Date: ...\r\n`, at most 64 bytes.
+  public func write(by name: ProxyName, isHead: Bool, keepsAlive: Bool, dateLine: [UInt8], into writer: inout ByteWriter) {
+    writer.append("HTTP/1.1 ")
+    writer.appendDecimal(status)
+    writer.append(" ")
+    writer.append(reason)
+    writer.appendCRLF()
+    writer.append(dateLine)
+    if error != nil { writer.append(proxyStatusOf: name, error: error, details: details) }
+    if let retryAfter { writer.appendField("Retry-After", decimal: Int64(retryAfter)) }
+    writer.append(fields)
+    writer.appendField("Cache-Control", "no-store")
+    let text = Array(body.utf8)
+    if !text.isEmpty { writer.appendField("Content-Type", contentType) }
+    writer.appendField("Content-Length", decimal: Int64(text.count))
+    if !keepsAlive { writer.appendField("Connection", "close") }
+    writer.appendCRLF()
+    if !isHead { writer.append(text) }
+  }
+
+  /// To `OPTIONS *`.
+  public static let options = OwnAnswer(
+    status: 200, reason: "OK", body: "",
+    fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH, TRACE, CONNECT\r\n")
+
+  /// RFC 9110 section 9.3.8: what was received, without what may be sensitive. Only for a request without a credential.
+  public static func trace(_ head: UnsafeRawBufferPointer) -> OwnAnswer {
+    let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
+    let sensitive = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
+    let kept = lines.filter { line in
+      guard let colon = line.firstIndex(of: ":") else { return true }
+      return !sensitive.contains(line[..<colon].lowercased())
+    }
+    return OwnAnswer(
+      status: 200, reason: "OK", body: kept.joined(separator: "\r\n") + "\r\n\r\n", contentType: "message/http")
+  }
+}

@@ -1,0 +1,39 @@
+import HTTPWire
+
+/// Our member of Proxy-Status (RFC 9209).
+extension ByteWriter {
+  /// `Proxy-Status: <name>; error=...; details="..."`.
+  /// - Parameter details: no secret; what a Structured Fields string cannot hold becomes `?`.
+  mutating func append(proxyStatusOf name: ProxyName, error: StaticString?, details: String?) {
+    append("Proxy-Status: ")
+    append(name.bytes)
+    if let error {
+      append("; error=")
+      append(error)
+    }
+    if let details {
+      append("; details=\"")
+      append(quoting: details)
+      append("\"")
+    }
+    appendCRLF()
+  }
+
+  /// Bytes that this takes at most.
+  static func sizeLimit(ofProxyStatus name: ProxyName, error: StaticString?, details: String?) -> Int {
+    40 + name.bytes.count + (error?.utf8CodeUnitCount ?? 0) + (details?.utf8.count ?? 0) * 2
+  }
+
+  /// As the inside of a Structured Fields string (RFC 8941 section 3.3.3), bounded.
+  private mutating func append(quoting text: String) {
+    for scalar in text.unicodeScalars.prefix(300) {
+      switch scalar {
+      case "\"", "\\":
+        append(byte: UInt8(ascii: "\\"))
+        append(byte: UInt8(truncatingIfNeeded: scalar.value))
+      case " "..."~": append(byte: UInt8(truncatingIfNeeded: scalar.value))
+      default: append(byte: UInt8(ascii: "?"))
+      }
+    }
+  }
+}

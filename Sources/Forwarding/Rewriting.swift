@@ -1,0 +1,63 @@
+import HTTPWire
+
+private let rewritable = FieldSet(.location, .contentLocation, .link, .setCookie)
+
+/// `rewrite`: URLs under the origin become URLs under the entry's match, so that the app's next request comes here; `Secure` is taken
+/// off cookies where that was asked for.
+extension ForwardingRules {
+  /// Drops the fields that become others.
+  /// - Parameter asked: the authority that the app asked for.
+  /// - Returns: the lines that stand for them.
+  @inline(__always)
+  func rewritten(
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of origin: OriginAuthority, asked: @autoclosure () -> String
+  ) -> [UInt8] {
+    head.present.intersects(rewritable) ? rewrite(&head, bytes, urlRule(origin, asked())) : []
+  }
+
+  private func rewrite(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ rule: URLRule?) -> [UInt8] {
+    var lines: [UInt8] = []
+    for index in head.fields.indices where !head.fields[index].dropped {
+      let field = head.fields[index]
+      let value = field.value.bytes(in: bytes)
+      let replacement: [UInt8]?
+      switch field.id {
+      case .location where rewrite.location, .contentLocation where rewrite.location: replacement = rule?.replaced(value)
+      case .link where rewrite.link: replacement = rule?.replacedLinks(value)
+      case .setCookie where rewrite.secureCookies: replacement = withoutSecure(value)
+      default: replacement = nil
+      }
+      guard let replacement else { continue }
+      head.fields[index].dropped = true
+      lines += Array(field.name.bytes(in: bytes)) + [UInt8(ascii: ":"), UInt8(ascii: " ")] + replacement + [13, 10]
+    }
+    return lines
+  }
+
+  private func urlRule(_ origin: OriginAuthority, _ asked: String) -> URLRule? {
+    guard rewritesURLs else { return nil }
+    return URLRule(
+      from: Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text,
+      defaultPort: origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : [],
+      to: rewriteTo.isEmpty ? Array("http://\(asked)".utf8) : rewriteTo)
+  }
+}
+
+/// nil: the cookie has no `Secure`.
+private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+  let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+  let kept = parts.enumerated().filter { index, part in
+    index == 0 || !equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: part[part.trimmed]), "secure")
+  }
+  return kept.count == parts.count ? nil : Array(kept.map(\.element).joined(separator: [UInt8(ascii: ";")]))
+}
+
+extension Swift.Slice where Base == UnsafeRawBufferPointer {
+  /// The indices without the white space at both ends.
+  fileprivate var trimmed: Range<Int> {
+    var (start, end) = (startIndex, endIndex)
+    while start < end, self[start] == 32 || self[start] == 9 { start += 1 }
+    while end > start, self[end - 1] == 32 || self[end - 1] == 9 { end -= 1 }
+    return start..<end
+  }
+}

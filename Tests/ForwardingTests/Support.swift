@@ -1,0 +1,101 @@
+import Forwarding
+import HTTPWire
+
+let httpsOrigin = OriginAuthority(isTLS: true, host: "origin.test", port: 443)
+
+func rules(
+  credential: String? = nil, _ appCredential: ForwardingRules.AppCredential = .replace, keepsHost: Bool = false,
+  decompresses: Bool = false, rewrite: ForwardingRules.Rewrite = .init(), to: String? = "http://api.test",
+  rewritesURLs: Bool = true
+) -> ForwardingRules {
+  ForwardingRules(
+    name: ProxyName("px"), credentialField: credential.map { Array($0.utf8) }, appCredential: appCredential,
+    keepsHost: keepsHost, decompresses: decompresses, rewrite: rewrite, rewriteTo: to, rewritesURLs: rewritesURLs)
+}
+
+/// The bytes of a head whose lines are given: CRLF between them, and a blank line.
+func head(_ lines: String) -> [UInt8] { Array((lines.replacing("\n", with: "\r\n") + "\r\n\r\n").utf8) }
+
+/// As `head` takes them; CRLF becomes a line's end.
+func lines(_ bytes: some Sequence<UInt8>) -> String {
+  String(decoding: Array(bytes), as: UTF8.self).replacing("\r\n", with: "\n")
+}
+
+/// A request's head that went through.
+struct Forwarded {
+  var text = ""
+  /// Bytes that `write` took, and that it was to take at most.
+  var count = 0
+  var limit = 0
+  var outbound = OutboundRequest()
+
+  init?(_ bytes: [UInt8], to origin: OriginAuthority = httpsOrigin, _ rules: ForwardingRules) throws {
+    var head = RequestHead()
+    let isWhole = try bytes.withUnsafeBytes { bytes in
+      guard case .complete = head.parse(bytes, limit: 1 << 20), let framing = try? head.framing(in: bytes),
+        let target = try? RequestTarget(of: head, in: bytes)
+      else { return false }
+      outbound = OutboundRequest(head)
+      outbound.framing = framing
+      try head.checkForwarding(by: rules.name, in: bytes)
+      try outbound.decide(&head, in: bytes, rules: rules)
+      limit = outbound.sizeLimit(of: head, target, to: origin, rules: rules)
+      (text, count) = written { outbound.write(head, in: bytes, target, to: origin, rules: rules, into: &$0) }
+      return true
+    }
+    if !isWhole { return nil }
+  }
+}
+
+/// A response's head that went through.
+struct Relayed {
+  var text = ""
+  var count = 0
+  var limit = 0
+  var framing = BodyFraming.none
+  var keepsClient = false
+
+  init?(
+    _ bytes: [UInt8], to request: OutboundRequest, of origin: OriginAuthority = httpsOrigin, _ rules: ForwardingRules,
+    keepsClient: Bool = true, note: String? = nil, dateLine: String = "Date: now\r\n"
+  ) throws {
+    var head = ResponseHead()
+    let isWhole = try bytes.withUnsafeBytes { bytes in
+      guard case .complete = head.parse(bytes, limit: 1 << 20), let source = try? head.framing(to: request.method, in: bytes)
+      else { return false }
+      if head.isInterim {
+        guard let interim = InterimResponse(&head, in: bytes, to: request, awaitsContinue: false) else { return true }
+        limit = interim.sizeLimit(of: head, rules: rules)
+        (text, count) = written { interim.write(head, in: bytes, rules: rules, into: &$0) }
+        return true
+      }
+      let response: OutboundResponse
+      if head.status == 101 {
+        response = try OutboundResponse(
+          switching: &head, in: bytes, to: request, of: origin, rules: rules, asked: "asked.test:81")
+      } else {
+        let coding = rules.codingToRemove(from: head, in: bytes, answering: request)
+        response = OutboundResponse(
+          &head, in: bytes, body: source, to: request, isInflated: coding != nil && source != .none, wasCoded: coding != nil,
+          keepsClient: keepsClient, note: note, of: origin, rules: rules, asked: "asked.test:81")
+      }
+      framing = response.framing
+      self.keepsClient = response.keepsClient
+      limit = response.sizeLimit(of: bytes, head, rules: rules)
+      (text, count) = written {
+        response.write(head, in: bytes, rules: rules, dateLine: Array(dateLine.utf8), into: &$0)
+      }
+      return true
+    }
+    if !isWhole { return nil }
+  }
+}
+
+/// What a writer produces, in far more room than it needs.
+func written(_ write: (inout ByteWriter) -> Void) -> (String, Int) {
+  withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 8) { buffer in
+    var writer = ByteWriter(buffer)
+    write(&writer)
+    return (lines(writer.written), writer.count)
+  }
+}
