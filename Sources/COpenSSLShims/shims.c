@@ -8,6 +8,7 @@ static int socket_read(BIO *bio, char *bytes, size_t count, size_t *done) {
   BIO_clear_retry_flags(bio);
   *done = 0;
   if (state->is_held || (state->is_dry && state->is_edge_triggered)) {
+    state->found_nothing = 1;
     BIO_set_retry_read(bio);
     return 0;
   }
@@ -17,13 +18,14 @@ static int socket_read(BIO *bio, char *bytes, size_t count, size_t *done) {
   } while (result < 0 && errno == EINTR);
   if (result > 0) {
     *done = (size_t)result;
-    state->is_dry = (size_t)result < count && !state->peer_ended;
+    state->is_dry = (size_t)result < count && !state->reads_to_the_end;
     return 1;
   }
   if (result == 0) {
     state->at_end = 1;
   } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
     state->is_dry = 1;
+    state->found_nothing = 1;
     BIO_set_retry_read(bio);
   }
   return 0;

@@ -128,7 +128,8 @@ public struct OAuth2Machine: Sendable {
     return .empty
   }
 
-  var usesStore: Bool {
+  /// Its refresh tokens are in a store, which others may use.
+  public var usesStore: Bool {
     if case .refreshToken = policy.grant { true } else { false }
   }
 

@@ -54,6 +54,8 @@ public final class ByteStream {
   public private(set) var error: Int32 = 0
 
   @usableFromInline var canRead = true
+  /// A short receive proves nothing any more: an end stands behind it, or it stopped at the mark of TCP urgent data.
+  private var readsToTheEnd = false
   /// TLS has to write before it can read on.
   private var readAwaitsWriting = false
 
@@ -73,13 +75,14 @@ public final class ByteStream {
   @inline(__always)
   public func note(_ events: UInt32) {
     let end = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
-    if events & end != 0 {
-      peerEnded = true
+    if events & (end | EPOLLPRI.rawValue) != 0 {
+      readsToTheEnd = true
+      if events & end != 0 { peerEnded = true }
       if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { isBroken = true }
     }
-    if events & (EPOLLIN.rawValue | end) != 0 {
+    if events & (EPOLLIN.rawValue | EPOLLPRI.rawValue | end) != 0 {
       canRead = true
-      tls?.noteReadable(peerEnded: peerEnded)
+      tls?.noteReadable(readsToTheEnd: readsToTheEnd)
     } else if readAwaitsWriting, events & EPOLLOUT.rawValue != 0 {
       canRead = true
     }
@@ -98,13 +101,13 @@ public final class ByteStream {
     if let tls { return decrypt(tls, into: space) }
     let count = Socket.receive(descriptor, space)
     if count > 0 {
-      // A short receive has emptied the socket, unless an end stands behind it.
-      if count < space.count { canRead = peerEnded }
+      if count < space.count { canRead = readsToTheEnd }
       return .bytes(count)
     }
     canRead = false
-    if count == 0 { return .end }
     if count == -Int(EAGAIN) { return .later }
+    peerEnded = true
+    if count == 0 { return .end }
     error = Int32(-count)
     return .failed
   }
@@ -118,9 +121,10 @@ public final class ByteStream {
   }
 
   private func ended(_ count: Int) -> Read {
+    if count == TLSIO.wantRead || count == TLSIO.wantWrite { return .later }
+    peerEnded = true
     switch count {
     case TLSIO.endOfStream: return .end
-    case TLSIO.wantRead, TLSIO.wantWrite: return .later
     case TLSIO.truncated: return .truncated
     default:
       error = 0
@@ -148,7 +152,7 @@ public final class ByteStream {
   /// A write has failed, and the peer may have said why before it closed: reading is tried again without waiting for an event.
   public func readLastWords() {
     canRead = true
-    tls?.noteReadable(peerEnded: true)
+    tls?.noteReadable(readsToTheEnd: true)
   }
 
   /// Whether the next exchange may use this stream. Costs no system call if the last receive was short or found nothing and no

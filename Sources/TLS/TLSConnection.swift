@@ -16,6 +16,9 @@ public final class TLSConnection {
   public private(set) var pendingSessions: [TLSSession] = []
   /// More than a server sends for one handshake by default, few enough to hoard.
   private static let pendingSessionLimit = 4
+  /// Tickets since the last application data, and how many are no flood: servers send two for a handshake as a rule.
+  private var ticketsInARow = 0
+  private static let ticketLimit = 32
   /// Owned by the SSL's BIO: valid as long as `pointer`.
   private let socket: UnsafeMutablePointer<cossl_socket>
 
@@ -92,8 +95,14 @@ public final class TLSConnection {
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let start = buffer.baseAddress, buffer.count > 0 else { return TLSIO.wantRead }
     var systemError: Int32 = 0
-    let result = cossl_read(pointer, start, buffer.count, &systemError)
-    if result <= TLSIO.failed { fail(result, "reading", systemError) }
+    let result = cossl_read(pointer, socket, start, buffer.count, &systemError)
+    if result > 0 {
+      ticketsInARow = 0
+    } else if result <= TLSIO.failed {
+      fail(result, "reading", systemError)
+    } else if ticketsInARow > Self.ticketLimit {
+      return floods()
+    }
     return result
   }
 
@@ -106,6 +115,11 @@ public final class TLSConnection {
     let result = cossl_write(pointer, start, bytes.count, &systemError)
     guard result <= TLSIO.failed else { return result }
     fail(result, "writing", systemError)
+    return TLSIO.failed
+  }
+
+  private func floods() -> Int {
+    _ = broken(TLSError(.alert, "the peer sends session tickets without end"))
     return TLSIO.failed
   }
 
@@ -131,11 +145,12 @@ public final class TLSConnection {
   public func becomeEdgeTriggered() { socket.pointee.is_edge_triggered = 1 }
 
   /// The descriptor became readable.
-  /// - Parameter peerEnded: the peer has sent its end, or the connection is broken: reading goes on to the very end.
+  /// - Parameter readsToTheEnd: a short receive proves nothing any more: the peer has sent its end, the connection is broken, or
+  ///   the receive may have stopped at the mark of TCP urgent data.
   @inline(__always)
-  public func noteReadable(peerEnded: Bool) {
+  public func noteReadable(readsToTheEnd: Bool) {
     socket.pointee.is_dry = 0
-    if peerEnded { socket.pointee.peer_ended = 1 }
+    if readsToTheEnd { socket.pointee.reads_to_the_end = 1 }
   }
 
   /// As `read`, but takes only what OpenSSL has received already; `wantRead` says nothing about the socket then.
@@ -169,11 +184,15 @@ public final class TLSConnection {
   /// Looks without taking application data; what belongs to TLS (a session ticket, say) is processed. Costs no system call where
   /// the kernel is known to have nothing and OpenSSL holds nothing.
   public func unread() -> Unread {
-    if !holdsRecord, socket.pointee.is_dry == 1, socket.pointee.peer_ended == 0 { return .nothing }
+    if !holdsRecord, socket.pointee.is_dry == 1 { return .nothing }
     var byte: UInt8 = 0
     var systemError: Int32 = 0
-    let result = cossl_peek(pointer, &byte, 1, &systemError)
+    let result = cossl_peek(pointer, socket, &byte, 1, &systemError)
     if result > 0 { return .bytes }
+    if ticketsInARow > Self.ticketLimit {
+      _ = floods()
+      return .end
+    }
     if result == TLSIO.wantRead { return holdsRecord ? .partialRecord : .nothing }
     if result <= TLSIO.failed { fail(result, "reading", systemError) }
     return .end
@@ -188,6 +207,7 @@ public final class TLSConnection {
   }
 
   func received(_ session: TLSSession) {
+    ticketsInARow += 1
     if pendingSessions.count == Self.pendingSessionLimit { pendingSessions.removeFirst() }
     pendingSessions.append(session)
   }

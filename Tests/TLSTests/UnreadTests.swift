@@ -48,7 +48,7 @@ import Testing
       if bytes.isEmpty { return }
       let bytes = Array(bytes)
       #expect(send(ends[1], bytes, bytes.count, 0) == bytes.count)
-      client.noteReadable(peerEnded: false)
+      client.noteReadable(readsToTheEnd: false)
     }
 
     private func received(_ end: Int32) -> [UInt8] {

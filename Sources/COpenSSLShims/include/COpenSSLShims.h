@@ -36,22 +36,6 @@ static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
   }
 }
 
-static inline long cossl_read(SSL *ssl, void *bytes, size_t count, int *system_error) {
-  size_t done = 0;
-  ERR_clear_error();
-  errno = 0;
-  int result = SSL_read_ex(ssl, bytes, count, &done);
-  return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
-}
-
-static inline long cossl_peek(SSL *ssl, void *bytes, size_t count, int *system_error) {
-  size_t done = 0;
-  ERR_clear_error();
-  errno = 0;
-  int result = SSL_peek_ex(ssl, bytes, count, &done);
-  return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
-}
-
 static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *system_error) {
   size_t done = 0;
   ERR_clear_error();
@@ -68,13 +52,43 @@ typedef struct {
   unsigned char is_edge_triggered;
   // The last receive got less than it asked for, or EAGAIN, and no event has come since: the kernel has nothing.
   unsigned char is_dry;
-  // The peer has sent its end: a short receive proves nothing any more.
-  unsigned char peer_ended;
+  // A short receive proves nothing any more: an end stands behind it, or it may have stopped at the mark of TCP urgent data.
+  unsigned char reads_to_the_end;
+  // Asked since this was cleared, and had nothing to give.
+  unsigned char found_nothing;
   // No system call is to be made: only what OpenSSL holds already may be read.
   unsigned char is_held;
   // recv has returned 0.
   unsigned char at_end;
 } cossl_socket;
+
+// Without AUTO_RETRY a call returns WANT_READ when it has used up what was received for messages of TLS itself (session tickets,
+// key updates). WANT_READ must mean that the socket is dry, so it is called again then; but not without end, as a peer may send
+// nothing else: after so many times the connection has failed.
+enum { COSSL_MESSAGES_IN_A_ROW = 16 };
+
+static inline long cossl_receive(SSL *ssl, cossl_socket *socket, void *bytes, size_t count, int peeks, int *system_error) {
+  for (int turn = 0; turn < COSSL_MESSAGES_IN_A_ROW; turn++) {
+    size_t done = 0;
+    ERR_clear_error();
+    errno = 0;
+    socket->found_nothing = 0;
+    int result = peeks ? SSL_peek_ex(ssl, bytes, count, &done) : SSL_read_ex(ssl, bytes, count, &done);
+    if (result > 0) return (long)done;
+    long outcome = cossl_outcome(ssl, result, system_error);
+    if (outcome != COSSL_WANT_READ || socket->found_nothing) return outcome;
+  }
+  *system_error = 0;
+  return COSSL_FAILED;
+}
+
+static inline long cossl_read(SSL *ssl, cossl_socket *socket, void *bytes, size_t count, int *system_error) {
+  return cossl_receive(ssl, socket, bytes, count, 0, system_error);
+}
+
+static inline long cossl_peek(SSL *ssl, cossl_socket *socket, void *bytes, size_t count, int *system_error) {
+  return cossl_receive(ssl, socket, bytes, count, 1, system_error);
+}
 
 // A BIO over the descriptor, which it does not own. `state` is the BIO's and lives as long as it; NULL on failure.
 BIO *cossl_socket_bio(int descriptor, cossl_socket **state);
@@ -89,14 +103,15 @@ static inline long cossl_handshake(SSL *ssl, int *system_error) {
   return outcome == COSSL_END_OF_STREAM ? COSSL_TRUNCATED : outcome;
 }
 
-// What every context has, whatever its side. AUTO_RETRY stays on: with read-ahead, a ticket may sit before application
-// data in OpenSSL's own buffer, and WANT_READ must mean that the socket is dry.
+// What every context has, whatever its side. AUTO_RETRY goes off: with it one call reads on as long as the peer sends messages of
+// TLS itself (cossl_receive).
 static inline void cossl_context_basics(SSL_CTX *context, int security_level) {
   SSL_CTX_set_security_level(context, security_level);
   SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_clear_options(context, SSL_OP_LEGACY_SERVER_CONNECT | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY | SSL_MODE_NO_AUTO_CHAIN);
+                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(context, 1);
   SSL_CTX_set_default_read_buffer_len(context, 65536);
 }

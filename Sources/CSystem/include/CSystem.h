@@ -26,7 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const unsigned CSYS_EDGE = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+// EPOLLPRI: TCP urgent data, at whose mark a receive stops short (tcp(7)).
+static const unsigned CSYS_EDGE = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 static const unsigned CSYS_LEVEL_IN = EPOLLIN;
 static const unsigned CSYS_LISTENER = EPOLLIN | EPOLLEXCLUSIVE;
 

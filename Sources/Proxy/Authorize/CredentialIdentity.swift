@@ -36,11 +36,14 @@ public final class CredentialIdentity: Sendable, Hashable {
 final class CredentialVersion: Sendable {
   /// Of the identity.
   let serial: UInt64
+  /// Of the configuration that the owner had.
+  let generation: Int
   let rendered: RenderedCredential
 
   init(_ rendered: RenderedCredential, of owner: CredentialOwner) {
     self.rendered = rendered
     serial = owner.setup.identity.serial
+    generation = owner.setup.generation
   }
 
   var number: UInt64 { rendered.version }

@@ -13,6 +13,8 @@ final class LoopCredential: EventHandler {
   private let home: LoopExecutor
   private let count: WaitCount
   private(set) var current: CredentialVersion?
+  /// A static value changed with this configuration: what the owner had before it and sends still is not taken.
+  private var changedIn = 0
 
   private var waiting = ContiguousArray<CredentialWait>()
   private var hasAsked = false
@@ -65,7 +67,11 @@ final class LoopCredential: EventHandler {
 
   /// Another configuration. A static value that may have changed is asked for again, so that no later request gets the old one.
   func adopt(_ next: CredentialSetup) {
-    if case .oauth2 = next.policy.kind {} else if next.policy != setup.policy { current = nil }
+    if case .oauth2 = next.policy.kind {
+    } else if next.policy != setup.policy {
+      current = nil
+      changedIn = next.generation
+    }
     setup = next
   }
 
@@ -144,6 +150,7 @@ final class LoopCredential: EventHandler {
   // MARK: What the owner says
 
   func published(_ version: CredentialVersion) {
+    if version.generation < changedIn { return }
     current = version
     hasAsked = false
     for wait in waiting { wake(.token(wait)) }

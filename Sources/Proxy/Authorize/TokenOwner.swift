@@ -55,6 +55,10 @@ final class TokenOwner: CredentialOwner {
   override func stop() { perform(machine.stop(now: now)) }
 
   override func need(from executor: LoopExecutor) {
+    // A refresh token of another configuration's is not spent any more, and its record in the store is not this one's to write.
+    if isRetired, machine.usesStore, !isBusy, machine.published?.isUsable(at: now) != true {
+      return tell(executor) { $0.failed(.temporarily("a reload has replaced the credential", retryAfter: 1_000)) }
+    }
     let (need, actions) = machine.need(now: now)
     switch need {
     case .ready(let credential): publish(credential, to: executor)

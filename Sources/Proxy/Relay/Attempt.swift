@@ -42,6 +42,11 @@ final class Attempt {
   /// The pool has a connection for this attempt.
   func begin(on connection: UpstreamConnection) {
     guard let head = request.head, let entry = request.entry else { return }
+    // It has left while the request waited, or with the last byte that it sent.
+    guard !client.stream.peerEnded else {
+      connection.finished(inStep: true)
+      return request.clientLeft()
+    }
     guard request.isStillAuthorized() else {
       connection.finished(inStep: true)
       return request.authorizeAgain()

@@ -3,6 +3,9 @@ import HTTPWire
 
 /// When an attempt came to nothing: whether the request is sent again.
 extension Request {
+  /// Pooled connections that turn out closed in a row before none of the idle ones is tried any more.
+  private static let staleLimit = 3
+
   /// The attempt came to nothing before its answer began. Sent again where that is safe, else answered.
   /// - Parameter isStale: a pooled connection turned out closed, and nothing of this request can have been acted upon.
   func attemptFailed(_ failed: Attempt, _ error: ProxyError, isStale: Bool) {
@@ -10,6 +13,9 @@ extension Request {
     attempt = nil
     waitsForConnection = false
     if isStale, canReplay {
+      staleConnections += 1
+      // An origin that restarted has closed them all.
+      if staleConnections == Self.staleLimit { pool?.dropIdle() }
       if let entry { worker.observer.retried(entry, .staleConnection) }
       return connect()
     }

@@ -54,6 +54,8 @@ final class Request {
   var refusalIsSettled = false
   /// An origin answered 417 to an Expect that was ours.
   var hasMetExpectationFailure = false
+  /// Pooled connections that turned out closed.
+  var staleConnections = 0
   /// How often `retry` has had it sent again.
   var retries = 0
 

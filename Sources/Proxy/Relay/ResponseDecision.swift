@@ -24,6 +24,8 @@ extension Request {
     guard let entry, let pool else { throw .internalError }
     let status = worker.responseHead.status
     if status == 101 {
+      // What is left of the request would be read as the other protocol.
+      guard attempt.upload.isDone else { throw .unexpectedUpgrade }
       do {
         let head = try OutboundResponse(
           switching: &worker.responseHead, in: bytes, to: outbound, of: pool.origin.authority, rules: entry.rules,

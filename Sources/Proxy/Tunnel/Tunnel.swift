@@ -114,7 +114,7 @@ final class Tunnel {
   func pump() {
     guard !isOver else { return }
     // Nothing more comes from there, and nothing can be sent.
-    if far.isBroken, down.isDone { return end(reset: true) }
+    if far.isBroken && down.isDone || client.stream.isBroken && up.isDone { return end(reset: true) }
     guard flushGreeting() else { return }
     guard copy(&up, from: client.stream, to: far) else { return end(reset: true) }
     guard copy(&down, from: far, to: client.stream) else { return end(reset: true) }

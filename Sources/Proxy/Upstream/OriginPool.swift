@@ -71,7 +71,7 @@ final class OriginPool {
     if isForgotten { worker.remember(self) }
     let share = request.share(of: limit)
     if !request.client.bound.isEmpty, let own = request.client.bound.resting(in: self) {
-      if own.mayServe(attempt) { return lend(own, to: attempt, of: share) }
+      if own.mayServe(attempt) { return lend(own: own, to: attempt) }
       own.close()
     }
     // Not before those of the same client who wait here already.
@@ -92,12 +92,10 @@ final class OriginPool {
     connectForLine()
   }
 
-  /// A connection that belongs to the attempt's client connection. It has its place already: where the share is used up, it does
-  /// not count in that.
-  private func lend(_ own: UpstreamConnection, to attempt: Attempt, of share: OriginShare) {
+  /// A connection that belongs to the attempt's client connection, and counts in its client's share already.
+  private func lend(own: UpstreamConnection, to attempt: Attempt) {
     bound.removeAll { $0 === own }
     active += 1
-    own.share = limit.take(share, of: capacity) ? share : nil
     own.begin(attempt)
   }
 
@@ -138,6 +136,11 @@ final class OriginPool {
     defer { isConnectingForLine = false }
     while wantsPlace {
       if !limit.take(of: capacity) {
+        // Whoever waits is worth more than the next leg of somebody's handshake, which may never come.
+        if let oldest = bound.first {
+          oldest.close()
+          continue
+        }
         limit.wait(worker.loop.executor, in: worker.group)
         // A place that was given back before the wait was known woke nobody.
         guard limit.take(of: capacity) else { return }
@@ -214,7 +217,7 @@ final class OriginPool {
 
   /// Another loop's requests wait for a place: an idle connection here is worth less.
   func surrenderIdle() {
-    if !idle.isEmpty { idle.removeFirst().close() }
+    if let oldest = idle.first ?? bound.first { oldest.close() }
   }
 
   // MARK: Connections
@@ -254,9 +257,10 @@ final class OriginPool {
     advance()
   }
 
-  /// The same, of one that belongs to a client connection: it waits for that one's next request, and for no other.
+  /// The same, of one that belongs to a client connection: it waits for that one's next request, and for no other. So it goes on
+  /// counting in its client's share.
   func keep(_ connection: UpstreamConnection) {
-    exchangeEnded(on: connection)
+    active -= 1
     bound.append(connection)
     if isRetired || worker.isDraining { return connection.close() }
     connection.rested(until: worker.loop.now + timeouts.upstreamIdle)
@@ -272,6 +276,10 @@ final class OriginPool {
 
   private func exchangeEnded(on connection: UpstreamConnection) {
     active -= 1
+    leaveShare(connection)
+  }
+
+  private func leaveShare(_ connection: UpstreamConnection) {
     guard let share = connection.share else { return }
     connection.share = nil
     free(share)
@@ -313,6 +321,7 @@ final class OriginPool {
       // The oldest expire first, and stand first.
       if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
       bound.removeAll { $0 === connection }
+      leaveShare(connection)
     case .active, .settling: exchangeEnded(on: connection)
     default: connecting.removeAll { $0 === connection }
     }
@@ -330,6 +339,13 @@ final class OriginPool {
   /// Requests in line here have had all places for so long, while another loop's waited, that the next one is the other loop's.
   private func isOwnTurnOver() -> Bool {
     turn.isOver(at: worker.loop.now, othersWait: limit.isWaitedFor(byOtherThan: worker.loop.executor))
+  }
+
+  /// Several idle connections turned out closed, one after another: the others are no better.
+  func dropIdle() {
+    let resting = idle
+    idle = []
+    for connection in resting { connection.close() }
   }
 
   /// Who asks for the name of the connection that is about to be begun.

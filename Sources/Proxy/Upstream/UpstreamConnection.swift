@@ -180,8 +180,9 @@ final class UpstreamConnection: EventHandler {
       keepSessions()
       rejoinPool()
     case .undecided:
+      // One time for all of it: each byte that comes is an event.
+      if phase != .settling { loop.arm(self, at: loop.now + Self.settlingTime) }
       phase = .settling
-      loop.arm(self, at: loop.now + Self.settlingTime)
     case .unread: discard()
     case .end: close()
     }
