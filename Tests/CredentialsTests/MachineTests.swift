@@ -150,6 +150,25 @@ struct MachineTests {
     #expect(driver.refused(1).decision.reason == .backingOff)
   }
 
+  @Test("ready: the token's end alone makes it empty, or failed in a back-off; nothing is fetched for it")
+  func tokenEnds() {
+    var driver = Driver()
+    driver.makeReady(lifetime: 60)
+    let end = driver.now + 60_000
+    #expect(driver.machine.state(now: end - 1) == .ready(version: 1))
+    #expect(driver.machine.state(now: end) == .empty)
+    #expect(driver.fetches.count == 1)
+    driver.now = end - 10
+    #expect(driver.refused(1).decision.isWait)
+    _ = driver.answer(.failed(.status(500)))
+    #expect(driver.machine.state(now: driver.now) == .ready(version: 1), "a back-off while the token is valid changes nothing")
+    guard case .failed(let until) = driver.machine.state(now: end) else {
+      Issue.record("not failed")
+      return
+    }
+    #expect(until > end)
+  }
+
   @Test("a missing lifetime is the configured one, counted from when the request went out")
   func defaultLifetime() {
     var driver = Driver()
@@ -220,6 +239,24 @@ struct MachineTests {
       return
     }
     #expect(until - driver.now <= 1_000)
+  }
+
+  @Test("failed: a refusal after the back-off starts a fetch, one before is relayed")
+  func refusedAfterBackOff() {
+    var driver = Driver()
+    _ = driver.need()
+    _ = driver.answer(.failed(.empty))
+    guard case .failed(let until) = driver.machine.state(now: driver.now) else {
+      Issue.record("not failed")
+      return
+    }
+    driver.now = until - 1
+    #expect(driver.refused(0).decision.reason == .backingOff)
+    #expect(driver.fetches.count == 1)
+    driver.now = until
+    #expect(driver.refused(0).decision.isWait)
+    #expect(driver.fetches.count == 2)
+    #expect(driver.machine.state(now: driver.now) == .refreshing(old: nil))
   }
 
   @Test("failed: what the token server asks for is waited for, up to five minutes")

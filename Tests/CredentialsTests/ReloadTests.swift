@@ -38,6 +38,24 @@ struct ReloadTests {
     #expect(driver.answer(grant("one")).published.count == 1)
   }
 
+  @Test("a stop cancels the fetch, gives the lock back and leaves nothing in use")
+  func stopped() {
+    var ready = Driver()
+    ready.makeReady()
+    let quiet = ready.machine.stop(now: ready.now)
+    #expect(quiet.cancelled.isEmpty && quiet.stored.isEmpty && quiet.fetches.isEmpty)
+    #expect(ready.machine.state(now: ready.now) == .empty)
+    var rotating = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
+    _ = rotating.need()
+    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .locked(nil), now: rotating.now, wall: rotating.wall))
+    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .written, now: rotating.now, wall: rotating.wall))
+    let actions = rotating.machine.stop(now: rotating.now)
+    #expect(actions.cancelled == [1])
+    #expect(actions.stored == [.release])
+    #expect(rotating.machine.state(now: rotating.now) == .empty)
+    #expect(rotating.machine.tokenAnswer(id: 1, grant("late"), now: rotating.now, wall: 0).published.isEmpty)
+  }
+
   @Test("a lock that comes when nobody waits for it any more is given back")
   func lateLock() {
     var driver = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
