@@ -120,8 +120,10 @@ class Sink:
         self.port = int(self.process.stdout.readline())
 
 
-def origin(folder, sink):
-    """nginx with static answers: /small, /64k, /1g, and /upload, which takes what comes; clear and TLS. It refuses who lacks the token."""
+def origin(folder, sink, whole=False):
+    """nginx with static answers: /small, /64k, /1g, and /upload, which takes what comes; clear and TLS. It refuses who lacks the token.
+
+    With `whole` a clear answer's head waits for the begin of its body, so that a small answer never comes in two pieces."""
     files = folder / "files"
     files.mkdir()
     (files / "small").write_bytes(b"x" * 128)
@@ -132,7 +134,7 @@ def origin(folder, sink):
     subprocess.run(["cat", files / "1g"], stdout=subprocess.DEVNULL, check=True)
     clear, tls = free_port(), free_port()
     body = f"""\
-  keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nodelay on; client_max_body_size 0;
+  keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nopush {"on" if whole else "off"}; tcp_nodelay on; client_max_body_size 0;
   ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key; ssl_protocols TLSv1.2 TLSv1.3;
   ssl_session_cache shared:s:1m;
   open_file_cache max=10;

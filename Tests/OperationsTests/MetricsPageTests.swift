@@ -113,4 +113,22 @@ import Testing
       }
     }
   }
+
+  @Test func `and every other page name metrics that there are`() throws {
+    let folder = Self.page.deletingLastPathComponent()
+    let names = Set(try documented().map(\.name))
+    var pages = [folder.deletingLastPathComponent().appendingPathComponent("README.md")]
+    pages += try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == "md" }
+    var count = 0
+    for page in pages {
+      for found in try String(contentsOf: page, encoding: .utf8).matches(of: /\b(?:authproxy|process)_[a-z_]*[a-z]\b(?!\*)/) {
+        let name = String(found.output)
+        let family = name.replacing(/_(?:bucket|sum|count)$/, with: "")
+        #expect(names.contains(name) || names.contains(family), "\(page.lastPathComponent): \(name)")
+        count += 1
+      }
+    }
+    #expect(count > names.count)
+  }
 }
