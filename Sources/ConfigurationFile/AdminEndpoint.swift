@@ -13,10 +13,11 @@ extension ConfigurationFile {
     let reading = Reading(
       report: Report(file: path), folder: folder(of: path), environment: [:], system: .none,
       readableByOthers: false, now: 0)
-    guard let root = NodeComposer.compose(content.bytes, report: reading.report),
-      let section = reading.section(root, KeyPath(), place: Place(line: 1, column: 1))
-    else { throw SecretError(reading.report.sorted.first.map { "\($0)" } ?? "\(path): is empty") }
-    guard let admin = reading.admin(section, listeners: []) else {
+    guard let root = NodeComposer.compose(content.bytes, report: reading.report), let top = reading.root(root, isPeek: true)
+    else {
+      throw SecretError(reading.report.sorted.first.map { "\($0)" } ?? "\(path): is empty")
+    }
+    guard let admin = top.read(\.admin).flatMap({ reading.admin($0, listeners: []) }) else {
       throw SecretError(reading.report.sorted.first.map { "\($0)" } ?? "\(path): there is no admin listener to ask ('admin')")
     }
     return admin.endpoint

@@ -43,10 +43,13 @@ public enum ConfigurationFile {
 
   /// With the keys that were asked for, which is what the reader knows of the language.
   static func read(_ text: [UInt8], _ reading: Reading) -> (loaded: LoadedConfiguration, askedKeys: Set<String>) {
-    let root = NodeComposer.compose(text, report: reading.report)
+    read(NodeComposer.compose(text, report: reading.report), reading)
+  }
+
+  static func read(_ root: Node?, _ reading: Reading) -> (loaded: LoadedConfiguration, askedKeys: Set<String>) {
     var settings: Settings?
     if let root {
-      settings = reading.section(root, KeyPath(), place: Place(line: 1, column: 1)).map(reading.settings)
+      settings = reading.root(root).map(reading.settings)
     } else if !reading.report.hasErrors {
       reading.error(Place(line: 1, column: 1), "the file is empty; the least is 'listen' and 'upstreams'")
     }

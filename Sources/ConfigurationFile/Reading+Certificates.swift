@@ -76,23 +76,26 @@ extension Reading {
   }
 
   /// A PEM key and, if it is encrypted, its passphrase.
-  func privateKey(_ section: Section, key: String) -> KeyDraft? {
-    let pem = section.secret(key)
-    let passphrase = section.secret("passphrase")
+  func privateKey<Keys>(
+    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Located<Secret>?>>,
+    passphrase passphraseKey: Swift.KeyPath<Keys, Key<Located<Secret>?>>
+  ) -> KeyDraft? {
+    let pem = section.read(key)
+    let passphrase = section.read(passphraseKey)
     guard let pem else { return nil }
-    let path = section.path.key(key).shown
+    let path = section.path(key).shown
     guard let block = try? PEM.blocks(pem.value.bytes).first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
       error(pem.place, "\(path) holds no private key in PEM form")
       return nil
     }
     let isEncrypted = block.isEncrypted || block.label == "ENCRYPTED PRIVATE KEY"
-    if isEncrypted && !section.has("passphrase") {
+    if isEncrypted && !section.has(passphraseKey) {
       error(pem.place, "\(path) is encrypted and needs 'passphrase'")
       return nil
     }
     if isEncrypted && passphrase == nil { return nil }
-    if !isEncrypted && section.has("passphrase") {
-      warning(section.keyPlace("passphrase"), "\(section.path.key("passphrase").shown) has no effect: the key is not encrypted")
+    if !isEncrypted && section.has(passphraseKey) {
+      warning(section.keyPlace(passphraseKey), "\(section.path(passphraseKey).shown) has no effect: the key is not encrypted")
     }
     do throws(TLSError) {
       let opened = try PrivateKey(pem: pem.value.bytes, passphrase: passphrase?.value.bytes)

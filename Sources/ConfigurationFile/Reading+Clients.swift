@@ -5,9 +5,12 @@ extension Reading {
   /// The names of a list's entries before these are read, so that what refers to a wrong one is not called dangling. nil: not
   /// known, as the section is misspelt.
   /// - Parameter keys: where an entry's name stands; the first that is there.
-  func entryNames(_ root: Section, _ section: String, _ keys: [String]) -> Set<String>? {
-    if !root.has(section) && root.mentions(section, among: Reading.rootKeys) { return nil }
-    guard let node = root.node(section), case .sequence(let items) = node.content else { return [] }
+  func entryNames<Keys: KeySet>(
+    _ root: Section<RootKeys>, _ section: PartialKeyPath<RootKeys>, _ keys: [PartialKeyPath<Keys>]
+  ) -> Set<String>? {
+    if !root.has(section) && root.isMisspelt([section]) { return nil }
+    guard case .sequence(let items)? = root.written(section)?.node.content else { return [] }
+    let keys = keys.map(Keys.table.name)
     var names: Set<String> = []
     for case .mapping(let entries) in items.map(\.content) {
       let texts = keys.compactMap { key in
@@ -28,47 +31,42 @@ extension Reading {
     var reachable: [HostPattern]?
   }
 
-  func clients(_ root: Section, _ context: AccessContext) -> [ClientSettings] {
+  func clients(_ root: Section<RootKeys>, _ context: AccessContext) -> [ClientSettings] {
     var clients: [ClientSettings] = []
     var names: [String: Place] = [:]
     var blocks: [AddressRange: Place] = [:]
-    for item in root.list("clients") ?? [] {
-      guard let entry = section(item.node, item.path) else { continue }
-      entry.require("name")
-      let name = entry.text("name")
-      let password = entry.secret("password")
-      let from = ranges(entry, "from", blocks: &blocks)
-      let allow = access(entry, context) ?? .all
-      let maxRequests = maxRequests(entry)
-      entry.finish()
-      if !entry.has("password") && !entry.has("from") && !entry.isMisspelt(["password", "from"]) {
-        error(entry.place, "\(item.path.shown) needs 'password', 'from' or both")
+    for entry in root.read(\.clients)?.items ?? [] {
+      let name = entry.read(\.name)
+      let password = entry.read(\.password)
+      let from = entry.read(\.from)
+      let ranges = from.map { self.ranges($0, blocks: &blocks) }
+      let allow = access(entry.read(\.access.allow), context) ?? .all
+      let maxRequests = entry.read(\.access.maxRequests)
+      if !entry.has(\.password) && !entry.has(\.from) && !entry.isMisspelt([\.password, \.from]) {
+        error(entry.place, "\(entry.path.shown) needs 'password', 'from' or both")
       }
-      if entry.has("from"), from?.isEmpty == true, (entry.list("from") ?? []).isEmpty {
-        error(entry.valuePlace("from"), "\(item.path.key("from").shown) is empty")
-      }
+      if entry.hasEmptyList(\.from) { error(entry.valuePlace(\.from), "\(entry.path(\.from).shown) is empty") }
       if let password, !FieldText.hasNoControls(password.value.bytes) {
-        error(password.place, "\(item.path.key("password").shown) holds a control character, maybe a line end")
+        error(password.place, "\(entry.path(\.password).shown) holds a control character, maybe a line end")
       }
-      guard let name, checkName(name, item.path.key("name")) else { continue }
+      guard let name, checkName(name, entry.path(\.name)) else { continue }
       if name.value.utf8.contains(UInt8(ascii: ":")) {
-        error(name.place, "\(item.path.key("name").shown) must not hold a ':', where a Basic user name ends")
+        error(name.place, "\(entry.path(\.name).shown) must not hold a ':', where a Basic user name ends")
       }
       if let first = names[name.value] {
-        error(name.place, "\(item.path.shown): a client named \(shown(name.value)) stands at \(first) already")
+        error(name.place, "\(entry.path.shown): a client named \(shown(name.value)) stands at \(first) already")
       }
       names[name.value] = name.place
       clients.append(
-        ClientSettings(name: name.value, password: password?.value, from: from ?? [], allow: allow, maxRequests: maxRequests))
+        ClientSettings(name: name.value, password: password?.value, from: ranges ?? [], allow: allow, maxRequests: maxRequests))
     }
-    if let place = root.has("clients") ? root.valuePlace("clients") : nil, root.list("clients")?.isEmpty == true {
-      error(place, "clients is empty; leave it out if everybody may use the proxy")
+    if root.hasEmptyList(\.clients) {
+      error(root.valuePlace(\.clients), "clients is empty; leave it out if everybody may use the proxy")
     }
     return clients
   }
 
-  private func ranges(_ section: Section, _ key: String, blocks: inout [AddressRange: Place]) -> [AddressRange]? {
-    guard let items = section.texts(key) else { return nil }
+  private func ranges(_ items: [TextItem], blocks: inout [AddressRange: Place]) -> [AddressRange] {
     var ranges: [AddressRange] = []
     for item in items {
       guard let range = range(item.text, item.path) else { continue }
@@ -97,8 +95,8 @@ extension Reading {
 
   /// An `allow` list: a text is an upstream's name where one is called so; else it must be a host or pattern, with a dot, a
   /// colon or a star, so that a mistyped name is not taken for a host.
-  private func access(_ section: Section, _ context: AccessContext) -> Access? {
-    guard let items = section.texts("allow") else { return nil }
+  private func access(_ items: [TextItem]?, _ context: AccessContext) -> Access? {
+    guard let items else { return nil }
     var upstreams: Set<String> = []
     var hosts: [HostPattern] = []
     for item in items {
@@ -128,36 +126,27 @@ extension Reading {
     return .only(upstreams: upstreams, hosts: hosts)
   }
 
-  /// nil = no limit.
-  private func maxRequests(_ section: Section) -> Int? {
-    let limit = section.integer("max_requests", default: 0, in: 1...1_000_000)
-    return limit == 0 ? nil : limit
-  }
-
   func anonymous(
-    _ root: Section, _ context: AccessContext, clientsConfigured: Bool, listeners: [ListenerSettings]
+    _ root: Section<RootKeys>, _ context: AccessContext, clientsConfigured: Bool, listeners: [ListenerSettings]
   ) -> (allow: Access, maxRequests: Int?) {
     let standard: Access = clientsConfigured ? .only(upstreams: [], hosts: []) : .all
-    guard let section = root.section("anonymous") else { return (standard, nil) }
-    let maxRequests = maxRequests(section)
-    if !section.has("max_requests") { section.require("allow") }
-    let access = access(section, context) ?? standard
-    section.finish()
+    guard let section = root.read(\.anonymous) else { return (standard, nil) }
+    let maxRequests = section.read(\.access.maxRequests)
+    if !section.has(\.access.maxRequests) { section.require(\.access.allow) }
+    let access = access(section.read(\.access.allow), context) ?? standard
     if !listeners.isEmpty && listeners.allSatisfy(\.clientsRequired) {
-      warning(root.keyPlace("anonymous"), "anonymous has no effect: every listener requires clients")
+      warning(root.keyPlace(\.anonymous), "anonymous has no effect: every listener requires clients")
     }
     return (access, maxRequests)
   }
 
-  func connectAllow(_ root: Section) -> [HostPattern] {
-    guard let section = root.section("connect") else { return [] }
-    let patterns = (section.texts("allow") ?? []).compactMap { pattern($0.text, $0.path) }
-    section.finish()
-    return patterns
+  func connectAllow(_ root: Section<RootKeys>) -> [HostPattern] {
+    guard let items = root.read(\.connect)?.read(\.allow) else { return [] }
+    return items.compactMap { pattern($0.text, $0.path) }
   }
 
-  func forbiddenAddresses(_ root: Section) -> [AddressRange] {
-    guard let items = root.texts("forbidden_addresses") else { return AddressRange.defaults }
+  func forbiddenAddresses(_ root: Section<RootKeys>) -> [AddressRange] {
+    guard let items = root.read(\.forbiddenAddresses) else { return AddressRange.defaults }
     var ranges: [AddressRange] = []
     for item in items {
       if item.text.value == "default" {

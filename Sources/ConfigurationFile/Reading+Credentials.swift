@@ -11,37 +11,32 @@ extension Reading {
     var allowUntrusted: Bool
   }
 
-  func credentials(_ root: Section, trust: TrustRules, tokenStore: TokenStoreSettings) -> [String: CredentialDraft] {
-    guard let section = root.section("credentials") else { return [:] }
+  func credentials(_ root: Section<RootKeys>, trust: TrustRules, tokenStore: TokenStoreSettings) -> [String: CredentialDraft] {
     var drafts: [String: CredentialDraft] = [:]
-    for (name, place, node) in section.named() {
-      let path = section.path.named(name)
-      _ = checkName(Located(value: name, place: place), path)
-      guard let entry = self.section(node, path, place: place) else {
-        drafts[name] = CredentialDraft(place: place, policy: nil, allowPlaintext: true, allowUntrusted: true)
-        continue
-      }
-      drafts[name] = credential(name, entry, trust: trust, tokenStore: tokenStore)
+    for entry in root.read(\.credentials) ?? [] {
+      let name = entry.name.value
+      _ = checkName(entry.name, entry.path)
+      drafts[name] =
+        entry.value.map { credential(name, $0, trust: trust, tokenStore: tokenStore) }
+        ?? CredentialDraft(place: entry.name.place, policy: nil, allowPlaintext: true, allowUntrusted: true)
     }
     return drafts
   }
 
-  private static let kindsOfCredential = ["basic", "bearer", "header", "oauth2"]
-
-  private func credential(_ name: String, _ entry: Section, trust: TrustRules, tokenStore: TokenStoreSettings)
-    -> CredentialDraft
-  {
-    let basic = entry.section("basic")
-    let bearer = entry.section("bearer")
-    let header = entry.section("header")
-    let oauth2 = entry.section("oauth2")
-    let allowPlaintext = entry.bool("allow_plaintext", default: false)
-    let allowUntrusted = entry.bool("allow_untrusted", default: false)
-    entry.finish()
+  private func credential(
+    _ name: String, _ entry: Section<CredentialKeys>, trust: TrustRules, tokenStore: TokenStoreSettings
+  ) -> CredentialDraft {
+    let basic = entry.read(\.basic)
+    let bearer = entry.read(\.bearer)
+    let header = entry.read(\.header)
+    let oauth2 = entry.read(\.oauth2)
+    let allowPlaintext = entry.read(\.allowPlaintext)
+    let allowUntrusted = entry.read(\.allowUntrusted)
     var draft = CredentialDraft(place: entry.place, policy: nil, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
-    guard Reading.kindsOfCredential.filter(entry.has).count == 1 else {
-      if !entry.isMisspelt(Reading.kindsOfCredential) {
-        error(entry.place, "\(entry.path.shown) must hold one of 'basic', 'bearer', 'header' and 'oauth2'")
+    guard entry.countOfAlternatives == 1 else {
+      if !entry.isMisspelt(CredentialKeys.alternatives) {
+        let kinds = listed(CredentialKeys.alternativeNames.map { "'\($0)'" }, "and")
+        error(entry.place, "\(entry.path.shown) must hold one of \(kinds)")
       }
       return draft
     }
@@ -56,67 +51,58 @@ extension Reading {
     return draft
   }
 
-  private func basic(_ section: Section) -> CredentialPolicy.Kind? {
-    section.require("username")
-    section.require("password")
-    let username = section.text("username")
-    let password = section.secret("password")
-    section.finish()
+  private func basic(_ section: Section<BasicKeys>) -> CredentialPolicy.Kind? {
+    let username = section.read(\.username)
+    let password = section.read(\.password)
     guard let username, let password else { return nil }
     // RFC 7617 section 2: the first colon ends the user-id.
     guard FieldText.hasNoControls(username.value.utf8), !username.value.utf8.contains(UInt8(ascii: ":")) else {
-      error(username.place, "\(section.path.key("username").shown) must not hold a ':' or a control character")
+      error(username.place, "\(section.path(\.username).shown) must not hold a ':' or a control character")
       return nil
     }
     guard FieldText.hasNoControls(password.value.bytes) else {
-      error(password.place, "\(section.path.key("password").shown) holds a control character, maybe a line end")
+      error(password.place, "\(section.path(\.password).shown) holds a control character, maybe a line end")
       return nil
     }
     return .basic(username: username.value, password: password.value)
   }
 
-  private func bearer(_ section: Section) -> CredentialPolicy.Kind? {
-    section.require("token")
-    let token = section.secret("token")
-    section.finish()
-    guard let token else { return nil }
+  private func bearer(_ section: Section<BearerKeys>) -> CredentialPolicy.Kind? {
+    guard let token = section.read(\.token) else { return nil }
     guard TokenResponse.isAccessToken(token.value.bytes) else {
       error(
         token.place,
-        "\(section.path.key("token").shown) holds a character that no access token has: not visible ASCII (RFC 6749 appendix A.12)"
+        "\(section.path(\.token).shown) holds a character that no access token has: not visible ASCII (RFC 6749 appendix A.12)"
       )
       return nil
     }
     return .bearer(token: token.value)
   }
 
-  private func header(_ section: Section) -> CredentialPolicy.Kind? {
-    section.require("name")
-    section.require("value")
-    let name = section.text("name")
-    let value = section.secret("value")
-    let format = section.text("format")
-    section.finish()
-    guard let name, let value, format != nil || !section.has("format") else { return nil }
+  private func header(_ section: Section<HeaderKeys>) -> CredentialPolicy.Kind? {
+    let name = section.read(\.name)
+    let value = section.read(\.value)
+    let format = section.read(\.format)
+    guard let name, let value, format != nil || !section.has(\.format) else { return nil }
     guard FieldText.isToken(name.value) else {
-      error(name.place, "\(section.path.key("name").shown) must be the name of a field, not \(shown(name.value))")
+      error(name.place, "\(section.path(\.name).shown) must be the name of a field, not \(shown(name.value))")
       return nil
     }
     guard !FieldText.reserved.contains(name.value.lowercased()) else {
       error(
         name.place,
-        "\(section.path.key("name").shown): \(shown(name.value)) belongs to the connection and cannot carry a credential")
+        "\(section.path(\.name).shown): \(shown(name.value)) belongs to the connection and cannot carry a credential")
       return nil
     }
     guard FieldText.isFieldValue(value.value.bytes) else {
-      error(value.place, "\(section.path.key("value").shown) holds a character that no field value has, maybe a line end")
+      error(value.place, "\(section.path(\.value).shown) holds a character that no field value has, maybe a line end")
       return nil
     }
-    guard let format else { return .header(name: name.value, value: value.value, format: "{value}") }
+    guard let format else { return .header(name: name.value, value: value.value, format: HeaderKeys.placeholder) }
     // Not shown: people write secrets into it.
-    let path = section.path.key("format").shown
-    guard format.value.occurrences(of: "{value}") == 1 else {
-      error(format.place, "\(path) must hold {value} once")
+    let path = section.path(\.format).shown
+    guard format.value.occurrences(of: HeaderKeys.placeholder) == 1 else {
+      error(format.place, "\(path) must hold \(HeaderKeys.placeholder) once")
       return nil
     }
     guard FieldText.isFieldValue(Array(format.value.utf8)) else {
@@ -126,22 +112,25 @@ extension Reading {
     return .header(name: name.value, value: value.value, format: format.value)
   }
 
-  func tokenStore(_ root: Section) -> TokenStoreSettings {
-    guard let node = root.node("token_store") else { return .memory }
-    let path = root.path.key("token_store")
-    if case .scalar(let text, _) = node.content {
-      if text != "memory" { error(node.place, "token_store must be memory or {file: ...}, not \(shown(text))") }
+  func tokenStore(_ root: Section<RootKeys>) -> TokenStoreSettings {
+    switch root.read(\.tokenStore) {
+    case nil: return .memory
+    case .text(let text, let path)?:
+      if text.value != TokenStoreKeys.memory {
+        error(text.place, "\(path.shown) must be memory or {file: ...}, not \(shown(text.value))")
+      }
       return .memory
+    case .section(let section)?: return tokenStore(section)
     }
-    guard let section = section(node, path, place: root.keyPlace("token_store")) else { return .memory }
-    section.require("file")
-    let file = section.filePath("file")
-    let key = section.secret("key")
-    section.finish()
+  }
+
+  private func tokenStore(_ section: Section<TokenStoreKeys>) -> TokenStoreSettings {
+    let file = section.read(\.file)
+    let key = section.read(\.key)
     guard let file else { return .memory }
     guard let key else { return .file(path: file.value, key: nil) }
     guard let bytes = Base64.decode(key.value.bytes), bytes.count == 32 else {
-      error(key.place, "token_store.key must be 32 bytes in base64 (openssl rand -base64 32)")
+      error(key.place, "\(section.path(\.key).shown) must be 32 bytes in base64 (openssl rand -base64 32)")
       return .file(path: file.value, key: nil)
     }
     return .file(path: file.value, key: Secret(bytes))

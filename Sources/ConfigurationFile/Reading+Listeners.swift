@@ -10,16 +10,11 @@ extension Reading {
   }
 
   /// `listen`: a text, a mapping or a list of these.
-  func listeners(_ root: Section, clientsConfigured: Bool) -> [(settings: ListenerSettings, address: Address)] {
-    root.require("listen")
-    guard let node = root.node("listen") else { return [] }
-    let path = root.path.key("listen")
-    var items: [(node: Node, path: KeyPath)] = [(node, path)]
-    if case .sequence = node.content { items = list(node, path) ?? [] }
-    if items.isEmpty { error(node.place, "listen is empty: there would be nothing to talk to") }
+  func listeners(_ root: Section<RootKeys>, clientsConfigured: Bool) -> [(settings: ListenerSettings, address: Address)] {
+    if root.hasEmptyList(\.listen) { error(root.valuePlace(\.listen), "listen is empty: there would be nothing to talk to") }
     var listeners: [(settings: ListenerSettings, address: Address)] = []
-    for item in items {
-      guard let listener = listener(item.node, item.path, clientsConfigured) else { continue }
+    for item in root.read(\.listen)?.items ?? [] {
+      guard let listener = listener(item, clientsConfigured) else { continue }
       if let other = listeners.first(where: { $0.address.endpoint == listener.address.endpoint && !listener.address.hasAnyPort }
       ) {
         error(listener.address.place, "\(listener.address.text) is listened on already, at \(other.address.place)")
@@ -29,64 +24,57 @@ extension Reading {
     return listeners
   }
 
-  private enum Clients: String, CaseIterable {
-    case required, optional
-    case standard = ""
-  }
-
-  private func listener(_ node: Node, _ path: KeyPath, _ clientsConfigured: Bool) -> (
+  private func listener(_ item: TextOr<ListenerKeys>, _ clientsConfigured: Bool) -> (
     settings: ListenerSettings, address: Address
   )? {
-    if case .scalar = node.content {
-      guard let address = text(node, path).flatMap({ parsed($0, path) }) else { return nil }
-      return (listenerSettings(address, .standard, path, nil, clientsConfigured), address)
+    switch item {
+    case .text(let text, let path):
+      guard let address = parsed(text, path) else { return nil }
+      return (listenerSettings(address, nil, path, nil, clientsConfigured), address)
+    case .section(let section):
+      let address = address(in: section, \.socket)
+      let clients = section.read(\.clients)
+      guard let address else { return nil }
+      let place = section.has(\.clients) ? section.valuePlace(\.clients) : nil
+      return (listenerSettings(address, clients, section.path, place, clientsConfigured), address)
     }
-    guard let section = section(node, path) else { return nil }
-    let address = address(in: section)
-    let clients = section.choice("clients", among: [Clients.required, .optional], default: .standard)
-    section.finish()
-    guard let address else { return nil }
-    return (
-      listenerSettings(address, clients, path, section.has("clients") ? section.valuePlace("clients") : nil, clientsConfigured),
-      address
-    )
   }
 
   private func listenerSettings(
-    _ address: Address, _ clients: Clients, _ path: KeyPath, _ place: Place?, _ clientsConfigured: Bool
+    _ address: Address, _ clients: ListenerKeys.Clients?, _ path: KeyPath, _ place: Place?, _ clientsConfigured: Bool
   ) -> ListenerSettings {
     switch clients {
     case .required where !clientsConfigured:
-      error(place ?? address.place, "\(path.key("clients").shown) is required, but there are no 'clients'")
-    case .standard where !clientsConfigured && !address.isLocal:
+      error(
+        place ?? address.place, "\(path.key(ListenerKeys.table.name(\.clients)).shown) is required, but there are no 'clients'")
+    case nil where !clientsConfigured && !address.isLocal:
       let why = address.isInherited ? "may be reachable from other machines" : "is reachable from other machines"
       error(address.place, "\(address.text) \(why) and wants 'clients', or 'clients: optional' if everybody may use it")
     case .optional where !clientsConfigured && !address.isLocal:
       warning(place ?? address.place, "\(address.text) lets everybody who reaches it use the proxy")
     default: break
     }
-    let required = clients == .required || (clients == .standard && (clientsConfigured || !address.isLocal))
+    let required = clients == .required || (clients == nil && (clientsConfigured || !address.isLocal))
     return ListenerSettings(endpoint: address.endpoint, clientsRequired: required)
   }
 
   /// `address`, and `mode`, `owner` and `group` where it is a unix socket.
-  private func address(in section: Section) -> Address? {
-    section.require("address")
-    let mode = section.text("mode")
-    let owner = section.text("owner")
-    let group = section.text("group")
-    guard let text = section.text("address"), var address = parsed(text, section.path.key("address")) else {
-      return nil
-    }
+  private func address<Keys>(in section: Section<Keys>, _ socket: Swift.KeyPath<Keys, SocketKeys>) -> Address? {
+    let (modeKey, ownerKey) = (socket.appending(path: \.mode), socket.appending(path: \.owner))
+    let (groupKey, addressKey) = (socket.appending(path: \.group), socket.appending(path: \.address))
+    let mode = section.read(modeKey)
+    let owner = section.read(ownerKey)
+    let group = section.read(groupKey)
+    guard let text = section.read(addressKey), var address = parsed(text, section.path(addressKey)) else { return nil }
     guard case .unix(let file, _, _, _) = address.endpoint else {
-      section.refuse(["mode", "owner", "group"], because: "is for unix sockets only")
+      section.refuse([modeKey, ownerKey, groupKey], because: "is for unix sockets only")
       return address
     }
     var bits: UInt32?
     if let mode {
       bits = UInt32(mode.value, radix: 8)
       if !(3...4).contains(mode.value.utf8.count) || bits.map({ $0 <= 0o777 }) != true || mode.value.hasPrefix("+") {
-        error(mode.place, "\(section.path.key("mode").shown) must be permissions such as \"0660\", not \(shown(mode.value))")
+        error(mode.place, "\(section.path(modeKey).shown) must be permissions such as \"0660\", not \(shown(mode.value))")
       }
     }
     address.endpoint = .unix(path: file, mode: bits, owner: owner?.value, group: group?.value)
@@ -132,17 +120,14 @@ extension Reading {
     return (.tcp(host: literal, port: port), IPAddress.isLoopback(address))
   }
 
-  func admin(_ root: Section, listeners: [Address]) -> AdminSettings? {
-    guard let node = root.node("admin") else { return nil }
-    let path = root.path.key("admin")
+  func admin(_ item: TextOr<AdminKeys>, listeners: [Address]) -> AdminSettings? {
     var found: Address?
-    var pages: [(text: Located<String>, path: KeyPath)]?
-    if case .scalar = node.content {
-      found = text(node, path).flatMap { parsed($0, path) }
-    } else if let section = section(node, path, place: root.keyPlace("admin")) {
-      found = address(in: section)
-      pages = section.texts("expose")
-      section.finish()
+    var pages: [TextItem]?
+    switch item {
+    case .text(let text, let path): found = parsed(text, path)
+    case .section(let section):
+      found = address(in: section, \.socket)
+      pages = section.read(\.expose)
     }
     guard let found else { return nil }
     if !found.hasAnyPort, let other = listeners.first(where: { $0.endpoint == found.endpoint }) {

@@ -1,47 +1,43 @@
 import Settings
 
 extension Reading {
-  /// All there is at the top, for telling a misspelt section before every key has been asked for.
-  static let rootKeys = [
-    "name", "listen", "admin", "threads", "watch_files", "log", "limits", "timeouts", "clients", "anonymous", "unlisted_hosts",
-    "connect", "forbidden_addresses", "upstreams", "credentials", "token_store", "all_hosts_must_be_evaluated", "trust",
-  ]
-
   /// The whole file. What is wrong is in the report; the value is whole only where nothing is.
-  func settings(_ root: Section) -> Settings {
+  func settings(_ root: Section<RootKeys>) -> Settings {
     let timeouts = timeouts(root)
     let policies = trust(root)
-    let allMustBeNamed = root.bool("all_hosts_must_be_evaluated", default: false)
-    func isMisspelt(_ key: String) -> Bool { !root.has(key) && root.mentions(key, among: Reading.rootKeys) }
-    let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt("trust"))
+    let allMustBeNamed = root.read(\.allHostsMustBeEvaluated)
+    func isMisspelt(_ key: PartialKeyPath<RootKeys>) -> Bool { !root.has(key) && root.isMisspelt([key]) }
+    let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt(\.trust))
     let tokenStore = tokenStore(root)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
-    let clientNames = entryNames(root, "clients", ["name"])
+    let clientNames = entryNames(root, \.clients, [\ClientKeys.name])
     let upstreams = upstreams(
       root,
       UpstreamContext(
-        trust: rules, credentials: isMisspelt("credentials") ? nil : credentials, clients: clientNames, timeouts: timeouts))
+        trust: rules, credentials: isMisspelt(\.credentials) ? nil : credentials, clients: clientNames, timeouts: timeouts))
 
-    let unlisted = root.choice("unlisted_hosts", among: [.deny, .forward], default: Settings.UnlistedHosts.deny)
+    let unlisted = root.read(\.unlistedHosts)
     let connectAllow = connectAllow(root)
     let access = AccessContext(
-      upstreams: entryNames(root, "upstreams", ["name", "match"]), reachable: unlisted == .forward ? nil : connectAllow)
+      upstreams: entryNames(root, \.upstreams, [\UpstreamKeys.name, \.match]),
+      reachable: unlisted == .forward ? nil : connectAllow)
     let clients = clients(root, access)
-    let clientsConfigured = root.mentions("clients", among: Reading.rootKeys)
+    let clientsConfigured = root.mentions(\.clients)
     let listeners = listeners(root, clientsConfigured: clientsConfigured)
     let anonymous = anonymous(
       root, access, clientsConfigured: clientsConfigured, listeners: listeners.map(\.settings))
     var settings = Settings(
-      name: processName(root), listeners: listeners.map(\.settings), admin: admin(root, listeners: listeners.map(\.address)),
-      threads: threads(root), watchInterval: watchInterval(root), log: log(root), limits: limits(root), timeouts: timeouts,
+      name: processName(root), listeners: listeners.map(\.settings),
+      admin: root.read(\.admin).flatMap { admin($0, listeners: listeners.map(\.address)) },
+      threads: root.read(\.threads), watchInterval: root.read(\.watchFiles), log: log(root), limits: limits(root),
+      timeouts: timeouts,
       clients: clients, anonymous: anonymous.allow, anonymousMaxRequests: anonymous.maxRequests, unlistedHosts: unlisted,
       connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed)
     settings.systemRoots = systemRoots(for: settings)
-    root.finish()
-    if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !isMisspelt("upstreams") && !root.has("upstreams") {
+    if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.mentions(\.upstreams) {
       warning(root.place, "there are no 'upstreams', and nothing else may be reached: every request will be refused")
     }
     warnOfUnused(root, settings)
@@ -49,13 +45,14 @@ extension Reading {
     assert(
       report.hasErrors
         || (settings.credentials.count == credentials.count && settings.trust.count == policies.count
-          && upstreams.count == root.list("upstreams")?.count ?? 0 && clients.count == root.list("clients")?.count ?? 0)
+          && upstreams.count == root.read(\.upstreams)?.items.count ?? 0
+          && clients.count == root.read(\.clients)?.items.count ?? 0)
     )
     return settings
   }
 
   /// Names that nobody refers to are mistyped elsewhere, or left over.
-  private func warnOfUnused(_ root: Section, _ settings: Settings) {
+  private func warnOfUnused(_ root: Section<RootKeys>, _ settings: Settings) {
     let credentials = Set(settings.upstreams.compactMap(\.credential))
     var trust = Set(settings.upstreams.compactMap(\.trust)).union(["default"])
     for case .oauth2(let policy) in settings.credentials.values.map(\.kind) {
@@ -63,11 +60,11 @@ extension Reading {
     }
     // Where entries are wrong, what they refer to may be missing here.
     guard !report.hasErrors else { return }
-    for (name, place, _) in root.section("credentials")?.named() ?? [] where !credentials.contains(name) {
-      warning(place, "\(KeyPath(shown: "credentials").named(name).shown) is used by no upstream")
+    for entry in root.read(\.credentials) ?? [] where !credentials.contains(entry.name.value) {
+      warning(entry.name.place, "\(entry.path.shown) is used by no upstream")
     }
-    for (name, place, _) in root.section("trust")?.named() ?? [] where !trust.contains(name) {
-      warning(place, "\(KeyPath(shown: "trust").named(name).shown) is used by nobody")
+    for entry in root.read(\.trust) ?? [] where !trust.contains(entry.name.value) {
+      warning(entry.name.place, "\(entry.path.shown) is used by nobody")
     }
   }
 }

@@ -4,7 +4,8 @@ import Settings
 
 extension Reading {
   /// `{file: ...}`, `{env: ...}`, `{command: [...]}`, or the secret itself. Errors name the source, never the content.
-  func secret(_ node: Node, _ path: KeyPath, place: Place) -> Located<Secret>? {
+  func secret(_ written: Written) -> Located<Secret>? {
+    let (node, path) = (written.node, written.path)
     let source: SecretSource
     switch node.content {
     case .scalar(let text, _):
@@ -22,7 +23,7 @@ extension Reading {
       error(node.place, "\(path.shown) must be a secret: {file: ...}, {env: ...}, {command: [...]} or a text, not a list")
       return nil
     case .mapping:
-      guard let section = section(node, path, place: place), let found = secretSource(section) else { return nil }
+      guard let section: Section<SecretKeys> = section(written), let found = secretSource(section) else { return nil }
       source = found
     }
     secretSources[path.shown] = source
@@ -52,20 +53,19 @@ extension Reading {
     }
   }
 
-  private func secretSource(_ section: Section) -> SecretSource? {
-    let file = section.filePath("file")
-    let variable = section.text("env")
-    let arguments = section.texts("command")
-    let timeout = section.duration("timeout", default: 10_000)
-    let refresh = section.duration("refresh", default: 0, atLeast: 1000)
-    section.finish()
-    let forms = ["file", "env", "command"].filter(section.has)
-    guard forms.count == 1 else {
-      if forms.isEmpty && section.isMisspelt(["file", "env", "command"]) { return nil }
-      error(section.place, "\(section.path.shown) must be a secret with one of 'file', 'env' and 'command'")
+  private func secretSource(_ section: Section<SecretKeys>) -> SecretSource? {
+    let file = section.read(\.file)
+    let variable = section.read(\.env)
+    let arguments = section.read(\.command)
+    let timeout = section.read(\.timeout)
+    let refresh = section.read(\.refresh)
+    guard section.countOfAlternatives == 1 else {
+      if section.countOfAlternatives == 0 && section.isMisspelt(SecretKeys.alternatives) { return nil }
+      let forms = listed(SecretKeys.alternativeNames.map { "'\($0)'" }, "and")
+      error(section.place, "\(section.path.shown) must be a secret with one of \(forms)")
       return nil
     }
-    if forms[0] != "command" { section.refuse(["timeout", "refresh"], because: "is for 'command' only") }
+    if !section.has(\.command) { section.refuse([\.timeout, \.refresh], because: "is for 'command' only") }
     if let file { return .file(file.value) }
     if let variable {
       guard let value = environment[variable.value], !value.isEmpty else {
@@ -79,13 +79,15 @@ extension Reading {
       return .environment(name: variable.value, value: Secret(Array(value.utf8)))
     }
     guard let arguments else { return nil }
-    return command(arguments.map(\.text), section, timeout: timeout, refresh: section.has("refresh") ? refresh : nil)
+    return command(arguments.map(\.text), section, timeout: timeout, refresh: refresh)
   }
 
-  private func command(_ arguments: [Located<String>], _ section: Section, timeout: Int, refresh: Int?) -> SecretSource? {
-    let path = section.path.key("command").shown
+  private func command(_ arguments: [Located<String>], _ section: Section<SecretKeys>, timeout: Int, refresh: Int?)
+    -> SecretSource?
+  {
+    let path = section.path(\.command).shown
     guard let program = arguments.first else {
-      error(section.valuePlace("command"), "\(path) is empty")
+      error(section.valuePlace(\.command), "\(path) is empty")
       return nil
     }
     guard program.value.utf8.contains(UInt8(ascii: "/")) else {

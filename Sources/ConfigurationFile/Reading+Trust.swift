@@ -7,13 +7,11 @@ extension Reading {
   /// The policies of the file by name; nil stands for one that is there but wrong.
   typealias TrustPolicies = [String: TrustPolicy?]
 
-  func trust(_ root: Section) -> TrustPolicies {
-    guard let section = root.section("trust") else { return [:] }
+  func trust(_ root: Section<RootKeys>) -> TrustPolicies {
     var policies: TrustPolicies = [:]
-    for (name, place, node) in section.named() {
-      let path = section.path.named(name)
-      _ = checkName(Located(value: name, place: place), path)
-      policies[name] = .some(trustPolicy(name, node, path, place))
+    for entry in root.read(\.trust) ?? [] {
+      _ = checkName(entry.name, entry.path)
+      policies[entry.name.value] = .some(entry.value.flatMap { trustPolicy(entry.name.value, $0, entry.path) })
     }
     return policies
   }
@@ -56,9 +54,9 @@ extension Reading {
     var ok = true
   }
 
-  private func trustPolicy(_ name: String, _ node: Node, _ path: KeyPath, _ place: Place) -> TrustPolicy? {
+  private func trustPolicy(_ name: String, _ items: Listed<Section<EvaluatorKeys>>, _ path: KeyPath) -> TrustPolicy? {
     var draft = Draft()
-    guard let evaluators = evaluators(node, path, &draft) else { return nil }
+    guard let evaluators = evaluators(items, path, &draft) else { return nil }
     if let disabled = draft.disabled.first {
       guard evaluators == [.disabled] else {
         error(disabled, "\(path.shown): 'disabled' must stand alone: beside other evaluators it would say nothing")
@@ -89,15 +87,17 @@ extension Reading {
     return draft.ok ? policy : nil
   }
 
-  private func evaluators(_ node: Node, _ path: KeyPath, _ draft: inout Draft) -> [TrustPolicy.Evaluator]? {
-    guard let items = list(node, path) else { return nil }
-    if items.isEmpty {
-      error(node.place, "\(path.shown) is empty: it would check nothing")
+  private func evaluators(
+    _ items: Listed<Section<EvaluatorKeys>>, _ path: KeyPath, _ draft: inout Draft
+  ) -> [TrustPolicy.Evaluator]? {
+    if !items.isWhole { draft.ok = false }
+    if items.items.isEmpty && items.isWhole {
+      error(items.place, "\(path.shown) is empty: it would check nothing")
       return nil
     }
     var evaluators: [TrustPolicy.Evaluator] = []
-    for item in items {
-      if let evaluator = evaluator(item.node, item.path, &draft) {
+    for item in items.items {
+      if let evaluator = evaluator(item, &draft) {
         evaluators.append(evaluator)
       } else {
         draft.ok = false
@@ -106,72 +106,67 @@ extension Reading {
     return evaluators
   }
 
-  private static let kinds = ["default", "pinned_public_keys", "pinned_certificates", "revocation", "composite", "disabled"]
-
-  private func evaluator(_ node: Node, _ path: KeyPath, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
-    guard let item = section(node, path) else { return nil }
-    let kinds = Reading.kinds.filter(item.has)
-    let standard = item.section("default", emptyAllowed: true)
-    let keys = item.section("pinned_public_keys")
-    let certificates = item.section("pinned_certificates")
-    let revocation = item.section("revocation", emptyAllowed: true)
-    let composite = item.node("composite")
-    let disabled = item.section("disabled", emptyAllowed: true)
-    item.finish()
-    guard kinds.count == 1 else {
-      if !kinds.isEmpty || item.keys.isEmpty {
-        error(node.place, "\(path.shown) must hold one evaluator: \(Reading.kinds.joined(separator: ", "))")
+  private func evaluator(_ item: Section<EvaluatorKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    let chain = item.read(\.chain)
+    let keys = item.read(\.pinnedPublicKeys)
+    let certificates = item.read(\.pinnedCertificates)
+    let revocation = item.read(\.revocation)
+    let composite = item.read(\.composite)
+    let disabled = item.read(\.disabled)
+    guard item.countOfAlternatives == 1 else {
+      if item.countOfAlternatives > 1 || item.isEmpty {
+        let kinds = EvaluatorKeys.alternativeNames.joined(separator: ", ")
+        error(item.place, "\(item.path.shown) must hold one evaluator: \(kinds)")
       }
       return nil
     }
-    switch kinds[0] {
-    case "default": return standard.map { chain($0, &draft) }
-    case "pinned_public_keys": return keys.flatMap { pinnedKeys($0, &draft) }
-    case "pinned_certificates": return certificates.flatMap { pinnedCertificates($0, &draft) }
-    case "revocation": return revocation.flatMap { self.revocation($0, &draft) }
-    case "composite": return composite.flatMap { evaluators($0, path.key("composite"), &draft) }.map { .composite($0) }
-    default:
-      guard let disabled else { return nil }
-      disabled.finish()
-      draft.disabled.append(disabled.place)
-      return .disabled
-    }
+    if let chain { return self.chain(chain, &draft) }
+    if let keys { return pinnedKeys(keys, &draft) }
+    if let certificates { return pinnedCertificates(certificates, &draft) }
+    if let revocation { return self.revocation(revocation, &draft) }
+    if let composite { return evaluators(composite, item.path(\.composite), &draft).map { .composite($0) } }
+    guard let disabled else { return nil }
+    draft.disabled.append(disabled.place)
+    return .disabled
   }
 
-  private func chain(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator {
+  private func chain(_ section: Section<ChainKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator {
     if let first = draft.chain {
       error(section.place, "\(section.path.shown): a policy has at most one 'default', and one stands at \(first)")
     }
     draft.chain = section.place
-    let file = section.filePath("ca_file")
-    let systemRoots = section.bool("system_roots", default: !section.has("ca_file"))
-    let host = section.bool("validate_host", default: true)
-    draft.minimumVersion = section.choice("min_version", among: [.tls12, .tls13], default: .tls12)
-    section.finish()
+    let file = section.read(\.caFile)
+    let systemRoots = section.read(\.systemRoots) ?? !section.has(\.caFile)
+    let host = section.read(\.host)
+    draft.minimumVersion = section.read(\.minVersion)
     if let file {
-      if let found = certificates(file, section.path.key("ca_file")) {
+      if let found = certificates(file, section.path(\.caFile)) {
         draft.anchors = systemRoots ? .systemAnd(found) : .only(found)
       } else {
         draft.ok = false
       }
-    } else if section.has("system_roots") {
+    } else if section.has(\.systemRoots) {
       if systemRoots {
         draft.anchors = .system
-      } else if !section.has("ca_file") {
-        draft.systemRootsOff = section.valuePlace("system_roots")
+      } else if !section.has(\.caFile) {
+        draft.systemRootsOff = section.valuePlace(\.systemRoots)
       }
     }
     return .chain(TrustPolicy.Validation(chain: true, host: host))
   }
 
-  private func validation(_ section: Section) -> TrustPolicy.Validation {
+  private func validation<Keys>(
+    _ section: Section<Keys>, _ group: Swift.KeyPath<Keys, ValidationKeys>
+  ) -> TrustPolicy.Validation {
     TrustPolicy.Validation(
-      chain: section.bool("validate_chain", default: true), host: section.bool("validate_host", default: true))
+      chain: section.read(group.appending(path: \.chain)), host: section.read(group.appending(path: \.host)))
   }
 
   /// Certificates from a list of files; nil where one of them is wrong.
-  private func certificates(_ section: Section, _ key: String) -> [[UInt8]]? {
-    guard let files = section.texts(key) else { return section.has(key) ? nil : [] }
+  private func certificates<Keys>(
+    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<[TextItem]?>>
+  ) -> [[UInt8]]? {
+    guard let files = section.read(key) else { return section.has(key) ? nil : [] }
     var found: [[UInt8]] = []
     for file in files {
       guard let some = certificates(Located(value: resolve(file.text.value), place: file.text.place), file.path) else {
@@ -182,32 +177,31 @@ extension Reading {
     return found
   }
 
-  private func pinnedKeys(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+  private func pinnedKeys(_ section: Section<PinnedKeyKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
     var pins: Set<[UInt8]> = []
     var ok = true
-    for item in section.texts("pins") ?? [] {
+    for item in section.read(\.pins) ?? [] {
       if let pin = pin(item.text, item.path) {
         if !pins.insert(pin).inserted { warning(item.text.place, "\(item.path.shown) stands in this list already") }
       } else {
         ok = false
       }
     }
-    if let found = certificates(section, "certificates") {
+    if let found = certificates(section, \.certificates) {
       for der in found {
         if let certificate = try? Certificate(der: der) { pins.insert(certificate.publicKeyDigest) }
       }
     } else {
       ok = false
     }
-    let expires = section.text("expires")
-    let enforce = section.bool("enforce", default: true)
-    let validation = validation(section)
-    section.finish()
+    let expires = section.read(\.expires)
+    let enforce = section.read(\.enforce)
+    let validation = validation(section, \.validation)
     let expiry = expires.flatMap { self.expiry($0, section) }
     if expires != nil && expiry == nil { ok = false }
     guard ok else { return nil }
     if pins.isEmpty {
-      if section.isMisspelt(["pins", "certificates"]) { return nil }
+      if section.isMisspelt([\.pins, \.certificates]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'pins', 'certificates' or both")
       return nil
     }
@@ -234,8 +228,8 @@ extension Reading {
       TrustPolicy.PinnedPublicKeys(pins: pins, expires: expiry, enforce: enforce, validation: validation))
   }
 
-  private func expiry(_ text: Located<String>, _ section: Section) -> Int64? {
-    let path = section.path.key("expires").shown
+  private func expiry(_ text: Located<String>, _ section: Section<PinnedKeyKeys>) -> Int64? {
+    let path = section.path(\.expires).shown
     guard let expiry = UTCDate.parse(text.value) else {
       error(
         text.place, "\(path) must be a day such as 2027-06-01, or a time such as 2027-06-01T12:00:00Z, not \(shown(text.value))"
@@ -266,22 +260,20 @@ extension Reading {
     return pin
   }
 
-  private func pinnedCertificates(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
-    let found = certificates(section, "certificates")
-    let selfSigned = section.bool("accept_self_signed", default: false)
-    let validation = validation(section)
-    section.finish()
+  private func pinnedCertificates(_ section: Section<PinnedCertificateKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+    let found = certificates(section, \.certificates)
+    let selfSigned = section.read(\.acceptSelfSigned)
+    let validation = validation(section, \.validation)
     if selfSigned {
-      draft.selfSigned.append(section.valuePlace("accept_self_signed"))
+      draft.selfSigned.append(section.valuePlace(\.acceptSelfSigned))
       if !validation.chain {
         error(
-          section.valuePlace("validate_chain"),
+          section.valuePlace(\.validation.chain),
           "\(section.path.shown): 'accept_self_signed' is about the chain, which 'validate_chain: false' leaves unchecked")
       }
     }
-    guard let found else { return nil }
+    guard let found, section.has(\.certificates) else { return nil }
     if found.isEmpty {
-      if section.isMisspelt(["certificates"]) { return nil }
       error(section.place, "\(section.path.shown) has no pin: give 'certificates'")
       return nil
     }
@@ -292,14 +284,14 @@ extension Reading {
       TrustPolicy.PinnedCertificates(certificates: found, acceptSelfSigned: selfSigned, validation: validation))
   }
 
-  private func revocation(_ section: Section, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
+  private func revocation(_ section: Section<RevocationKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator? {
     var ok = true
     var revocation = TrustPolicy.Revocation()
-    if let methods = section.texts("methods") {
+    if let methods = section.read(\.methods) {
       revocation.methods = []
       for item in methods {
         guard let method = TrustPolicy.Revocation.Method(rawValue: item.text.value) else {
-          error(item.text.place, "\(item.path.shown) \(notAmong(item.text.value, ["ocsp", "crl"]))")
+          error(item.text.place, "\(item.path.shown) \(notAmong(item.text.value, RevocationKeys.allMethods))")
           ok = false
           continue
         }
@@ -309,20 +301,19 @@ extension Reading {
           revocation.methods.append(method)
         }
       }
-      if methods.isEmpty && ok {
-        error(section.valuePlace("methods"), "\(section.path.key("methods").shown) is empty: give ocsp, crl or both")
+      if section.hasEmptyList(\.methods) {
+        error(section.valuePlace(\.methods), "\(section.path(\.methods).shown) is empty: give ocsp, crl or both")
       }
-    } else if section.has("methods") {
+    } else if section.has(\.methods) {
       ok = false
     }
-    let responder = section.text("responder")
-    let files = section.texts("crl_files")
-    revocation.network = section.bool("network", default: true)
-    revocation.timeout = section.duration("timeout", default: revocation.timeout)
-    revocation.requirePositiveResponse = section.bool("require_positive_response", default: false)
-    revocation.scope = section.choice("check", among: [.chain, .leaf], default: .chain)
-    revocation.validation = validation(section)
-    section.finish()
+    let responder = section.read(\.responder)
+    let files = section.read(\.crlFiles)
+    revocation.network = section.read(\.network)
+    revocation.timeout = section.read(\.timeout)
+    revocation.requirePositiveResponse = section.read(\.requirePositiveResponse)
+    revocation.scope = section.read(\.check)
+    revocation.validation = validation(section, \.validation)
     for file in files ?? [] {
       let found = revocationLists(Located(value: resolve(file.text.value), place: file.text.place), file.path)
       if let found { revocation.lists += found } else { ok = false }
@@ -331,20 +322,22 @@ extension Reading {
       ok = self.responder(responder, section, &revocation) && ok
     }
     if ok, files?.isEmpty == false, !revocation.methods.contains(.crl) {
-      error(section.keyPlace("crl_files"), "\(section.path.key("crl_files").shown) contradicts 'methods', which leaves out crl")
+      error(section.keyPlace(\.crlFiles), "\(section.path(\.crlFiles).shown) contradicts 'methods', which leaves out crl")
     }
     if !revocation.validation.chain {
       draft.dependent.append(
         (
-          section.valuePlace("validate_chain"),
+          section.valuePlace(\.validation.chain),
           "\(section.path.shown): 'validate_chain: false' wants another evaluator of the policy that validates the chain"
         ))
     }
     return ok ? .revocation(revocation) : nil
   }
 
-  private func responder(_ text: Located<String>, _ section: Section, _ revocation: inout TrustPolicy.Revocation) -> Bool {
-    let path = section.path.key("responder").shown
+  private func responder(
+    _ text: Located<String>, _ section: Section<RevocationKeys>, _ revocation: inout TrustPolicy.Revocation
+  ) -> Bool {
+    let path = section.path(\.responder).shown
     do throws(HostError) { _ = try URLText(parsing: text.value) } catch {
       self.error(text.place, "\(path) \(error)")
       return false

@@ -17,21 +17,21 @@ extension Reading {
     var timeouts: Timeouts
   }
 
-  func upstreams(_ root: Section, _ context: UpstreamContext) -> [UpstreamDraft] {
+  func upstreams(_ root: Section<RootKeys>, _ context: UpstreamContext) -> [UpstreamDraft] {
     var drafts: [UpstreamDraft] = []
     // By hash, as there may be thousands of entries.
     var names: [String: Place] = [:]
     var matches: [UpstreamSettings.Match: [UpstreamDraft]] = [:]
-    for item in root.list("upstreams") ?? [] {
-      guard let entry = section(item.node, item.path), let draft = upstream(entry, context) else { continue }
+    for entry in root.read(\.upstreams)?.items ?? [] {
+      guard let draft = upstream(entry, context) else { continue }
       if let place = names[draft.name.value] {
         error(
           draft.name.place,
-          "\(item.path.shown): an upstream named \(shown(draft.name.value)) stands at \(place) already; "
+          "\(entry.path.shown): an upstream named \(shown(draft.name.value)) stands at \(place) already; "
             + "give one a 'name' of its own")
       }
       if let other = matches[draft.settings.match]?.first(where: { collide($0.settings, draft.settings) }) {
-        error(draft.matchPlace, "\(item.path.shown): the same match stands at \(other.matchPlace), for the same clients")
+        error(draft.matchPlace, "\(entry.path.shown): the same match stands at \(other.matchPlace), for the same clients")
       }
       names[draft.name.value] = draft.name.place
       matches[draft.settings.match, default: []].append(draft)
@@ -50,103 +50,102 @@ extension Reading {
     }
   }
 
-  private func upstream(_ entry: Section, _ context: UpstreamContext) -> UpstreamDraft? {
-    entry.require("match")
-    let name = entry.text("name")
-    let matchText = entry.text("match")
+  private func upstream(_ entry: Section<UpstreamKeys>, _ context: UpstreamContext) -> UpstreamDraft? {
+    let name = entry.read(\.name)
+    let matchText = entry.read(\.match)
     let match = matchText.flatMap { self.match($0, entry) }
     let clients = clients(entry, known: context.clients)
-    let originText = entry.text("origin")
+    let originText = entry.read(\.origin)
     let origin = originText.flatMap { self.origin($0, entry) }
-    let credential = entry.text("credential")
-    let wildcardCredential = entry.bool("wildcard_credential", default: false)
-    let trust = entry.text("trust")
+    let credential = entry.read(\.credential)
+    let wildcardCredential = entry.read(\.wildcardCredential)
+    let trust = entry.read(\.trust)
     let certificate = clientCertificate(entry)
-    let authorization = entry.choice(
-      "client_authorization", among: [.replace, .keep, .reject], default: UpstreamSettings.ClientAuthorization.replace)
+    let authorization = entry.read(\.clientAuthorization)
     let retry = retry(entry)
     let rewrite = rewrite(entry)
     let timeouts = timeouts(ofUpstream: entry, over: context.timeouts)
-    let decompress = entry.bool("decompress", default: false)
-    let hostHeader = entry.choice("host_header", among: [.origin, .app], default: UpstreamSettings.HostHeader.origin)
-    entry.finish()
+    let decompress = entry.read(\.decompress)
+    let hostHeader = entry.read(\.hostHeader)
 
-    if let name, !checkName(name, entry.path.key("name")) { return nil }
+    if let name, !checkName(name, entry.path(\.name)) { return nil }
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
-    if let trust { _ = context.trust.check(trust, entry.path.key("trust"), self) }
-    guard let match, let matchText, origin != nil || !entry.has("origin") else { return nil }
+    if let trust { _ = context.trust.check(trust, entry.path(\.trust), self) }
+    guard let match, let matchText, origin != nil || !entry.has(\.origin) else { return nil }
     let settings = UpstreamSettings(
       name: name?.value ?? matchText.value, match: match, clients: clients,
       origin: origin ?? UpstreamSettings.Origin(scheme: .https, host: match.isWildcard ? "" : match.host, port: 443),
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
-    if entry.has("credential") {
+    if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
     } else {
-      if entry.has("wildcard_credential") {
+      if entry.has(\.wildcardCredential) {
         warning(
-          entry.keyPlace("wildcard_credential"),
-          "\(entry.path.key("wildcard_credential").shown) has no effect: there is no 'credential'")
+          entry.keyPlace(\.wildcardCredential),
+          "\(entry.path(\.wildcardCredential).shown) has no effect: there is no 'credential'")
       }
-      if entry.has("client_authorization") {
+      if entry.has(\.clientAuthorization) {
         warning(
-          entry.keyPlace("client_authorization"),
-          "\(entry.path.key("client_authorization").shown) has no effect: there is no 'credential'")
+          entry.keyPlace(\.clientAuthorization),
+          "\(entry.path(\.clientAuthorization).shown) has no effect: there is no 'credential'")
       }
     }
     checkProtection(settings, entry, draft, context.trust)
     return UpstreamDraft(settings: settings, name: name ?? matchText, matchPlace: matchText.place)
   }
 
-  private func credential(_ name: Located<String>, _ entry: Section, _ known: [String: CredentialDraft]?) -> CredentialDraft? {
+  private func credential(_ name: Located<String>, _ entry: Section<UpstreamKeys>, _ known: [String: CredentialDraft]?)
+    -> CredentialDraft?
+  {
     guard let known else { return nil }
     if let draft = known[name.value] { return draft }
     error(
       name.place,
-      "\(entry.path.key("credential").shown): there is no \(shown(name.value)) in "
+      "\(entry.path(\.credential).shown): there is no \(shown(name.value)) in "
         + "'credentials'\(suggestion(for: name.value, among: known.keys))"
     )
     return nil
   }
 
-  private func checkWildcard(_ settings: UpstreamSettings, _ entry: Section, _ wildcardCredential: Bool) {
-    let path = entry.path.key("wildcard_credential").shown
+  private func checkWildcard(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ wildcardCredential: Bool) {
+    let path = entry.path(\.wildcardCredential).shown
     if settings.match.isWildcard {
       if !settings.originIsExplicit && !wildcardCredential {
         error(
-          entry.keyPlace("credential"),
+          entry.keyPlace(\.credential),
           "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write "
             + "'origin' out, or say 'wildcard_credential: true'"
         )
       }
     } else if wildcardCredential {
-      warning(entry.keyPlace("wildcard_credential"), "\(path) has no effect: 'match' is no wildcard")
+      warning(entry.keyPlace(\.wildcardCredential), "\(path) has no effect: 'match' is no wildcard")
     }
   }
 
   /// Secrets go over TLS that somebody judged, unless the credential says otherwise.
   private func checkProtection(
-    _ settings: UpstreamSettings, _ entry: Section, _ credential: CredentialDraft?, _ trust: TrustRules
+    _ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, _ trust: TrustRules
   ) {
     guard settings.origin.scheme == .https else {
       let reason = "would protect nothing: the origin is http://"
-      entry.refuse(["trust", "client_certificate"], because: reason)
+      entry.refuse([\.trust, \.clientCertificate], because: reason)
       if let credential, !credential.allowPlaintext {
         error(
-          entry.valuePlace("origin"),
+          entry.valuePlace(\.origin),
           "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the "
             + "clear; say 'allow_plaintext: true' in it if it may"
         )
       }
       return
     }
-    if trust.allMustBeNamed && !entry.has("trust") {
+    if trust.allMustBeNamed && !entry.has(\.trust) {
       error(entry.place, "\(entry.path.shown) names no 'trust', but all_hosts_must_be_evaluated is true")
     }
     if let credential, !credential.allowUntrusted, let gap = trust.gap(settings.trust) {
       error(
-        entry.has("trust") ? entry.valuePlace("trust") : entry.valuePlace("credential"),
+        entry.has(\.trust) ? entry.valuePlace(\.trust) : entry.valuePlace(\.credential),
         "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential "
           + "\(shown(settings.credential ?? "")) if it may be sent so"
       )
@@ -154,8 +153,8 @@ extension Reading {
   }
 
   /// `host[:port][/path/prefix]`.
-  private func match(_ text: Located<String>, _ entry: Section) -> UpstreamSettings.Match? {
-    let path = entry.path.key("match").shown
+  private func match(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Match? {
+    let path = entry.path(\.match).shown
     do throws(HostError) {
       guard !text.value.contains("://") else { throw HostError("must be host[:port][/path], without http:// or https://") }
       guard !text.value.contains("@") else { throw HostError("must not hold a user or password") }
@@ -217,7 +216,7 @@ extension Reading {
     }
   }
 
-  private func origin(_ text: Located<String>, _ entry: Section) -> UpstreamSettings.Origin? {
+  private func origin(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin? {
     do throws(HostError) {
       let url = try URLText(parsing: text.value)
       guard url.target.isEmpty || url.target == "/" else {
@@ -225,15 +224,15 @@ extension Reading {
       }
       return UpstreamSettings.Origin(scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port)
     } catch {
-      self.error(text.place, "\(entry.path.key("origin").shown) \(error)")
+      self.error(text.place, "\(entry.path(\.origin).shown) \(error)")
       return nil
     }
   }
 
-  private func clients(_ entry: Section, known: Set<String>?) -> Set<String>? {
-    guard let names = entry.texts("clients") else { return nil }
-    if names.isEmpty {
-      error(entry.valuePlace("clients"), "\(entry.path.key("clients").shown) is empty: nobody could use this entry")
+  private func clients(_ entry: Section<UpstreamKeys>, known: Set<String>?) -> Set<String>? {
+    guard let names = entry.read(\.clients) else { return nil }
+    if entry.hasEmptyList(\.clients) {
+      error(entry.valuePlace(\.clients), "\(entry.path(\.clients).shown) is empty: nobody could use this entry")
     }
     for name in names where known?.contains(name.text.value) == false {
       error(
@@ -245,63 +244,55 @@ extension Reading {
     return Set(names.map(\.text.value))
   }
 
-  private func clientCertificate(_ entry: Section) -> UpstreamSettings.ClientCertificate? {
-    guard let section = entry.section("client_certificate") else { return nil }
-    section.require("certificate")
-    section.require("key")
-    let file = section.filePath("certificate")
-    let key = privateKey(section, key: "key")
-    section.finish()
-    guard let file, let found = certificates(file, section.path.key("certificate")), let key else { return nil }
+  private func clientCertificate(_ entry: Section<UpstreamKeys>) -> UpstreamSettings.ClientCertificate? {
+    guard let section = entry.read(\.clientCertificate) else { return nil }
+    let file = section.read(\.certificate)
+    let key = privateKey(section, \.key, passphrase: \.passphrase)
+    guard let file, let found = certificates(file, section.path(\.certificate)), let key else { return nil }
     if let leaf = try? Certificate(der: found[0]), leaf.publicKeyInfo != key.key.publicKeyInfo {
-      error(key.place, "\(section.path.key("key").shown) does not belong to the first certificate of \(file.value)")
+      error(key.place, "\(section.path(\.key).shown) does not belong to the first certificate of \(file.value)")
       return nil
     }
     return UpstreamSettings.ClientCertificate(
       certificates: found.flatMap { PEM.encode($0, label: "CERTIFICATE") }, key: key.pem, passphrase: key.passphrase)
   }
 
-  /// RFC 9110 section 9.2.2.
-  private static let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
-
-  private func retry(_ entry: Section) -> UpstreamSettings.Retry {
+  private func retry(_ entry: Section<UpstreamKeys>) -> UpstreamSettings.Retry {
     var retry = UpstreamSettings.Retry()
-    guard let section = entry.section("retry") else { return retry }
-    retry.attempts = section.integer("attempts", default: retry.attempts, in: 0...100)
-    if let methods = section.texts("methods") {
+    guard let section = entry.read(\.retry) else { return retry }
+    retry.attempts = section.read(\.attempts)
+    if let methods = section.read(\.methods) {
       retry.methods = []
       for item in methods {
-        if Reading.idempotent.contains(item.text.value) {
+        if RetryKeys.idempotentMethods.contains(item.text.value) {
           retry.methods.insert(item.text.value)
         } else {
-          let known = Reading.idempotent.joined(separator: ", ")
+          let known = RetryKeys.idempotentMethods.joined(separator: ", ")
           error(
             item.text.place,
             "\(item.path.shown): \(shown(item.text.value)) is not among the idempotent methods "
-              + "\(known)\(suggestion(for: item.text.value, among: Reading.idempotent)); another one, repeated, "
+              + "\(known)\(suggestion(for: item.text.value, among: RetryKeys.idempotentMethods)); another one, repeated, "
               + "could do twice what was asked for once"
           )
         }
       }
-      if methods.isEmpty {
+      if section.hasEmptyList(\.methods) {
         error(
-          section.valuePlace("methods"), "\(section.path.key("methods").shown) is empty; to repeat nothing, say 'attempts: 0'")
+          section.valuePlace(\.methods), "\(section.path(\.methods).shown) is empty; to repeat nothing, say 'attempts: 0'")
       }
     }
-    retry.statuses = statuses(section, "statuses", default: retry.statuses)
-    retry.backoff = section.duration("backoff", default: retry.backoff, atLeast: 0)
-    retry.maxWait = section.duration("max_wait", default: retry.maxWait, atLeast: 0)
-    section.finish()
+    retry.statuses = section.read(\.statuses)
+    retry.backoff = section.read(\.backoff)
+    retry.maxWait = section.read(\.maxWait)
     return retry
   }
 
-  private func rewrite(_ entry: Section) -> UpstreamSettings.Rewrite {
+  private func rewrite(_ entry: Section<UpstreamKeys>) -> UpstreamSettings.Rewrite {
     var rewrite = UpstreamSettings.Rewrite()
-    guard let section = entry.section("rewrite") else { return rewrite }
-    rewrite.location = section.bool("location", default: rewrite.location)
-    rewrite.link = section.bool("link", default: rewrite.link)
-    rewrite.secureCookies = section.bool("secure_cookies", default: rewrite.secureCookies)
-    section.finish()
+    guard let section = entry.read(\.rewrite) else { return rewrite }
+    rewrite.location = section.read(\.location)
+    rewrite.link = section.read(\.link)
+    rewrite.secureCookies = section.read(\.secureCookies)
     return rewrite
   }
 }

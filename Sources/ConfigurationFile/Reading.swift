@@ -71,22 +71,47 @@ final class Reading {
     return Located(value: text, place: node.place)
   }
 
-  func list(_ node: Node, _ path: KeyPath) -> [(node: Node, path: KeyPath)]? {
-    guard case .sequence(let items) = node.content else {
-      error(node.place, "\(path.shown) must be a list, not \(node.kind)")
+  func list(_ written: Written) -> [Written]? {
+    guard case .sequence(let items) = written.node.content else {
+      error(written.node.place, "\(written.path.shown) must be a list, not \(written.node.kind)")
       return nil
     }
-    return items.enumerated().map { ($1, path.index($0)) }
+    return items.enumerated().map { Written(node: $1, path: written.path.index($0), place: $1.place) }
   }
 
-  /// - Parameter place: of the key that leads to the mapping; what is missing in it is reported there.
-  func section(_ node: Node, _ path: KeyPath, place: Place? = nil, emptyAllowed: Bool = false) -> Section? {
-    if emptyAllowed && node.isEmpty { return Section(self, path, place: place ?? node.place, entries: []) }
-    guard case .mapping(let entries) = node.content else {
-      error(node.place, "\(path.shown.isEmpty ? "the configuration" : path.shown) must be a mapping, not \(node.kind)")
-      return nil
+  func section<Keys: KeySet>(_ written: Written, mayBeEmpty: Bool = false) -> Section<Keys>? {
+    entries(written, mayBeEmpty: mayBeEmpty).map { Section(self, written.path, place: written.place, entries: $0) }
+  }
+
+  /// The top of the file.
+  func root(_ node: Node, isPeek: Bool = false) -> Section<RootKeys>? {
+    let written = Written(node: node, path: KeyPath(), place: Place(line: 1, column: 1))
+    return entries(written).map { Section(self, written.path, place: written.place, entries: $0, isPeek: isPeek) }
+  }
+
+  private func entries(_ written: Written, mayBeEmpty: Bool = false) -> [Node.Entry]? {
+    if mayBeEmpty && written.node.isEmpty { return [] }
+    if case .mapping(let entries) = written.node.content { return entries }
+    let subject = written.path.shown.isEmpty ? "the configuration" : written.path.shown
+    error(written.node.place, "\(subject) must be a mapping, not \(written.node.kind)")
+    return nil
+  }
+
+  /// The entries of a mapping whose keys are names that the operator chose, in the order of the file.
+  func named(_ written: Written) -> [(name: Located<String>, value: Written)]? {
+    entries(written)?.sorted { $0.keyPlace < $1.keyPlace }.compactMap { entry -> (name: Located<String>, value: Written)? in
+      let path = written.path.named(entry.key)
+      guard !entry.key.isEmpty else {
+        error(entry.keyPlace, "a name in \(written.path.shown) is empty")
+        return nil
+      }
+      guard !entry.value.isEmpty else {
+        error(entry.keyPlace, "\(path.shown) has no value")
+        return nil
+      }
+      let value = Written(node: entry.value, path: path, place: entry.keyPlace)
+      return (Located(value: entry.key, place: entry.keyPlace), value)
     }
-    return Section(self, path, place: place ?? node.place, entries: entries)
   }
 
   /// A name that shows up in logs, metrics and other parts of the file.

@@ -31,10 +31,12 @@ public struct Settings: Sendable, Hashable {
   /// Read with the configuration, where a policy may rest on them; nil: there are none, or nobody has looked.
   public var systemRoots: SystemRoots?
 
+  public static let standardName = "authproxy"
+
   public enum UnlistedHosts: String, Sendable, Hashable { case deny, forward }
 
   public init(
-    name: String = "authproxy", listeners: [ListenerSettings], admin: AdminSettings? = nil, threads: Int? = nil,
+    name: String = standardName, listeners: [ListenerSettings], admin: AdminSettings? = nil, threads: Int? = nil,
     watchInterval: Int? = 10_000, log: LogSettings = LogSettings(), limits: Limits = Limits(), timeouts: Timeouts = Timeouts(),
     clients: [ClientSettings] = [], anonymous: Access = .all, anonymousMaxRequests: Int? = nil,
     unlistedHosts: UnlistedHosts = .deny, connectAllow: [HostPattern] = [],

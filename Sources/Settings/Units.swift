@@ -10,17 +10,20 @@ public enum Units {
   /// 1 TiB.
   public static let largestSize = 1 << 40
 
+  /// Milliseconds each.
+  public static let ofDurations: [(name: String, factor: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+  /// Bytes each.
+  public static let ofSizes: [(name: String, factor: Int)] = [
+    ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("kB", 1000), ("KB", 1000),
+    ("MB", 1_000_000), ("GB", 1_000_000_000),
+  ]
+
   /// `250ms`, `30s`, `5m`, `1h` in milliseconds.
   public static func duration(_ text: String) throws(UnitError) -> Int {
     let (count, unit) = try split(text, wanted: "a duration such as 250ms, 30s, 5m or 1h")
-    let factor: Int
-    switch unit {
-    case "": throw UnitError("needs a unit: 250ms, 30s, 5m or 1h")
-    case "ms": factor = 1
-    case "s": factor = 1000
-    case "m": factor = 60_000
-    case "h": factor = 3_600_000
-    default: throw UnitError("has an unknown unit; there are 250ms, 30s, 5m and 1h")
+    guard !unit.isEmpty else { throw UnitError("needs a unit: 250ms, 30s, 5m or 1h") }
+    guard let factor = ofDurations.first(where: { $0.name == unit })?.factor else {
+      throw UnitError("has an unknown unit; there are 250ms, 30s, 5m and 1h")
     }
     return try product(count, factor, limit: longestDuration, named: "longer than a year")
   }
@@ -28,17 +31,9 @@ public enum Units {
   /// `512B`, `64KiB`, `10MiB`, `1MB` in bytes.
   public static func size(_ text: String) throws(UnitError) -> Int {
     let (count, unit) = try split(text, wanted: "a size such as 512B, 64KiB, 10MiB or 1MB")
-    let factor: Int
-    switch unit {
-    case "": throw UnitError("needs a unit: 512B, 64KiB, 10MiB or 1MB")
-    case "B": factor = 1
-    case "KiB": factor = 1 << 10
-    case "MiB": factor = 1 << 20
-    case "GiB": factor = 1 << 30
-    case "kB", "KB": factor = 1000
-    case "MB": factor = 1_000_000
-    case "GB": factor = 1_000_000_000
-    default: throw UnitError("has an unknown unit; there are 512B, 64KiB, 10MiB, 1GiB, 1kB, 1MB and 1GB")
+    guard !unit.isEmpty else { throw UnitError("needs a unit: 512B, 64KiB, 10MiB or 1MB") }
+    guard let factor = ofSizes.first(where: { $0.name == unit })?.factor else {
+      throw UnitError("has an unknown unit; there are 512B, 64KiB, 10MiB, 1GiB, 1kB, 1MB and 1GB")
     }
     return try product(count, factor, limit: largestSize, named: "larger than 1024GiB")
   }
@@ -49,6 +44,13 @@ public enum Units {
       return "\(size >> shift)\(unit)"
     }
     return "\(size)B"
+  }
+
+  /// `250ms`, `30s`, `5m`, `1h`: in the largest unit that divides it.
+  public static func text(duration milliseconds: Int) -> String {
+    if milliseconds == 0 { return "0s" }
+    let (unit, factor) = ofDurations.last { milliseconds % $0.factor == 0 } ?? ofDurations[0]
+    return "\(milliseconds / factor)\(unit)"
   }
 
   /// Decimal digits and nothing else.

@@ -45,13 +45,6 @@ enum Describing {
     return ", at most \(count(maxRequests, "request"))" + (whom.map { " of \($0)" } ?? "") + " at once"
   }
 
-  /// `250ms`, `30s`, `5m`, `1h`, as the configuration has it.
-  static func duration(_ milliseconds: Int) -> String {
-    if milliseconds % 3_600_000 == 0, milliseconds > 0 { return "\(milliseconds / 3_600_000)h" }
-    if milliseconds % 60_000 == 0, milliseconds > 0 { return "\(milliseconds / 60_000)m" }
-    return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
-  }
-
   static func count(_ number: Int, _ name: String) -> String { number == 1 ? "1 \(name)" : "\(number) \(name)s" }
 
   // MARK: Credentials

@@ -118,6 +118,6 @@ struct Explain: ParsableCommand {
     }
     let statuses = retry.statuses.sorted().map(String.init).joined(separator: ", ")
     return "up to \(Describing.count(retry.attempts, "more time")), after \(statuses) or a failed connection, "
-      + "from \(Describing.duration(retry.backoff)) on, each time twice as late"
+      + "from \(Units.text(duration: retry.backoff)) on, each time twice as late"
   }
 }

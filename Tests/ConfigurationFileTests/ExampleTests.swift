@@ -6,30 +6,43 @@ import Testing
 @testable import ConfigurationFile
 
 extension World {
-  /// What the reader asks for while it reads this text.
-  static func knownKeys(of text: String) -> Set<String> {
-    let reading = Reading(
+  /// A reading that nothing has been read with.
+  static func reading() -> Reading {
+    Reading(
       report: Report(file: "proxy.conf"), folder: folder, environment: environment, system: system,
       readableByOthers: false, now: 0)
-    return ConfigurationFile.read(Array(text.utf8), reading).askedKeys
+  }
+
+  /// What the reader asks for while it reads this text.
+  static func knownKeys(of text: String) -> Set<String> {
+    ConfigurationFile.read(Array(text.utf8), reading()).askedKeys
+  }
+}
+
+/// The file `proxy.conf.example`.
+enum Example {
+  static func text() throws -> String {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: root.appendingPathComponent("proxy.conf.example"), encoding: .utf8)
+  }
+
+  /// `#key: value` becomes `key: value`; text begins with `##` and stays.
+  static func uncommented() throws -> String {
+    try text().split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      line.hasPrefix("#") && !line.hasPrefix("##") ? String(line.dropFirst()) : String(line)
+    }.joined(separator: "\n")
   }
 }
 
 @Suite("proxy.conf.example")
 struct ExampleTests {
   private let text: String
+  private let uncommented: String
 
   init() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    text = try String(contentsOf: root.appendingPathComponent("proxy.conf.example"), encoding: .utf8)
-  }
-
-  /// `#key: value` becomes `key: value`; text begins with `##` and stays.
-  private var uncommented: String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      line.hasPrefix("#") && !line.hasPrefix("##") ? String(line.dropFirst()) : String(line)
-    }.joined(separator: "\n")
+    text = try Example.text()
+    uncommented = try Example.uncommented()
   }
 
   /// Every file that the example names is there, with what its name says.

@@ -1,0 +1,60 @@
+/// An entry of `credentials`.
+struct CredentialKeys: KeySet {
+  static let table = KeyTable(CredentialKeys())
+  static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2] }
+
+  let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "Is a user name and a password (RFC 7617).")
+  let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "Is a token that does not change (RFC 6750).")
+  let header = Key("header", .section(HeaderKeys.self), .otherwise(another), "Is a secret in a field of any name.")
+  let oauth2 = Key("oauth2", .section(OAuth2Keys.self), .otherwise(another), "Is a token that the proxy gets and refreshes.")
+  let allowPlaintext = Key(
+    "allow_plaintext", .boolean, default: false, "Lets the credential go to an http:// origin in the clear.")
+  let allowUntrusted = Key(
+    "allow_untrusted", .boolean, default: false,
+    "Lets the credential go under a trust policy that does not validate chain and host.")
+
+  private static let another = "another kind of credential"
+}
+
+/// `credentials.*.basic`.
+struct BasicKeys: KeySet {
+  static let table = KeyTable(BasicKeys())
+
+  let username = Key("username", .text(.anything), .required, "Is the user name, without a colon.")
+  let password = Key("password", .secret, .required, "Is the password.")
+}
+
+/// `credentials.*.bearer`.
+struct BearerKeys: KeySet {
+  static let table = KeyTable(BearerKeys())
+
+  let token = Key("token", .secret, .required, "Is the token.")
+}
+
+/// `credentials.*.header`.
+struct HeaderKeys: KeySet {
+  static let table = KeyTable(HeaderKeys())
+  /// Where the secret goes in `format`.
+  static let placeholder = "{value}"
+
+  let name = Key("name", .text(.fieldName), .required, "Names the field.")
+  let value = Key("value", .secret, .required, "Is the secret.")
+  let format = Key(
+    "format", .text(.fieldFormat), .text(placeholder), "Is the field's value, with {value} where the secret goes.")
+}
+
+/// A secret that is a mapping.
+struct SecretKeys: KeySet {
+  static let table = KeyTable(SecretKeys())
+  static var alternatives: [PartialKeyPath<Self>] { [\.file, \.env, \.command] }
+
+  let file = Key("file", .file, .otherwise(another), "Names a file; its content without one trailing newline is the secret.")
+  let env = Key("env", .text(.environmentVariable), .otherwise(another), "Names an environment variable.")
+  let command = Key(
+    "command", .texts(.program), .otherwise(another), "Runs a program without a shell; its standard output is the secret.")
+  let timeout = Key("timeout", .duration(), default: 10_000, "Bounds how long the program may run.")
+  let refresh = Key(
+    "refresh", .duration(atLeast: 1000), .otherwise("on reload only"), "Sets after which time the program runs again.")
+
+  private static let another = "another source"
+}

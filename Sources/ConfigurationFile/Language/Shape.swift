@@ -1,0 +1,64 @@
+import Settings
+
+/// What may be written as a value.
+indirect enum Shape: Sendable {
+  case text(Text)
+  case boolean
+  case integer(ClosedRange<Int>)
+  /// Milliseconds.
+  case duration(ClosedRange<Int>)
+  /// Bytes.
+  case size(ClosedRange<Int>)
+  /// One of these words.
+  case words([String])
+  /// A text, or a mapping of `SecretKeys`.
+  case secret
+  /// - mayBeEmpty: the key without a value is an empty section.
+  case section(any KeySet.Type, mayBeEmpty: Bool = false)
+  case list(of: Shape)
+  /// A list, or one item without it.
+  case oneOrMore(of: Shape)
+  /// A mapping whose keys the operator chooses.
+  case map(of: Shape)
+  case oneOf([Shape])
+
+  /// What a text means.
+  enum Text: String, Sendable, CaseIterable {
+    case anything = "text"
+    case name
+    case nameInUpstreams = "name in 'upstreams'"
+    case nameInClients = "name in 'clients'"
+    case nameInCredentials = "name in 'credentials'"
+    case nameInTrust = "name in 'trust'"
+    case pseudonym = "word of at most 64 letters, digits and -._"
+    case file = "file path"
+    case program = "program's path or argument"
+    case environmentVariable = "environment variable"
+    case userOrGroup = "user or group, by name or number"
+    case permissions = "octal permissions"
+    case listenAddress = "address:port, unix:path or fd:number"
+    case addressBlock = "address or CIDR block"
+    case hostPattern = "host or *.host, [:port]"
+    case match = "host or *.host, [:port][/path]"
+    case url = "http:// or https:// URL"
+    case origin = "http:// or https:// URL without a path"
+    case fieldName = "name of an HTTP field"
+    case fieldFormat = "text that holds {value} once"
+    case scope = "words with one space between"
+    case pin = "sha256/ and base64"
+    case date = "UTC day or time"
+  }
+
+  /// The units, one of which a number must have; none where it has none.
+  var units: [String] {
+    switch self {
+    case .duration: Units.ofDurations.map(\.name)
+    case .size: Units.ofSizes.map(\.name)
+    default: []
+    }
+  }
+
+  var mayBeEmpty: Bool {
+    if case .section(_, mayBeEmpty: true) = self { true } else { false }
+  }
+}

@@ -1,0 +1,83 @@
+import Settings
+
+/// An entry of `upstreams`.
+struct UpstreamKeys: KeySet {
+  static let table = KeyTable(UpstreamKeys())
+
+  let name = Key("name", .text(.name), .otherwise("the match"), "Names the entry in logs, metrics and 'allow'.")
+  let match = Key(
+    "match", .text(.match), .required,
+    "Says which requests the entry serves: by host, port and whole path segments; the most specific entry wins.")
+  let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
+  let origin = Key(
+    "origin", .text(.origin), .otherwise("https://<host of the request>:443"), "Says where the requests really go.")
+  let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that requests get.")
+  let wildcardCredential = Key(
+    "wildcard_credential", .boolean, default: false,
+    "Lets every host below a wildcard match get the credential although 'origin' is not written out.")
+  let trust = Key(
+    "trust", .text(.nameInTrust), .otherwise("the policy named 'default' if there is one, else the system's roots"),
+    "Names the trust policy that the origin must satisfy.")
+  let clientCertificate = Key(
+    "client_certificate", .section(ClientCertificateKeys.self), .otherwise("none"),
+    "Is what the proxy presents to the origin: mutual TLS.")
+  let clientAuthorization = Key(
+    "client_authorization", .choice([UpstreamSettings.ClientAuthorization.replace, .keep, .reject]), default: .replace,
+    "Says what happens to what the app itself sent in the credential's field.")
+  let retry = Key("retry", .section(RetryKeys.self), .otherwise("its defaults"), "Rules the retries of failed requests.")
+  let rewrite = Key(
+    "rewrite", .section(RewriteKeys.self), .otherwise("its defaults"), "Rules what is rewritten in responses.")
+  let timeouts = Key(
+    "timeouts", .section(UpstreamTimeoutKeys.self), .otherwise("the global 'timeouts'"),
+    "Replaces global timeouts for the entry.")
+  let decompress = Key(
+    "decompress", .boolean, default: false,
+    "Asks the origin for gzip, and hands identity to an app that did not ask for gzip.")
+  let hostHeader = Key(
+    "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
+    "Says whose authority the origin gets in Host; SNI is always the origin's.")
+}
+
+/// `upstreams.client_certificate`.
+struct ClientCertificateKeys: KeySet {
+  static let table = KeyTable(ClientCertificateKeys())
+
+  let certificate = Key("certificate", .file, .required, "Names the file of the certificate, leaf first, then intermediates.")
+  let key = Key("key", .secret, .required, "Is the certificate's private key in PEM form.")
+  let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Opens the private key.")
+}
+
+/// `upstreams.retry`.
+struct RetryKeys: KeySet {
+  static let table = KeyTable(RetryKeys())
+  private static let standard = UpstreamSettings.Retry()
+  /// RFC 9110 section 9.2.2.
+  static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+
+  let attempts = Key(
+    "attempts", .integer(0...100), default: standard.attempts, "Sets how often a request is repeated beyond the first time.")
+  let methods = Key(
+    "methods", .texts(of: .words(idempotentMethods)), .list(idempotentMethods.filter(standard.methods.contains)),
+    "Lists the methods that may be repeated.")
+  let statuses = Key(
+    "statuses", .statuses, default: standard.statuses, "Lists the statuses after which a request is repeated.")
+  let backoff = Key(
+    "backoff", .duration(atLeast: 0), default: standard.backoff,
+    "Sets the first pause; it doubles each time, with jitter, and Retry-After wins.")
+  let maxWait = Key(
+    "max_wait", .duration(atLeast: 0), default: standard.maxWait, "Relays a response whose Retry-After is longer.")
+}
+
+/// `upstreams.rewrite`.
+struct RewriteKeys: KeySet {
+  static let table = KeyTable(RewriteKeys())
+  private static let standard = UpstreamSettings.Rewrite()
+
+  let location = Key(
+    "location", .boolean, default: standard.location,
+    "Points Location and Content-Location below the origin to the match, so that the app's next request comes back.")
+  let link = Key("link", .boolean, default: standard.link, "Does the same for Link.")
+  let secureCookies = Key(
+    "secure_cookies", .boolean, default: standard.secureCookies,
+    "Drops Secure from cookies, so that an http app keeps its session.")
+}

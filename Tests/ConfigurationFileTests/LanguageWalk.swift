@@ -1,0 +1,102 @@
+@testable import ConfigurationFile
+
+/// A key of the description and where it stands.
+struct DescribedPlace {
+  /// As `KeyPath.schema`.
+  var path: String
+  var key: KeyDescription
+  /// The same for a key that several sections share.
+  var identity: String { "\(key.home).\(key.name)" }
+}
+
+extension KeySet {
+  /// Every key from here down; a section within itself is not entered again.
+  static func everyKey(_ path: KeyPath = KeyPath(), within outer: [any KeySet.Type] = []) -> [DescribedPlace] {
+    guard !outer.contains(where: { $0 == Self.self }) else { return [] }
+    return descriptions.flatMap { key in
+      let inner = path.key(key.name)
+      let below = key.shape.sections(inner).flatMap { keys, path in keys.everyKey(path, within: outer + [Self.self]) }
+      return [DescribedPlace(path: inner.schema, key: key)] + below
+    }
+  }
+}
+
+extension Shape {
+  /// The sections that a value may be, or hold.
+  func sections(_ path: KeyPath) -> [(keys: any KeySet.Type, path: KeyPath)] {
+    switch self {
+    case .section(let keys, _): [(keys, path)]
+    case .secret: [(SecretKeys.self, path)]
+    case .list(let item), .oneOrMore(let item): item.sections(path)
+    case .map(let item): item.sections(path.named("x"))
+    case .oneOf(let shapes): shapes.flatMap { $0.sections(path) }
+    case .text, .boolean, .integer, .duration, .size, .words: []
+    }
+  }
+}
+
+/// A mapping of a file with the keys that the language describes for it.
+struct DescribedSection {
+  var keys: any KeySet.Type
+  var path: KeyPath
+  var entries: [Node.Entry]
+  /// The whole file with other entries here.
+  var file: ([Node.Entry]) -> Node
+
+  /// Every mapping of the file that is a section, outer ones first.
+  static func all(in file: Node) -> [DescribedSection] {
+    all(in: file, .section(RootKeys.self), KeyPath()) { $0 }
+  }
+
+  private static func all(
+    in node: Node, _ shape: Shape, _ path: KeyPath, _ file: @escaping (Node) -> Node
+  ) -> [DescribedSection] {
+    func with(_ content: Node.Content) -> Node { file(Node(place: node.place, content: content)) }
+    switch (node.content, shape) {
+    case (_, .oneOf(let shapes)):
+      return shapes.filter { $0.fits(node) }.prefix(1).flatMap { all(in: node, $0, path, file) }
+    case (.mapping, .secret): return all(in: node, .section(SecretKeys.self), path, file)
+    case (.mapping(let entries), .section(let keys, _)):
+      let this = DescribedSection(keys: keys, path: path, entries: entries) { with(.mapping($0)) }
+      return [this]
+        + entries.indices.flatMap { index -> [DescribedSection] in
+          guard let key = keys.descriptions.first(where: { $0.name == entries[index].key }) else { return [] }
+          return all(in: entries[index].value, key.shape, path.key(key.name)) { value in
+            var entries = entries
+            entries[index].value = value
+            return with(.mapping(entries))
+          }
+        }
+    case (.mapping(let entries), .map(let item)):
+      return entries.indices.flatMap { index in
+        all(in: entries[index].value, item, path.named(entries[index].key)) { value in
+          var entries = entries
+          entries[index].value = value
+          return with(.mapping(entries))
+        }
+      }
+    case (.sequence(let items), .list(let item)), (.sequence(let items), .oneOrMore(let item)):
+      return items.indices.flatMap { index in
+        all(in: items[index], item, path.index(index)) { value in
+          var items = items
+          items[index] = value
+          return with(.sequence(items))
+        }
+      }
+    case (_, .oneOrMore(let item)): return all(in: node, item, path, file)
+    default: return []
+    }
+  }
+}
+
+extension Shape {
+  /// Whether this is the one of several shapes that a node has.
+  fileprivate func fits(_ node: Node) -> Bool {
+    switch (node.content, self) {
+    case (.sequence, .list), (.sequence, .oneOrMore): true
+    case (.mapping(let entries), .secret): entries.contains { SecretKeys.alternativeNames.contains($0.key) }
+    case (.mapping, .section), (.mapping, .map): true
+    default: false
+    }
+  }
+}
