@@ -56,7 +56,7 @@ public struct OutboundRequest: Sendable {
     if takesTrailers { head.fields.drop(.te) }
     // Each attempt decides for itself whether it asks.
     if head.contains(.expect) { head.fields.drop(.expect) }
-    if countsForwards(head), let count = head.maxForwards(in: bytes) {
+    if head.countsForwards, let count = head.maxForwards(in: bytes) {
       maxForwards = max(count - 1, 0)
       head.fields.drop(.maxForwards)
     }
@@ -117,16 +117,13 @@ extension RequestHead {
   }
 }
 
-/// RFC 9110 section 7.6.2.
-@inline(__always)
-private func countsForwards(_ head: borrowing RequestHead) -> Bool { head.method == .options || head.method == .trace }
+extension RequestHead {
+  /// Max-Forwards 0: the request is the proxy's own to answer, with `OwnAnswer(toLastHop:)` (RFC 9110 section 7.6.2).
+  @inlinable @inline(__always)
+  public func endsHere(in bytes: UnsafeRawBufferPointer) -> Bool { countsForwards && maxForwards(in: bytes) == 0 }
 
-extension OwnAnswer {
-  /// At Max-Forwards 0 a request is the proxy's own to answer (RFC 9110 section 7.6.2).
-  public static func toLastHop(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) -> OwnAnswer? {
-    guard countsForwards(head), head.maxForwards(in: bytes) == 0 else { return nil }
-    return head.method == .options ? .options : .trace(bytes)
-  }
+  @inlinable @inline(__always)
+  public var countsForwards: Bool { method == .options || method == .trace }
 }
 
 extension ContiguousArray<Field> {

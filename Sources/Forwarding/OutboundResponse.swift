@@ -1,7 +1,7 @@
 import HTTPWire
 
 /// A final response's head as it goes to the app: decided over the parsed head, then written.
-public struct OutboundResponse {
+public struct OutboundResponse: ~Copyable {
   /// How the body goes to the app.
   public let framing: BodyFraming
   /// The app's connection may serve another request afterwards, and is told so.
@@ -81,7 +81,8 @@ public struct OutboundResponse {
 
   /// - Parameter dateLine: `Date: ...\r\n`, at most 64 bytes; used if the origin sent none.
   public func write(
-    _ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules, dateLine: [UInt8],
+    _ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules,
+    dateLine: @autoclosure () -> [UInt8],
     into writer: inout ByteWriter
   ) {
     writer.append(statusLineOf: head, in: bytes)
@@ -98,7 +99,7 @@ public struct OutboundResponse {
     // RFC 4559 section 6: without it an app must not answer the challenge through a proxy.
     if authenticatesConnection { writer.appendField("Proxy-Support", "Session-Based-Authentication") }
     // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
-    if !head.contains(.date) { writer.append(dateLine) }
+    if !head.contains(.date) { writer.append(dateLine()) }
     writer.append(viaOf: rules.name, minorVersion: minorVersion)
     if isUpgrade {
       writer.appendField("Connection", "upgrade")

@@ -62,13 +62,18 @@ public struct OwnAnswer: Sendable {
     if !isHead { writer.append(text) }
   }
 
+  /// To a request whose Max-Forwards has come to its end: OPTIONS or TRACE.
+  public init(toLastHop head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) {
+    self = head.method == .options ? .options : .trace(bytes)
+  }
+
   /// To `OPTIONS *`.
   public static let options = OwnAnswer(
     status: 200, reason: "OK", body: "",
     fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH, TRACE, CONNECT\r\n")
 
   /// RFC 9110 section 9.3.8: what was received, without what may be sensitive. Only for a request without a credential.
-  public static func trace(_ head: UnsafeRawBufferPointer) -> OwnAnswer {
+  static func trace(_ head: UnsafeRawBufferPointer) -> OwnAnswer {
     let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
     let sensitive = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
     let kept = lines.filter { line in

@@ -69,25 +69,32 @@ struct Relayed {
         (text, count) = written { interim.write(head, in: bytes, rules: rules, into: &$0) }
         return true
       }
-      let response: OutboundResponse
       if head.status == 101 {
-        response = try OutboundResponse(
+        let response = try OutboundResponse(
           switching: &head, in: bytes, to: request, of: origin, rules: rules, asked: "asked.test:81")
+        take(response, head, bytes, rules, dateLine)
       } else {
         let coding = rules.codingToRemove(from: head, in: bytes, answering: request)
-        response = OutboundResponse(
+        let response = OutboundResponse(
           &head, in: bytes, body: source, to: request, isInflated: coding != nil && source != .none, wasCoded: coding != nil,
           keepsClient: keepsClient, note: note, of: origin, rules: rules, asked: "asked.test:81")
-      }
-      framing = response.framing
-      self.keepsClient = response.keepsClient
-      limit = response.sizeLimit(of: bytes, head, rules: rules)
-      (text, count) = written {
-        response.write(head, in: bytes, rules: rules, dateLine: Array(dateLine.utf8), into: &$0)
+        take(response, head, bytes, rules, dateLine)
       }
       return true
     }
     if !isWhole { return nil }
+  }
+
+  private mutating func take(
+    _ response: borrowing OutboundResponse, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
+    _ rules: ForwardingRules, _ dateLine: String
+  ) {
+    framing = response.framing
+    keepsClient = response.keepsClient
+    limit = response.sizeLimit(of: bytes, head, rules: rules)
+    (text, count) = written {
+      response.write(head, in: bytes, rules: rules, dateLine: Array(dateLine.utf8), into: &$0)
+    }
   }
 }
 

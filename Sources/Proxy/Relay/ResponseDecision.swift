@@ -99,7 +99,7 @@ extension Request {
     if worker.responseHead.status == 100 { expectsContinue = false }
   }
 
-  private func write(_ head: OutboundResponse, _ bytes: UnsafeRawBufferPointer, _ rules: ForwardingRules) {
+  private func write(_ head: borrowing OutboundResponse, _ bytes: UnsafeRawBufferPointer, _ rules: ForwardingRules) {
     let size = head.sizeLimit(of: bytes, worker.responseHead, rules: rules)
     var block = client.outbound ?? loop.blocks.borrow()
     if size > block.room {

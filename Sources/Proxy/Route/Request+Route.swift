@@ -43,7 +43,7 @@ extension Request {
     let access = try identify(bytes, earlier: earlier)
     let entry = try snapshot.entry(
       route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
-    if let answer = OwnAnswer.toLastHop(worker.requestHead, in: bytes) { return .answer(answer) }
+    if worker.requestHead.endsHere(in: bytes) { return .answer(OwnAnswer(toLastHop: worker.requestHead, in: bytes)) }
     do { try outbound.decide(&worker.requestHead, in: bytes, rules: entry.rules) } catch { throw ProxyError(error, for: entry) }
     let pool = worker.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
     renderHead(entry.rules, pool.origin.authority, target, bytes)
