@@ -37,20 +37,22 @@ let package = Package(
     .target(name: "JSON", swiftSettings: dataPath),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
+    .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Files"], swiftSettings: dataPath),
     .target(name: "Trust", dependencies: ["TLS"]),
     .target(name: "Credentials", dependencies: ["Files", "JSON", "TLS"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "TLS", "Trust"]),
-    .target(name: "Settings", dependencies: ["CSystem", "Files", "Trust", "Credentials", "TLS"]),
+    .target(name: "Settings", dependencies: ["CSystem", "Files", "Routing", "Trust", "Credentials", "TLS"]),
     .target(
-      name: "ConfigurationFile", dependencies: ["CYAML", "Files", "Settings", "Trust", "Credentials", "TLS"],
+      name: "ConfigurationFile", dependencies: ["CYAML", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"],
       swiftSettings: fuzzed),
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "Forwarding", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings", "CZlib",
+        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings",
+        "CZlib",
         "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -64,21 +66,23 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Settings", "Credentials", "Trust", "TLS", "DemoServers", "CSystem",
-        "EventIO", "Files", "JSON",
+        "Operations", "Proxy", "ConfigurationFile", "Routing", "Settings", "Credentials", "Trust", "TLS", "DemoServers",
+        "CSystem", "EventIO", "Files", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
+    .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),
     .testTarget(
-      name: "ConfigurationFileTests", dependencies: ["ConfigurationFile", "Files", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Settings"]),
+      name: "ConfigurationFileTests",
+      dependencies: ["ConfigurationFile", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
+    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

@@ -1,4 +1,26 @@
-/// Comparisons of bytes that ignore the case of ASCII letters.
+/// Comparisons of bytes: exact ones, and those that ignore the case of ASCII letters.
+
+/// Eight bytes at a time.
+public func equalBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+  guard one.count == other.count else { return false }
+  guard let a = one.baseAddress, let b = other.baseAddress else { return true }
+  var index = 0
+  guard one.count >= 8 else {
+    while index < one.count {
+      if one[index] != other[index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+  while true {
+    if a.loadUnaligned(fromByteOffset: index, as: UInt64.self) != b.loadUnaligned(fromByteOffset: index, as: UInt64.self) {
+      return false
+    }
+    if index == one.count &- 8 { return true }
+    // The last eight overlap with those before them.
+    index = min(index &+ 8, one.count &- 8)
+  }
+}
 
 public func equalsIgnoringCase(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
   equalsIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))

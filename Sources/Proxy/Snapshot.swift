@@ -1,6 +1,7 @@
 import Credentials
 import Fetch
 import Forwarding
+import Routing
 import Settings
 import Synchronization
 import TLS
@@ -111,7 +112,7 @@ public final class Snapshot: Sendable {
   public let credentials: [CredentialSetup]
   /// Names the entries without a `trust` of their own fall under, and token endpoints too.
   public let trust: [String: TrustMaterial]
-  let routes: RouteTable
+  let router: Router
   let unlisted: Entry?
   private let writtenOut: Set<String>
   let defaultTrust: TrustMaterial
@@ -146,7 +147,11 @@ public final class Snapshot: Sendable {
           rules: ForwardingRules(
             upstream, credentialField: credential.map { credentials[$0].policy.fieldName }, name: name)))
     }
-    routes = RouteTable(entries)
+    router = Router(
+      entries.map {
+        RoutedEntry(
+          name: $0.name, match: $0.settings.match, clients: $0.settings.clients, hasCredential: $0.credential != nil)
+      }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
     if settings.unlistedHosts == .forward {
       let upstream = UpstreamSettings(
         name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
@@ -185,6 +190,16 @@ public final class Snapshot: Sendable {
     return identity.isTLS && identity.port == 443
       && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(
         host: identity.host, port: identity.port)
+  }
+
+  /// Where a request that the entry serves really goes.
+  func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {
+    if let origin = entry.origin { return origin }
+    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
+    let https = entry.isUnlisted ? isHTTPS : true
+    return Snapshot.origin(
+      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
+      entry.trust ?? defaultTrust, entry.identity, checksAddresses: true)
   }
 
   static func origin(

@@ -1,4 +1,5 @@
 import Credentials
+import Routing
 import TLS
 import Trust
 
@@ -153,26 +154,6 @@ public struct ClientSettings: Sendable, Hashable {
     self.from = from
     self.allow = allow
     self.maxRequests = maxRequests
-  }
-}
-
-/// What somebody may reach: upstream entries by name, unlisted hosts and tunnels by pattern.
-public enum Access: Sendable, Hashable {
-  case all
-  case only(upstreams: Set<String>, hosts: [HostPattern])
-}
-
-/// `host`, `host:port`, `*.example.com`, `*.example.com:443`; the star stands for one or more whole labels.
-public struct HostPattern: Sendable, Hashable {
-  /// Lower-case, without a trailing dot, without the star: `example.com` for `*.example.com`.
-  public var host: String
-  public var isWildcard: Bool
-  /// nil = any port.
-  public var port: UInt16?
-  public init(host: String, isWildcard: Bool, port: UInt16?) {
-    self.host = host
-    self.isWildcard = isWildcard
-    self.port = port
   }
 }
 

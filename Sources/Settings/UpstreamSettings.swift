@@ -1,4 +1,5 @@
 import Credentials
+import Routing
 
 /// One entry of `upstreams`.
 public struct UpstreamSettings: Sendable, Hashable {
@@ -20,22 +21,8 @@ public struct UpstreamSettings: Sendable, Hashable {
   public var decompress: Bool
   public var hostHeader: HostHeader
 
-  /// `host[:port][/path/prefix]`.
-  public struct Match: Sendable, Hashable {
-    /// Lower-case, without a trailing dot; without `*.` where `isWildcard`.
-    public var host: String
-    public var isWildcard: Bool
-    /// nil: 80, and 443 for https:// targets.
-    public var port: UInt16?
-    /// "" or "/v1/x": starts with a slash, has none at its end.
-    public var pathPrefix: String
-    public init(host: String, isWildcard: Bool = false, port: UInt16? = nil, pathPrefix: String = "") {
-      self.host = host
-      self.isWildcard = isWildcard
-      self.port = port
-      self.pathPrefix = pathPrefix
-    }
-  }
+  public typealias Match = Routing.Match
+
   public struct Origin: Sendable, Hashable {
     public enum Scheme: String, Sendable, Hashable { case http, https }
     public var scheme: Scheme

@@ -1,4 +1,5 @@
 import Credentials
+import Routing
 import Settings
 import Trust
 

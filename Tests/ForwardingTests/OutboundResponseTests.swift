@@ -103,9 +103,16 @@ import Testing
         given: "HTTP/1.1 200 OK\nDate: x\nContent-Encoding: gzip\nContent-Length: 9", rules: rules(decompresses: true),
         expected: "HTTP/1.1 200 OK\nDate: x\nContent-Encoding: gzip\nVia: 1.1 px\nContent-Length: 9\n\n"),
       Case(
-        name: "nor a part, nor against no-transform",
+        name: "nor a part",
         given: "HTTP/1.1 206 OK\nDate: x\nContent-Encoding: gzip\nContent-Length: 9", rules: rules(decompresses: true),
         expected: "HTTP/1.1 206 OK\nDate: x\nContent-Encoding: gzip\nVia: 1.1 px\nContent-Length: 9\n\n"),
+      Case(
+        name: "nor against the origin's no-transform",
+        given: "HTTP/1.1 200 OK\nDate: x\nCache-Control: no-transform\nContent-Encoding: gzip\nContent-Length: 9",
+        rules: rules(decompresses: true),
+        expected:
+          "HTTP/1.1 200 OK\nDate: x\nCache-Control: no-transform\nContent-Encoding: gzip\nVia: 1.1 px\nContent-Length: 9\n\n"
+      ),
       Case(
         name: "interim responses have their fields, and no word about who answered",
         given: "HTTP/1.1 103 Early Hints\nLink: <https://origin.test/n>\nProxy-Status: other\nConnection: x\nX: 1",

@@ -1,31 +1,8 @@
 import EventIO
 import HTTPWire
+import Routing
 import Settings
 import TLS
-
-/// Who a request comes from, and what it may reach.
-struct ClientIdentity {
-  /// nil = anonymous.
-  var name: String?
-  var access: Access
-  /// How many of its requests may be in flight at once; nil = no limit.
-  var maxRequests: Int?
-
-  func mayReach(_ entry: Entry, host: String, port: UInt16) -> Bool {
-    switch access {
-    case .all: true
-    case .only(let upstreams, let hosts):
-      entry.isUnlisted ? hosts.contains { $0.matches(host: host, port: port) } : upstreams.contains(entry.name)
-    }
-  }
-
-  func mayTunnel(host: String, port: UInt16) -> Bool {
-    switch access {
-    case .all: true
-    case .only(_, let hosts): hosts.contains { $0.matches(host: host, port: port) }
-    }
-  }
-}
 
 extension ClientIdentity {
   init(_ client: ClientSettings) { self.init(name: client.name, access: client.allow, maxRequests: client.maxRequests) }
@@ -93,8 +70,7 @@ extension Request {
 
   private func identity(by value: UnsafeRawBufferPointer) -> ClientIdentity? {
     let generation = snapshot.generation
-    if let memo = client.accessMemo, memo.generation == generation, memo.field.withUnsafeBytes({ $0.elementsEqualFast(value) })
-    {
+    if let memo = client.accessMemo, memo.generation == generation, memo.field.withUnsafeBytes({ equalBytes($0, value) }) {
       return memo.identity
     }
     guard let found = Self.byPassword(value, snapshot.settings.clients) else { return nil }

@@ -1,4 +1,5 @@
 import EventIO
+import Routing
 import Synchronization
 
 /// One client in the whole process: how many of its requests are in flight, whatever loop they are on and whatever

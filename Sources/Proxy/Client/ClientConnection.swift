@@ -1,6 +1,7 @@
 import CSystem
 import EventIO
 import HTTPWire
+import Routing
 import Streams
 
 /// A connection from an app. Lives on one loop. While nothing is under way it holds neither buffer nor parser state.

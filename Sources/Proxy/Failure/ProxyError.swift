@@ -2,6 +2,7 @@ import CSystem
 import EventIO
 import Forwarding
 import HTTPWire
+import Routing
 
 /// Everything that can go wrong with a request, typed; it becomes an HTTP answer in `Answer+ProxyError.swift` and nowhere else.
 enum ProxyError: Error {
@@ -52,6 +53,16 @@ enum ProxyError: Error {
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError
+
+  init(_ error: RoutingError) {
+    switch error {
+    case .malformed(let error): self = .malformed(error)
+    case .hostNotListed(let host): self = .hostNotListed(host: host)
+    case .notAllowed(let client, let upstream): self = .notAllowed(client: client, upstream: upstream)
+    case .traceWithCredential: self = .traceWithCredential
+    case .connectNotAllowed(let target): self = .connectNotAllowed(target: target)
+    }
+  }
 
   /// - Parameter entry: the request's, as far as it has one.
   init(_ error: ForwardingError, for entry: Entry?) {

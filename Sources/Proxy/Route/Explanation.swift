@@ -1,6 +1,7 @@
 import Credentials
 import Forwarding
 import HTTPWire
+import Routing
 import Settings
 import Trust
 
@@ -27,13 +28,6 @@ public struct Explanation: Sendable {
     public var trust: TrustPolicy?
     /// `forbidden_addresses` holds for what the name resolves to.
     public var checksAddresses: Bool
-  }
-
-  /// An entry that could be meant, and why it takes the request or does not.
-  public struct Candidate: Sendable, Equatable {
-    public var name: String
-    public var isTaken: Bool
-    public var reason: String
   }
 
   public var outcome: Outcome
@@ -68,35 +62,33 @@ public struct Explanation: Sendable {
     // Those of a known address get in without a password; who they are, only --client can say.
     if client == nil, snapshot.settings.listeners.allSatisfy(\.clientsRequired) { throw .passwordRequired }
     let access = client.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: snapshot.settings)
-    let host = normalised(target.host.bytes(in: bytes))
+    let host = normalisedHost(target.host.bytes(in: bytes))
+    let router = snapshot.router
     switch target.form {
     case .origin: throw .originForm
     case .asterisk: return Self.answered(.options)
     case .authority:
       guard let port = target.port else { throw .malformed(.port) }
-      candidates = Self.neighbours(host, port, snapshot)
-      switch try snapshot.wayOfConnect(host: host, port: port, for: access) {
+      candidates = router.candidates(host: host, port: port, isHTTPS: false, path: nil, in: bytes, client: access.name)
+      let way: Router.ConnectWay
+      do { way = try router.wayOfConnect(host: host, port: port, for: access) } catch { throw ProxyError(error) }
+      switch way {
       case .tunnel: return .tunnel
-      case .entries(let route):
-        let tunnels = (try? snapshot.checkTunnel(host: host, port: port, for: access)) != nil
-        return .entriesThroughConnect(names: route.entries.map(\.name), tunnelsTLS: tunnels)
+      case .entries(let routes):
+        let tunnels = (try? router.checkTunnel(host: host, port: port, for: access)) != nil
+        return .entriesThroughConnect(names: routes.entries.map { snapshot.entries[$0].name }, tunnelsTLS: tunnels)
       }
     case .absolute:
       let port = target.effectivePort
-      let route = snapshot.routes.find(host: host, port: port, isHTTPS: target.isHTTPS)
-      if let route {
-        let path = target.path.bytes(in: bytes)
-        let taken = route.entry(forPath: path, client: access.name)
-        var other: RouteTable.Host.OtherReading?
-        if route.hasPrefixes, let isPlain = try? checkPath(target.path, in: bytes) {
-          other = try? route.reading(of: path, notFor: taken, client: access.name, isPlain: isPlain)
-        }
-        candidates = Self.candidates(route.entries, taken: taken, path, client?.name, other: other)
-      } else {
-        candidates = Self.neighbours(host, port, snapshot)
-      }
-      let entry = try snapshot.entry(
-        route, method: head.method, host: host, port: port, path: target.path, in: bytes, for: access)
+      candidates = router.candidates(
+        host: host, port: port, isHTTPS: target.isHTTPS, path: target.path, in: bytes, client: access.name)
+      let index: Int
+      do {
+        index = try router.entry(
+          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
+          path: target.path, in: bytes, for: access)
+      } catch { throw ProxyError(error) }
+      let entry = snapshot.entries[index]
       let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)
       return .forwarded(
         Forwarded(
@@ -106,48 +98,4 @@ public struct Explanation: Sendable {
           checksAddresses: origin.identity.checksAddresses))
     }
   }
-
-  private static func candidates(
-    _ entries: [Entry], taken: Entry?, _ path: UnsafeRawBufferPointer, _ client: String?,
-    other: RouteTable.Host.OtherReading?
-  ) -> [Candidate] {
-    entries.map { entry in
-      let match = entry.settings.match
-      if let other, entry === taken || entry === other.entry {
-        let reading = entry === taken ? "as it is written" : "as an origin may read it, \(other.path)"
-        return Candidate(name: entry.name, isTaken: false, reason: "is for the path \(reading)")
-      }
-      if entry === taken {
-        var reasons = [match.isWildcard ? "the host is below \(match.host)" : "the host is the same"]
-        if !match.pathPrefix.isEmpty { reasons.append("the path begins with \(match.pathPrefix)") }
-        if entry.settings.clients != nil, let client { reasons.append("it is for \(client)") }
-        return Candidate(name: entry.name, isTaken: true, reason: reasons.joined(separator: ", "))
-      }
-      let reason =
-        if !RouteTable.Host.matches(path, prefix: match.pathPrefix) {
-          "is for paths under \(match.pathPrefix)"
-        } else if let clients = entry.settings.clients, client.map(clients.contains) != true {
-          "is for \(clients.sorted().joined(separator: ", ")) only"
-        } else {
-          "is less specific"
-        }
-      return Candidate(name: entry.name, isTaken: false, reason: reason)
-    }
-  }
-
-  /// Entries of the host for other ports: near misses worth a word.
-  private static func neighbours(_ host: String, _ port: UInt16, _ snapshot: Snapshot) -> [Candidate] {
-    var host = host
-    return snapshot.entries.filter { entry in
-      !entry.isUnlisted && host.withUTF8 { entry.settings.match.matches(host: UnsafeRawBufferPointer($0)) }
-    }.filter { snapshot.routes.find(host: host, port: port, isHTTPS: false)?.entries.contains($0) != true }
-      .map { entry in
-        let ports = entry.settings.match.port.map { "port \($0)" } ?? "port 80, and 443 of https:// URLs"
-        return Candidate(name: entry.name, isTaken: false, reason: "is for \(ports)")
-      }
-  }
-}
-
-extension [Entry] {
-  fileprivate func contains(_ entry: Entry) -> Bool { contains { $0 === entry } }
 }

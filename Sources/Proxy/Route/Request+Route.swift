@@ -2,6 +2,7 @@ import CSystem
 import EventIO
 import Forwarding
 import HTTPWire
+import Routing
 
 extension Request {
   /// From the one authority of the target to the entry, and to the head that goes there. The app's Host field decides nothing.
@@ -21,28 +22,29 @@ extension Request {
       summary.authority = connected.text
       note(path: target, bytes)
       // The route, too, is of the snapshot of the CONNECT.
-      let route = snapshot.routes.find(host: connected.host, port: connected.port, isHTTPS: false)
-      return try routeTo(connected.host, connected.port, route, target, bytes, earlier: connected.authorization)
+      let routes = snapshot.router.find(host: connected.host, port: connected.port, isHTTPS: false)
+      return try routeTo(connected.host, connected.port, routes, target, bytes, earlier: connected.authorization)
     case .absolute:
       // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
       if client.connectedAuthority != nil { throw .malformed(.targetForm) }
-      let authority = target.authority.bytes(in: bytes)
-      if !client.memo.matches(authority, isHTTPS: target.isHTTPS, in: snapshot) {
-        client.memo.remember(target, bytes, in: snapshot)
-      }
+      client.memo.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
       summary.authority = client.memo.text
       note(path: target, bytes)
-      return try routeTo(client.memo.host, client.memo.port, client.memo.route, target, bytes)
+      return try routeTo(client.memo.host, client.memo.port, client.memo.routes, target, bytes)
     }
   }
 
   private func routeTo(
-    _ host: String, _ port: UInt16, _ route: RouteTable.Host?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
+    _ host: String, _ port: UInt16, _ routes: HostRoutes?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
     earlier: [UInt8]? = nil
   ) throws(ProxyError) -> Destination {
     let access = try identify(bytes, earlier: earlier)
-    let entry = try snapshot.entry(
-      route, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
+    let index: Int
+    do {
+      index = try snapshot.router.entry(
+        routes, method: method, host: host, port: port, path: target.path, in: bytes, for: access)
+    } catch { throw ProxyError(error) }
+    let entry = snapshot.entries[index]
     if worker.requestHead.endsHere(in: bytes) { return .answer(OwnAnswer(toLastHop: worker.requestHead, in: bytes)) }
     do { try outbound.decide(&worker.requestHead, in: bytes, rules: entry.rules) } catch { throw ProxyError(error, for: entry) }
     let pool = worker.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)

@@ -1,5 +1,3 @@
-import Settings
-
 /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests in origin-form that follow on the
 /// connection. What comes first decides whether they do, or a TLS handshake for the real host.
 final class ConnectedAuthority {
@@ -7,17 +5,15 @@ final class ConnectedAuthority {
   let port: UInt16
   /// As the app spelled it.
   let text: String
-  let route: RouteTable.Host
   /// The CONNECT's Proxy-Authorization: it is looked at again for each request, as a reload may have changed the clients.
   let authorization: [UInt8]?
   /// Nothing has followed yet.
   var isUnproven = true
 
-  init(host: String, port: UInt16, text: String, route: RouteTable.Host, authorization: [UInt8]?) {
+  init(host: String, port: UInt16, text: String, authorization: [UInt8]?) {
     self.host = host
     self.port = port
     self.text = text
-    self.route = route
     self.authorization = authorization
   }
 }

@@ -1,18 +1,14 @@
-extension HostPattern {
-  /// Reads `host`, `host:port`, `*.example.com`, `*.example.com:443`, and `*` or `*:443` for every host.
-  public init(parsing text: String) throws(HostError) {
-    let (written, port) = try HostName.split(text)
-    if port == 0 { throw HostError("has port 0") }
-    if written == "*" {
-      self.init(host: "", isWildcard: true, port: port)
-      return
-    }
-    let isWildcard = written.hasPrefix("*.")
-    let host = isWildcard ? String(written.dropFirst(2)) : written
-    guard !host.utf8.contains(UInt8(ascii: "*")) else { throw HostError("may have one '*', as its whole first label") }
-    let normalized = try HostName.normalized(host)
-    guard !isWildcard || IPAddress.parse(normalized) == nil else { throw HostError("has a '*' before an address") }
-    self.init(host: normalized, isWildcard: isWildcard, port: port)
+/// `host`, `host:port`, `*.example.com`, `*.example.com:443`; the star stands for one or more whole labels.
+public struct HostPattern: Sendable, Hashable {
+  /// Lower-case, without a trailing dot, without the star: `example.com` for `*.example.com`; empty with the star: every host.
+  public var host: String
+  public var isWildcard: Bool
+  /// nil = any port.
+  public var port: UInt16?
+  public init(host: String, isWildcard: Bool, port: UInt16?) {
+    self.host = host
+    self.isWildcard = isWildcard
+    self.port = port
   }
 
   /// - Parameter host: lower-case, without a trailing dot and brackets.
@@ -47,13 +43,5 @@ extension HostPattern {
       return host == other.host || host.isEmpty || other.host.isEmpty || host.hasSuffix("." + other.host)
         || other.host.hasSuffix("." + host)
     }
-  }
-}
-
-extension UpstreamSettings.Match {
-  /// Host alone; port and path are the route's business.
-  /// - Parameter host: lower-case, without a trailing dot and brackets.
-  public func matches(host bytes: UnsafeRawBufferPointer) -> Bool {
-    HostPattern.matches(bytes, host: host, isWildcard: isWildcard)
   }
 }

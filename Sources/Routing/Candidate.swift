@@ -1,0 +1,63 @@
+import HTTPWire
+
+/// An entry that could be meant, and why it takes a request or does not.
+public struct Candidate: Sendable, Equatable {
+  public var name: String
+  public var isTaken: Bool
+  public var reason: String
+}
+
+extension Router {
+  /// The entries for a host, most specific first; where there are none for the port, those for others.
+  /// - Parameters:
+  ///   - path: without its query; nil: of a CONNECT, which has none and names no entry.
+  ///   - client: nil = anonymous.
+  public func candidates(
+    host: String, port: UInt16, isHTTPS: Bool, path: Slice?, in bytes: UnsafeRawBufferPointer, client: String?
+  ) -> [Candidate] {
+    guard let path, let routes = find(host: host, port: port, isHTTPS: isHTTPS) else { return neighbours(host, port) }
+    let written = path.bytes(in: bytes)
+    let taken = routes.entry(forPath: written, client: client)
+    var other: HostRoutes.OtherReading?
+    if routes.hasPrefixes, let isPlain = try? checkPath(path, in: bytes) {
+      other = try? routes.reading(of: written, notFor: taken, client: client, isPlain: isPlain)
+    }
+    return routes.routes.map { candidate($0, taken, written, client, other) }
+  }
+
+  private func candidate(
+    _ route: HostRoutes.Route, _ taken: Int?, _ path: UnsafeRawBufferPointer, _ client: String?,
+    _ other: HostRoutes.OtherReading?
+  ) -> Candidate {
+    let entry = entries[route.entry]
+    let isTaken = route.entry == taken
+    if let other, isTaken || route.entry == other.entry {
+      let reading = isTaken ? "as it is written" : "as an origin may read it, \(other.path)"
+      return Candidate(name: entry.name, isTaken: false, reason: "is for the path \(reading)")
+    }
+    if isTaken {
+      var reasons = [entry.match.isWildcard ? "the host is below \(entry.match.host)" : "the host is the same"]
+      if !route.prefix.isEmpty { reasons.append("the path begins with \(entry.match.pathPrefix)") }
+      if route.clients != nil, let client { reasons.append("it is for \(client)") }
+      return Candidate(name: entry.name, isTaken: true, reason: reasons.joined(separator: ", "))
+    }
+    let reason =
+      if !HostRoutes.matches(path, route.prefix) {
+        "is for paths under \(entry.match.pathPrefix)"
+      } else if let clients = route.clients, !route.serves(client) {
+        "is for \(clients.sorted().joined(separator: ", ")) only"
+      } else {
+        "is less specific"
+      }
+    return Candidate(name: entry.name, isTaken: false, reason: reason)
+  }
+
+  /// Entries of the host for other ports: near misses worth a word.
+  private func neighbours(_ host: String, _ port: UInt16) -> [Candidate] {
+    let known = find(host: host, port: port, isHTTPS: false)?.entries ?? []
+    return entries.indices.filter { entries[$0].match.matches(host: host) && !known.contains($0) }.map { index in
+      let ports = entries[index].match.port.map { "port \($0)" } ?? "port 80, and 443 of https:// URLs"
+      return Candidate(name: entries[index].name, isTaken: false, reason: "is for \(ports)")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import HTTPWire
+
+/// The entries of one host and port. Among them the longest path prefix wins, and one for this client over one for all.
+public final class HostRoutes: Sendable {
+  struct Route: Sendable {
+    /// Place in the configuration's entries.
+    var entry: Int
+    var prefix: [UInt8]
+    /// The prefix as an origin may read it.
+    var readPrefix: [UInt8]
+    /// nil: for every client.
+    var clients: Set<String>?
+
+    func serves(_ client: String?) -> Bool { clients.map { client.map($0.contains) == true } ?? true }
+  }
+
+  /// Best first: longest prefix, then those for certain clients.
+  let routes: [Route]
+  /// Some entry has a path prefix: ambiguous paths are refused.
+  let hasPrefixes: Bool
+  /// Some prefix is not what it is read as, so that a plain path may belong to it.
+  private let hasEncodedPrefixes: Bool
+  /// The one entry that serves whatever comes; -1: it must be looked for.
+  private let only: Int
+
+  init(_ entries: [(index: Int, match: Match, clients: Set<String>?)]) {
+    routes = entries.map { entry in
+      let prefix = Array(entry.match.pathPrefix.utf8)
+      return Route(entry: entry.index, prefix: prefix, readPrefix: Self.read(prefix), clients: entry.clients)
+    }.sorted { $0.prefix.count != $1.prefix.count ? $0.prefix.count > $1.prefix.count : $0.clients != nil && $1.clients == nil }
+    hasPrefixes = routes.contains { !$0.prefix.isEmpty }
+    hasEncodedPrefixes = routes.contains { $0.prefix != $0.readPrefix }
+    only = routes.count == 1 && !hasPrefixes && routes[0].clients == nil ? routes[0].entry : -1
+  }
+
+  private static func read(_ prefix: [UInt8]) -> [UInt8] {
+    var result = prefix
+    prefix.withUnsafeBytes { bytes in try? forEachReading(of: bytes) { result = Array($0) } }
+    return result
+  }
+
+  /// Places in the configuration's entries, best first.
+  public var entries: [Int] { routes.map(\.entry) }
+
+  /// - Parameter path: of the request, without its query; empty counts as `/`.
+  func entry(forPath path: UnsafeRawBufferPointer, client: String?) -> Int? {
+    if only >= 0 { return only }
+    for index in routes.indices where routes[index].serves(client) {
+      if !hasPrefixes || Self.matches(path, routes[index].prefix) { return routes[index].entry }
+    }
+    return nil
+  }
+
+  /// An entry that an origin may take a path for, and the path as it is read then.
+  struct OtherReading {
+    /// nil: none.
+    var entry: Int?
+    /// Printable ASCII.
+    var path: String
+  }
+
+  /// A reading of the path (see `forEachReading`) that leads elsewhere than to `found`, where the path leads as it is written.
+  /// - Parameter isPlain: nothing in the path is encoded, and it has no parameters.
+  /// - Throws: `ambiguousPath`.
+  func reading(
+    of path: UnsafeRawBufferPointer, notFor found: Int?, client: String?, isPlain: Bool
+  ) throws(HeadError) -> OtherReading? {
+    if isPlain, !hasEncodedPrefixes { return nil }
+    var other: OtherReading?
+    try forEachReading(of: path) { read in
+      let entry = self.entry(forReading: read, client: client)
+      guard entry != found else { return }
+      let shown = read.map { $0 > 0x20 && $0 < 0x7f ? $0 : UInt8(ascii: "?") }
+      other = OtherReading(entry: entry, path: String(decoding: shown, as: UTF8.self))
+    }
+    return other
+  }
+
+  private func entry(forReading path: UnsafeRawBufferPointer, client: String?) -> Int? {
+    var best: (entry: Int, length: Int)?
+    for route in routes where route.serves(client) {
+      // The longest prefix as it is written need not be the longest as it is read.
+      guard route.readPrefix.count > best?.length ?? -1, Self.matches(path, route.readPrefix) else { continue }
+      best = (route.entry, route.readPrefix.count)
+    }
+    return best?.entry
+  }
+
+  /// Prefixes match whole segments: `/v1` matches `/v1` and `/v1/x`, not `/v10`.
+  static func matches(_ path: UnsafeRawBufferPointer, _ prefix: [UInt8]) -> Bool {
+    if prefix.isEmpty { return true }
+    guard path.count >= prefix.count, path[..<prefix.count].elementsEqual(prefix) else { return false }
+    return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
+  }
+}

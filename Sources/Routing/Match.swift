@@ -1,0 +1,27 @@
+/// `host[:port][/path/prefix]`: what requests an upstream entry is for.
+public struct Match: Sendable, Hashable {
+  /// Lower-case, without a trailing dot; without `*.` where `isWildcard`.
+  public var host: String
+  public var isWildcard: Bool
+  /// nil: 80, and 443 for https:// targets.
+  public var port: UInt16?
+  /// "" or "/v1/x": starts with a slash, has none at its end.
+  public var pathPrefix: String
+  public init(host: String, isWildcard: Bool = false, port: UInt16? = nil, pathPrefix: String = "") {
+    self.host = host
+    self.isWildcard = isWildcard
+    self.port = port
+    self.pathPrefix = pathPrefix
+  }
+
+  /// Host alone; port and path are the table's business.
+  /// - Parameter host: lower-case, without a trailing dot and brackets.
+  public func matches(host bytes: UnsafeRawBufferPointer) -> Bool {
+    HostPattern.matches(bytes, host: host, isWildcard: isWildcard)
+  }
+
+  public func matches(host: String) -> Bool {
+    var host = host
+    return host.withUTF8 { matches(host: UnsafeRawBufferPointer($0)) }
+  }
+}

@@ -1,0 +1,112 @@
+import HTTPWire
+
+/// What decides which requests an upstream entry serves.
+public struct RoutedEntry: Sendable {
+  public var name: String
+  public var match: Match
+  /// nil: for every client.
+  public var clients: Set<String>?
+  public var hasCredential: Bool
+
+  public init(name: String, match: Match, clients: Set<String>? = nil, hasCredential: Bool = false) {
+    self.name = name
+    self.match = match
+    self.clients = clients
+    self.hasCredential = hasCredential
+  }
+}
+
+/// Decides where requests go: taken on the loop for every request, and told by `explain` to whoever asks. Made once with the
+/// configuration; needs neither connection nor clock.
+public final class Router: Sendable {
+  let entries: [RoutedEntry]
+  private let table: RouteTable
+  /// `unlisted_hosts: forward`.
+  private let forwardsUnlisted: Bool
+  private let connectAllow: [HostPattern]
+
+  /// - Parameter entries: answers are places in it.
+  public init(_ entries: [RoutedEntry], forwardsUnlisted: Bool, connectAllow: [HostPattern]) {
+    self.entries = entries
+    table = RouteTable(entries)
+    self.forwardsUnlisted = forwardsUnlisted
+    self.connectAllow = connectAllow
+  }
+
+  /// The entries of a host and port.
+  /// - Parameter host: as `normalisedHost` gives it.
+  public func find(host: String, port: UInt16, isHTTPS: Bool) -> HostRoutes? {
+    table.find(host: host, port: port, isHTTPS: isHTTPS)
+  }
+
+  /// The place of the entry that serves a request of this client, or why none does. One after the last entry stands for hosts that
+  /// no entry lists.
+  /// - Parameters:
+  ///   - routes: what `find` has for host and port.
+  ///   - path: without its query.
+  ///   - bytes: what `path` points into.
+  public func entry(
+    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: Slice, in bytes: UnsafeRawBufferPointer,
+    for client: ClientIdentity
+  ) throws(RoutingError) -> Int {
+    var found: Int?
+    if let routes {
+      found = routes.entry(forPath: path.bytes(in: bytes), client: client.name)
+      if routes.hasPrefixes {
+        do { try checkReadings(of: path, in: bytes, routes, found, client) } catch { throw .malformed(error) }
+      }
+    }
+    guard let found else {
+      guard forwardsUnlisted else { throw .hostNotListed(host: host) }
+      guard client.mayReach(host: host, port: port) else { throw .notAllowed(client: client.name, upstream: host) }
+      return entries.count
+    }
+    guard client.mayReach(entry: entries[found].name) else {
+      throw .notAllowed(client: client.name, upstream: entries[found].name)
+    }
+    if method == .trace, entries[found].hasCredential { throw .traceWithCredential }
+    return found
+  }
+
+  /// A prefix is a boundary: no spelling of a path leads to one entry here and to another one's part of the origin there.
+  private func checkReadings(
+    of path: Slice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: Int?, _ client: ClientIdentity
+  ) throws(HeadError) {
+    let isPlain = try checkPath(path, in: bytes)
+    let other = try routes.reading(of: path.bytes(in: bytes), notFor: found, client: client.name, isPlain: isPlain)
+    if other != nil { throw .pathOfTwoEntries }
+  }
+
+  // MARK: CONNECT
+
+  public enum ConnectWay {
+    /// No tunnel: clear HTTP follows, for these entries.
+    case entries(HostRoutes)
+    case tunnel
+  }
+
+  /// CONNECT: to an entry's host and port it is no tunnel but a way to that entry; elsewhere a tunnel where that is allowed.
+  public func wayOfConnect(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) -> ConnectWay {
+    if let routes = find(host: host, port: port, isHTTPS: false) {
+      guard routes.routes.contains(where: { client.mayReach(entry: entries[$0.entry].name) }) else {
+        throw .notAllowed(client: client.name, upstream: host)
+      }
+      return .entries(routes)
+    }
+    try checkTunnel(host: host, port: port, for: client)
+    return .tunnel
+  }
+
+  public func checkTunnel(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) {
+    guard connectAllow.contains(where: { $0.matches(host: host, port: port) }) else {
+      throw .connectNotAllowed(target: Authority.text(host: host, port: port, defaultPort: 0))
+    }
+    guard client.mayReach(host: host, port: port) else { throw .notAllowed(client: client.name, upstream: host) }
+  }
+}
+
+/// Lower-case ASCII: a host as the table has it.
+/// - Parameter host: without brackets and trailing dot, as HTTPWire gives it.
+public func normalisedHost(_ host: UnsafeRawBufferPointer) -> String {
+  String(decoding: host.map { $0 >= 65 && $0 <= 90 ? $0 | 32 : $0 }, as: UTF8.self)
+}

@@ -1,0 +1,85 @@
+import HTTPWire
+import Routing
+import Testing
+
+@Suite struct RouterTests {
+  @Test func `exact hosts come before wildcards, the longest of those, then the longest prefix, then the client's own`() throws
+  {
+    let router = Router()
+    let unlisted = "hostNotListed"
+    let cases: [(ClientIdentity, String, String)] = [
+      (anybody, "http://api.test/", "whole"), (anybody, "http://API.test.", "whole"),
+      (anybody, "https://api.test/v1", "versioned"),
+      (anybody, "http://api.test:80/v1?q=/v1/x", "versioned"), (anybody, "http://api.test/v1/x/y", "deeper"),
+      (anybody, "http://api.test/v1x", "whole"), (anybody, "http://api.test:8080/", unlisted),
+      (anybody, "https://api.test:80/", unlisted), (anybody, "http://api.test:443/", unlisted),
+      (anybody, "http://a.wide.test/", "wide"), (anybody, "http://a.b.wide.test/", "wider"),
+      (anybody, "http://b.wide.test/", "wide"),
+      (anybody, "http://wide.test/", unlisted), (anybody, "http://badwide.test/", unlisted),
+      (anybody, "http://odd.test:8443/", "odd"), (anybody, "https://odd.test:8443/", "odd"),
+      (anybody, "http://odd.test/", unlisted),
+      (anybody, "http://private.test/", unlisted), (billing, "http://private.test/", "private"),
+      (billing, "http://api.test/", "own"), (billing, "http://api.test/v1", "versioned"), (anybody, "http://[::1]/", "six"),
+    ]
+    for (client, url, expected) in cases {
+      let way = try router.way(url, .get, client)
+      #expect(expected == unlisted ? way.hasPrefix(unlisted) : way == expected, "\(client.name ?? "anybody"): \(url): \(way)")
+    }
+  }
+
+  @Test func `no spelling of a path leads to one entry here and to another one's part of the origin there`() throws {
+    let (ambiguous, two) = ("\(RoutingError.malformed(.ambiguousPath))", "\(RoutingError.malformed(.pathOfTwoEntries))")
+    let router = Router()
+    let cases: [(ClientIdentity, String, String)] = [
+      (anybody, "/v1/%2e./", ambiguous), (anybody, "/v1/../x", ambiguous), (anybody, "//v1", ambiguous),
+      (anybody, "/v1%2fx", ambiguous), (anybody, "/v1\\x", ambiguous), (anybody, "/%2525252576", ambiguous),
+      (anybody, "/%76%31", two), (anybody, "/v%31/x", two), (anybody, "/%2576%31/x", two), (anybody, "/v1;a=b/y", two),
+      (anybody, "/v1%3Ba/y", two), (anybody, "/v1%00", two), (anybody, "/y/%252e%252e/v1", two), (anybody, "/v1/x;a", two),
+      (anybody, "/v1/%78", two), (anybody, "/v1/y%78;a=b/%20%41", "versioned"), (anybody, "/%79;v1/100%25", "whole"),
+      (anybody, "/a%20b/c", "spaced"), (anybody, "/a%20%62/c", two), (anybody, "/a%2520b/c", two), (billing, "/%78", "own"),
+    ]
+    for (client, path, expected) in cases {
+      #expect(try router.way("http://api.test\(path)", .get, client) == expected, "\(path)")
+    }
+    #expect(try router.way("http://a.wide.test/v%31;a/../x") == "wide", "no entry of the host has a prefix")
+  }
+
+  @Test func `who may not use an entry is told so, and TRACE never meets a credential`() throws {
+    let router = Router()
+    #expect(
+      try router.way("http://api.test/v1", .get, guest) == "\(RoutingError.notAllowed(client: "guest", upstream: "versioned"))")
+    #expect(try router.way("http://api.test/", .get, guest) == "whole")
+    #expect(try router.way("http://api.test/v1", .trace) == "\(RoutingError.traceWithCredential)")
+    #expect(try router.way("http://api.test/", .trace) == "whole")
+  }
+
+  @Test func `unlisted hosts are one after the last entry, for who may reach them`() throws {
+    let router = Router(forwardsUnlisted: true)
+    #expect(try router.way("http://other.test:81/") == "unlisted")
+    #expect(try router.way("http://a.free.test/", .get, guest) == "unlisted")
+    #expect(
+      try router.way("http://other.test/", .get, guest) == "\(RoutingError.notAllowed(client: "guest", upstream: "other.test"))"
+    )
+  }
+
+  @Test func `CONNECT is a way to the entries of its host and port, or a tunnel where that is allowed`() {
+    let router = Router()
+    func way(_ host: String, _ port: UInt16, _ client: ClientIdentity = anybody) -> String {
+      do throws(RoutingError) {
+        switch try router.wayOfConnect(host: host, port: port, for: client) {
+        case .tunnel: return "tunnel"
+        case .entries(let routes): return routes.entries.map { entries[$0].name }.joined(separator: " ")
+        }
+      } catch { return "\(error)" }
+    }
+    #expect(way("api.test", 80) == "spaced deeper versioned own whole")
+    #expect(way("api.test", 80, guest) == "spaced deeper versioned own whole")
+    #expect(way("odd.test", 8443, guest) == "\(RoutingError.notAllowed(client: "guest", upstream: "odd.test"))")
+    #expect(way("api.test", 443) == "tunnel", "443 is of https:// targets, which CONNECT is not")
+    #expect(way("tunnel.test", 443) == "tunnel")
+    #expect(way("tunnel.test", 443, guest) == "\(RoutingError.notAllowed(client: "guest", upstream: "tunnel.test"))")
+    #expect(way("x.free.test", 22, guest) == "tunnel")
+    #expect(way("tunnel.test", 80) == "\(RoutingError.connectNotAllowed(target: "tunnel.test:80"))")
+    #expect(way("::2", 443) == "\(RoutingError.connectNotAllowed(target: "[::2]:443"))")
+  }
+}
