@@ -43,6 +43,7 @@ let package = Package(
     .target(name: "Trust", dependencies: ["TLS"]),
     .target(name: "Credentials", dependencies: ["Files", "JSON", "TLS"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
+    .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "TLS", "Trust"]),
     .target(name: "Settings", dependencies: ["CSystem", "Files", "Routing", "Trust", "Credentials", "TLS"]),
     .target(
@@ -58,16 +59,16 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "Settings", "Trust",
+        "Proxy", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "Settings", "SmallHTTP", "Trust",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
-    .target(name: "DemoServers", dependencies: ["CSystem", "EventIO", "TLS", "HTTPWire", "JSON"]),
+    .target(name: "DemoServers", dependencies: ["CSystem", "EventIO", "JSON", "SmallHTTP", "TLS"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
         "Operations", "Proxy", "ConfigurationFile", "Routing", "Settings", "Credentials", "Trust", "TLS", "DemoServers",
-        "CSystem", "EventIO", "Files", "JSON",
+        "CSystem", "EventIO", "Files", "JSON", "SmallHTTP", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
@@ -76,6 +77,7 @@ let package = Package(
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
+    .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL"]),
     .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),

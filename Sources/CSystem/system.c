@@ -131,20 +131,6 @@ int csys_notify(const char *path, const char *message, int seconds) {
   return result;
 }
 
-int csys_connect_blocking(int family, const struct sockaddr_storage *address, socklen_t length, int seconds) {
-  int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -errno;
-  struct timeval time = {.tv_sec = seconds};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
-  if (connect(fd, (const struct sockaddr *)address, length) < 0) {
-    int error = errno;
-    close(fd);
-    return -error;
-  }
-  return fd;
-}
-
 int csys_open_descriptors(void) {
   DIR *folder = opendir("/proc/self/fd");
   if (!folder) return -1;

@@ -1,3 +1,5 @@
+import SmallHTTP
+
 /// An API that answers nobody without a bearer token (RFC 6750). `/revoke` takes the token of that very request out of use.
 public final class BearerAPI: Responder {
   private let book: TokenBook
@@ -21,11 +23,11 @@ public final class BearerAPI: Responder {
       if request.path == "/revoke" {
         book.revoke(token)
         tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200, and token \(number) is revoked now"))
-        return ServedAnswer(200, "OK", json: ["revoked": .string("token \(number)")])
+        return ServedAnswer(200, json: ["revoked": .string("token \(number)")])
       }
       tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200"))
       return ServedAnswer(
-        200, "OK",
+        200,
         json: [
           "message": .string("hello from the API"), "you_asked": .string(asked), "accepted": .string("token \(number)"),
         ])
@@ -37,7 +39,7 @@ public final class BearerAPI: Responder {
     // RFC 6750 section 3: no error code for a request without any authentication.
     let challenge = description.map { ", error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
     return ServedAnswer(
-      401, "Unauthorized", fields: [("WWW-Authenticate", "Bearer realm=\"demo\"\(challenge)")],
+      401, fields: [("WWW-Authenticate", "Bearer realm=\"demo\"\(challenge)")],
       json: ["error": .string(description ?? "this API wants a bearer token")])
   }
 }

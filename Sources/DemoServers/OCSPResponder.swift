@@ -1,3 +1,5 @@
+import SmallHTTP
+
 /// Answers whether certificates of the demo's authority were revoked (RFC 6960), asked by POST.
 public final class OCSPResponder: Responder {
   private let authority: DemoAuthority
@@ -13,6 +15,6 @@ public final class OCSPResponder: Responder {
       return super.answer(request)
     }
     tell(DemoEvent(source: .responder, text: "the certificate of \(found.name) is \(found.isRevoked ? "REVOKED" : "good")"))
-    return ServedAnswer(200, "OK", type: "application/ocsp-response", body: found.der)
+    return ServedAnswer(200, type: "application/ocsp-response", body: found.der)
   }
 }

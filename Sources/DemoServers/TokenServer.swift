@@ -1,4 +1,5 @@
 import JSON
+import SmallHTTP
 import TLS
 
 /// An OAuth 2.0 token endpoint (RFC 6749) for one client: grants client_credentials and refresh_token, whose tokens rotate.
@@ -30,24 +31,24 @@ public final class TokenServer: Responder {
 
   override public func answer(_ request: ServedRequest) -> ServedAnswer {
     requests += 1
-    guard request.method == "POST" else { return refuse(405, "Method Not Allowed", "invalid_request") }
+    guard request.method == "POST" else { return refuse(405, "invalid_request") }
     let form = Form.decode(request.body)
-    guard isClient(request["authorization"], form) else { return refuse(401, "Unauthorized", "invalid_client") }
+    guard isClient(request["authorization"], form) else { return refuse(401, "invalid_client") }
     let grant = form["grant_type"] ?? ""
     switch grant {
     case "client_credentials": return issue(refreshing: false)
     case "refresh_token":
       guard let given = form["refresh_token"], !given.isEmpty, given == refreshToken else {
-        return refuse(400, "Bad Request", "invalid_grant")
+        return refuse(400, "invalid_grant")
       }
       return issue(refreshing: true)
-    default: return refuse(400, "Bad Request", "unsupported_grant_type")
+    default: return refuse(400, "unsupported_grant_type")
     }
   }
 
   private func issue(refreshing: Bool) -> ServedAnswer {
     guard let token = try? book.issue(seconds: lifetime), let next = try? TokenBook.randomText() else {
-      return refuse(500, "Internal Server Error", "server_error")
+      return refuse(500, "server_error")
     }
     tell(
       DemoEvent(
@@ -60,14 +61,14 @@ public final class TokenServer: Responder {
       refreshToken = next
       members.append(.init(name: "refresh_token", value: .string(next)))
     }
-    return ServedAnswer(200, "OK", fields: [("Cache-Control", "no-store")], json: .object(members))
+    return ServedAnswer(200, fields: [("Cache-Control", "no-store")], json: .object(members))
   }
 
   private var times: String { requests == 1 ? "once" : "\(requests) times" }
 
-  private func refuse(_ status: Int, _ reason: String, _ error: String) -> ServedAnswer {
+  private func refuse(_ status: Int, _ error: String) -> ServedAnswer {
     tell(DemoEvent(source: .tokenServer, text: "\(status) \(error)"))
-    return ServedAnswer(status, reason, fields: [("Cache-Control", "no-store")], json: ["error": .string(error)])
+    return ServedAnswer(status, fields: [("Cache-Control", "no-store")], json: ["error": .string(error)])
   }
 
   /// RFC 6749 section 2.3.1: by Basic, whose two parts are form-encoded, or in the body.

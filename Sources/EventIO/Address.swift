@@ -149,3 +149,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     }
   }
 }
+
+extension Address {
+  public var isUnix: Bool { if case .unix = kind { true } else { false } }
+}

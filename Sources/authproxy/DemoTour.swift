@@ -1,5 +1,6 @@
 import CSystem
 import DemoServers
+import SmallHTTP
 
 /// `demo --once`: makes the requests that the demo proposes, and compares what comes with what should.
 struct DemoTour {
@@ -21,7 +22,7 @@ struct DemoTour {
       step("An app asks the API. The proxy gets a token first.", "\(api)/hello", expecting: 200),
       step(
         "An app brings a token of its own. It is replaced by the one that is there.", "\(api)/hello",
-        field: "Authorization: Bearer guess", expecting: 200),
+        field: ("Authorization", "Bearer guess"), expecting: 200),
       step("The token is revoked before its time ...", "\(api)/revoke", expecting: 200),
       step(
         "... and the next app sees nothing of it: the 401 stays between proxy and API.", "\(api)/hello", expecting: 200),
@@ -42,10 +43,11 @@ struct DemoTour {
     return isGood
   }
 
-  private func step(_ title: String, _ url: String, field: String? = nil, expecting status: Int) -> Bool {
-    Terminal.print("\n\(title)\n\n  $ curl \(field.map { "-H '\($0)' " } ?? "")\(url)\n")
-    let reply = world.ask([url], fields: field.map { "\($0)\r\n" } ?? "")[0]
-    world.narrator.tell("app", "\(reply.status): \(reply.body.split(separator: "\n").joined(separator: " "))")
+  private func step(_ title: String, _ url: String, field: (name: String, value: String)? = nil, expecting status: Int) -> Bool
+  {
+    Terminal.print("\n\(title)\n\n  $ curl \(field.map { "-H '\($0.name): \($0.value)' " } ?? "")\(url)\n")
+    let reply = world.ask([url], fields: field.map { [$0] } ?? [])[0]
+    world.narrator.tell("app", "\(reply.status): \(reply.text.split(separator: "\n").joined(separator: " "))")
     return judge([reply], status)
   }
 
@@ -66,7 +68,7 @@ struct DemoTour {
     return judge(world.ask((1...count).map { "\(api)/\($0)" }), 200)
   }
 
-  private func judge(_ replies: [TinyClient.Reply], _ status: Int) -> Bool {
+  private func judge(_ replies: [HTTPClient.Reply], _ status: Int) -> Bool {
     for reply in replies where reply.status != status { world.narrator.tell("app", "got \(reply.status) and not \(status)") }
     return replies.allSatisfy { $0.status == status }
   }

@@ -1,10 +1,9 @@
 import CSystem
 import DemoServers
-import Dispatch
 import EventIO
 import Operations
 import Settings
-import Synchronization
+import SmallHTTP
 import TLS
 
 /// An API, a token server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
@@ -18,7 +17,7 @@ final class DemoWorld: Sendable {
   let configuration: DemoConfiguration
   let proxy: Address
   private let service: Service
-  /// Of the demo servers and the tiny client; the proxy's loops are its own.
+  /// Of the demo servers and the tour's requests; the proxy's loops are its own.
   private let loop = LoopExecutor()
 
   init() throws {
@@ -65,10 +64,10 @@ final class DemoWorld: Sendable {
       ) { narrator.tell($0) }
       let responder = OCSPResponder(authority) { narrator.tell($0) }
       do {
-        try DemoServer(on: loop, socket: sockets.api, identity: authority.api.identity, responder: api)
-        try DemoServer(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity, responder: tokens)
-        try DemoServer(on: loop, socket: sockets.retired, identity: authority.retired.identity, responder: api)
-        try DemoServer(on: loop, socket: sockets.responder, identity: nil, responder: responder)
+        try api.serve(on: loop, socket: sockets.api, identity: authority.api.identity)
+        try tokens.serve(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity)
+        try api.serve(on: loop, socket: sockets.retired, identity: authority.retired.identity)
+        try responder.serve(on: loop, socket: sockets.responder, identity: nil)
       } catch {
         Terminal.error("authproxy: the demo's servers cannot serve: \(error)")
         Process.exit(ExitStatus.internalError.rawValue)
@@ -79,39 +78,25 @@ final class DemoWorld: Sendable {
 
   /// Requests through the proxy, as apps would make them: all at once, each on a connection of its own. Blocks until they are answered,
   /// and the answers told of.
-  /// - Parameter fields: further lines, each with its CRLF.
-  func ask(_ urls: [String], fields: String = "") -> [TinyClient.Reply] {
+  func ask(_ urls: [String], fields: [(name: String, value: String)] = []) -> [HTTPClient.Reply] {
     let wanted = narrator.endedRequests + urls.count
-    let replies = Replies(count: urls.count)
     let proxy = proxy
-    loop.call { loop in
-      for (index, url) in urls.enumerated() {
-        let host = url.dropFirst("http://".count).prefix { $0 != "/" }
-        let request = "GET \(url) HTTP/1.1\r\nHost: \(host)\r\n\(fields)Connection: close\r\n\r\n"
-        TinyClient(on: loop, to: proxy, request: request) { replies.set($0, at: index) }
+    let replies = urls.map { url in
+      let reply = Handover<Result<HTTPClient.Reply, HTTPClient.Failure>>()
+      let host = String(url.dropFirst("http://".count).prefix { $0 != "/" })
+      loop.call { loop in
+        HTTPClient(on: loop, to: proxy, getting: url, host: host, fields: fields, milliseconds: 20_000) { reply.put($0) }
+      }
+      return reply
+    }
+    let result = replies.map { reply in
+      switch reply.take() {
+      case .success(let reply): reply
+      case .failure(let failure): HTTPClient.Reply(status: 0, body: Array(failure.description.utf8))
       }
     }
-    let result = replies.wait()
     // The log's lines follow the answers; they belong before what the app got.
     for _ in 0..<100 where narrator.endedRequests < wanted { usleep(10_000) }
     return result
-  }
-}
-
-/// Answers on their way from a loop to a thread that waits for them.
-private final class Replies: Sendable {
-  private let state: Mutex<[TinyClient.Reply?]>
-  private let done = DispatchSemaphore(value: 0)
-
-  init(count: Int) { state = Mutex(Array(repeating: nil, count: count)) }
-
-  func set(_ reply: TinyClient.Reply, at index: Int) {
-    state.withLock { $0[index] = reply }
-    done.signal()
-  }
-
-  func wait() -> [TinyClient.Reply] {
-    for _ in 0..<state.withLock({ $0.count }) { done.wait() }
-    return state.withLock { $0.compactMap { $0 } }
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConfigurationFile
 import EventIO
 import Settings
+import SmallHTTP
 
 struct Health: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -32,12 +33,12 @@ struct Health: ParsableCommand {
       throw ExitCode(1)
     }
     let page = ready ? "/readyz" : "/healthz"
-    switch BlockingExchange.get(page, from: address, seconds: 5) {
+    switch HTTPClient.get(page, from: address, milliseconds: 5_000) {
     case .failure(let error):
       Terminal.error("authproxy: \(address)\(page): \(error)")
       throw ExitCode(1)
     case .success(let answer):
-      Terminal.print(answer.body)
+      Terminal.print(answer.text.hasSuffix("\n") ? String(answer.text.dropLast()) : answer.text)
       guard answer.status == 200 else { throw ExitCode(1) }
     }
   }

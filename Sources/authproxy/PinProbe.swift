@@ -1,4 +1,5 @@
 import EventIO
+import Streams
 import TLS
 import Trust
 
@@ -17,9 +18,7 @@ final class PinProbe: EventHandler {
   private let witness = PinReport.Witness()
   private var deliver: ((Outcome) -> Void)?
   private var race: ConnectionRace?
-  private var descriptor: Int32 = -1
-  private var token: Token?
-  private var tls: TLSConnection?
+  private var stream: ByteStream?
   private var step = "the name was not resolved in time"
 
   init(_ host: String, _ port: UInt16, _ anchors: AnchorStore, _ loop: EventLoop, deliver: @escaping (Outcome) -> Void) {
@@ -58,23 +57,26 @@ final class PinProbe: EventHandler {
     case .failure(.system(let error)): end(.failed("cannot connect: \(Socket.text(ofError: error))"))
     case .failure(.outOfDescriptors): end(.failed("out of file descriptors"))
     case .success(let connection):
-      descriptor = connection.descriptor
-      token = connection.token
+      let stream = ByteStream(descriptor: connection.descriptor, token: connection.token)
+      self.stream = stream
       loop.hand(connection.token, to: self)
       step = "the TLS handshake did not end in time"
       do {
         var options = ClientOptions(anchors: anchors, verifier: witness)
         options.keepsSessions = false
-        tls = try TLSConnection(context: .client(options), descriptor: descriptor, serverName: host)
+        stream.secure(try TLSConnection(context: .client(options), descriptor: stream.descriptor, serverName: host))
       } catch { return end(.failed("\(error)")) }
       handshake()
     }
   }
 
-  override func ready(_ events: UInt32, on loop: EventLoop) { handshake() }
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    stream?.note(events)
+    handshake()
+  }
 
   private func handshake() {
-    guard let tls, deliver != nil else { return }
+    guard let tls = stream?.tls, deliver != nil else { return }
     switch tls.handshake() {
     case .wantRead, .wantWrite: break
     case .done: end(seen(error: nil) ?? .failed("the server showed no certificate"))
@@ -92,11 +94,8 @@ final class PinProbe: EventHandler {
     loop.forget(self)
     race?.cancel()
     race = nil
-    tls?.sendCloseNotify()
-    tls = nil
-    if let token { loop.retire(token) }
-    token = nil
-    if descriptor >= 0 { Socket.close(descriptor) }
+    stream?.close(on: loop)
+    stream = nil
     deliver(outcome)
   }
 }

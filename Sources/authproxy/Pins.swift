@@ -1,9 +1,7 @@
 import ArgumentParser
-import Dispatch
 import EventIO
 import Files
 import Settings
-import Synchronization
 import TLS
 import Trust
 
@@ -31,12 +29,12 @@ struct Pins: ParsableCommand {
   func run() throws {
     let (host, port) = try place()
     let anchors = try anchors()
-    let (executor, box, limit) = (LoopExecutor(), OutcomeBox(), timeout * 1000)
+    let (executor, outcome, limit) = (LoopExecutor(), Handover<PinProbe.Outcome>(), timeout * 1000)
     executor.start()
     executor.call { loop in
-      PinProbe(host, port, anchors, loop) { box.put($0) }.start(milliseconds: limit)
+      PinProbe(host, port, anchors, loop) { outcome.put($0) }.start(milliseconds: limit)
     }
-    switch box.take() {
+    switch outcome.take() {
     case .seen(let evidence, let error):
       for line in PinReport.lines(evidence) { Terminal.print(line) }
       if let error { Terminal.error("\nauthproxy: \(server): the handshake did not end well: \(error)") }
@@ -62,21 +60,5 @@ struct Pins: ParsableCommand {
       Terminal.error("authproxy: \(caFile ?? "system roots"): \(error)")
       throw ExitCode.failure
     }
-  }
-}
-
-/// What the loop found, for the thread that waits for it.
-private final class OutcomeBox: Sendable {
-  private let outcome = Mutex<PinProbe.Outcome>(.failed("no outcome"))
-  private let isThere = DispatchSemaphore(value: 0)
-
-  func put(_ found: PinProbe.Outcome) {
-    outcome.withLock { $0 = found }
-    isThere.signal()
-  }
-
-  func take() -> PinProbe.Outcome {
-    isThere.wait()
-    return outcome.withLock { $0 }
   }
 }

@@ -136,8 +136,6 @@ static inline uint64_t csys_inode(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 ? status.st_ino : 0;
 }
-/// Connects, blocking, with `seconds` for this and every later read and write; a descriptor or -errno.
-int csys_connect_blocking(int family, const struct sockaddr_storage *address, socklen_t length, int seconds);
 static inline int csys_page_size(void) { return (int)sysconf(_SC_PAGESIZE); }
 static inline int csys_clock_ticks(void) { return (int)sysconf(_SC_CLK_TCK); }
 static inline uint64_t csys_descriptor_limit(void) {

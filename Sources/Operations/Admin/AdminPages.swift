@@ -2,35 +2,62 @@ import CSystem
 import JSON
 import Proxy
 import Settings
+import SmallHTTP
 
-extension AdminServer {
-  /// Makes the page; `deliver` is called once, from any thread.
-  func page(_ target: String, _ deliver: @escaping @Sendable (AdminAnswer) -> Void) {
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+/// The pages of the admin listener.
+struct AdminPages {
+  let settings: AdminSettings
+  let service: Service
+
+  /// For scrapers and probes: few and small requests, one a connection.
+  static var limits: HTTPServer.Limits {
+    var limits = HTTPServer.Limits()
+    limits.head = 8 << 10
+    limits.body = 8 << 10
+    limits.patience = 10_000
+    limits.persists = false
+    return limits
+  }
+
+  /// - Parameter reply: called once, from any thread.
+  func answer(_ request: ServedRequest, _ reply: @escaping HTTPServer.Reply) {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return reply(ServedAnswer(405, text: "only GET and HEAD\n", fields: uncached + [("Allow", "GET, HEAD")]))
+    }
+    let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts.first.map { $0.drop { $0 == "/" } } ?? ""
     guard let page = AdminSettings.Page(rawValue: String(name)), settings.expose.contains(page) else {
       let pages = settings.expose.map { "/\($0.rawValue)" }.sorted().joined(separator: " ")
-      return deliver(AdminAnswer(404, "There is no such page, or it is not exposed (admin.expose). There are: \(pages)\n"))
+      return reply(text(404, "There is no such page, or it is not exposed (admin.expose). There are: \(pages)\n"))
     }
     let wantsCredentials =
       parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
     switch page {
-    case .healthz: deliver(AdminAnswer(200, "ok\n"))
-    case .readyz:
-      let lifecycle = service.lifecycle
-      if let reason = lifecycle.notReady { return deliver(AdminAnswer(503, "not ready: \(reason)\n")) }
-      guard wantsCredentials else { return deliver(AdminAnswer(200, "ready\n")) }
-      service.gather { figures in
-        let dead = figures.credentials.filter { $0.phase == .needsOperator }
-        if dead.isEmpty { return deliver(AdminAnswer(200, "ready\n")) }
-        let lines = dead.map { "credential \($0.name) needs an operator: \($0.reason ?? "")\n" }
-        deliver(AdminAnswer(503, "not ready\n" + lines.joined()))
-      }
-    case .metrics: service.gather { deliver(AdminAnswer(200, $0.text(), contentType: MetricsText.contentType)) }
-    case .status:
-      service.gather { deliver(AdminAnswer(200, String(decoding: $0.json(), as: UTF8.self), contentType: "application/json")) }
+    case .healthz: reply(text(200, "ok\n"))
+    case .readyz: readiness(wantsCredentials: wantsCredentials, reply)
+    case .metrics: service.gather { reply(document(MetricsText.contentType, Array($0.text().utf8))) }
+    case .status: service.gather { reply(document("application/json", $0.json())) }
     }
   }
+
+  private func readiness(wantsCredentials: Bool, _ reply: @escaping HTTPServer.Reply) {
+    if let reason = service.lifecycle.notReady { return reply(text(503, "not ready: \(reason)\n")) }
+    guard wantsCredentials else { return reply(text(200, "ready\n")) }
+    service.gather { figures in
+      let dead = figures.credentials.filter { $0.phase == .needsOperator }
+      if dead.isEmpty { return reply(text(200, "ready\n")) }
+      let lines = dead.map { "credential \($0.name) needs an operator: \($0.reason ?? "")\n" }
+      reply(text(503, "not ready\n" + lines.joined()))
+    }
+  }
+}
+
+private let uncached = [(name: "Cache-Control", value: "no-store")]
+
+private func text(_ status: Int, _ body: String) -> ServedAnswer { ServedAnswer(status, text: body, fields: uncached) }
+
+private func document(_ type: String, _ body: [UInt8]) -> ServedAnswer {
+  ServedAnswer(200, type: type, fields: uncached, body: body)
 }
 
 extension LifecycleReport {

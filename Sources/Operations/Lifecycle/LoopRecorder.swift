@@ -2,6 +2,7 @@ import EventIO
 import Logging
 import Proxy
 import Settings
+import SmallHTTP
 import Trust
 
 /// What one loop tells: its access log and its counters.
@@ -13,7 +14,7 @@ final class LoopRecorder: LoopObserver {
   private(set) var counters = LoopCounters()
   private var snapshot: Snapshot?
   /// On the first loop only.
-  var admin: AdminServer?
+  var admin: HTTPServer?
 
   init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, _ trustLog: TrustLog, log: LogSettings) {
     self.trustLog = trustLog

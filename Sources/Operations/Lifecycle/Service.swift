@@ -4,6 +4,7 @@ import EventIO
 import Logging
 import Proxy
 import Settings
+import SmallHTTP
 import Synchronization
 import Trust
 
@@ -135,7 +136,9 @@ public final class Service: Sendable {
       guard let recorder = LoopRecorder.of(loop) else { return }
       recorder.admin?.stop()
       recorder.admin = nil
-      if let listener, let settings { recorder.admin = AdminServer(listener.socket, settings, self, loop) }
+      guard let listener, let settings else { return }
+      let pages = AdminPages(settings: settings, service: self)
+      recorder.admin = HTTPServer(on: loop, socket: listener.socket, limits: AdminPages.limits) { pages.answer($0, $1) }
     }
   }
 

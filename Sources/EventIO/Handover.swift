@@ -1,0 +1,30 @@
+import Dispatch
+import Synchronization
+
+/// A value on its way from one thread to another that waits for it.
+public final class Handover<Value: Sendable>: Sendable {
+  private let value = Mutex<Value?>(nil)
+  private let isThere = DispatchSemaphore(value: 0)
+
+  public init() {}
+
+  /// To be called once.
+  public func put(_ value: Value) {
+    self.value.withLock { $0 = value }
+    isThere.signal()
+  }
+
+  /// Blocks until the value is there; to be called once.
+  public func take() -> Value {
+    while true {
+      isThere.wait()
+      if let value = value.withLock({ $0 }) { return value }
+    }
+  }
+
+  /// Blocks until the value is there or time is up.
+  public func take(within milliseconds: Int) -> Value? {
+    guard isThere.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
+    return value.withLock { $0 }
+  }
+}

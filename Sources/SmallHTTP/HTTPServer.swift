@@ -1,0 +1,101 @@
+import CSystem
+import EventIO
+import TLS
+
+/// An HTTP/1.1 server on one loop, for few and small requests: messages are held in memory, pipelined ones answered in order.
+public final class HTTPServer: EventHandler {
+  public struct Limits: Sendable {
+    /// Open at once; further ones wait in the listener's queue.
+    public var connections = 64
+    /// Bytes.
+    public var head = 32 << 10
+    public var body = 1 << 20
+    /// Milliseconds in which a request must be there whole, from the connection's begin or the answer before.
+    public var patience = 75_000
+    /// Whether a connection serves more than one request.
+    public var persists = true
+    public init() {}
+  }
+
+  /// Takes the answer, from any thread, once.
+  public typealias Reply = @Sendable (ServedAnswer) -> Void
+  /// Called on the server's loop, which it must not block.
+  public typealias Service = (ServedRequest, @escaping Reply) -> Void
+
+  let limits: Limits
+  let service: Service
+  private let socket: ListeningSocket
+  private let context: TLSContext?
+  private unowned let loop: EventLoop
+  private var token: Token?
+  private var open = 0
+  private var isStopped = false
+
+  /// Serves from the next turn of the loop on, until `stop`.
+  /// - Parameters:
+  ///   - socket: bound and listening.
+  ///   - context: for TLS; nil = clear HTTP.
+  @discardableResult
+  public init(
+    on loop: EventLoop, socket: ListeningSocket, context: TLSContext? = nil, limits: Limits = Limits(),
+    service: @escaping Service
+  ) {
+    self.loop = loop
+    self.socket = socket
+    self.limits = limits
+    self.service = service
+    self.context = context
+    super.init()
+    listen()
+  }
+
+  /// Without room for the registration it is tried again.
+  private func listen() {
+    guard token == nil, !isStopped else { return }
+    token = loop.register(socket.descriptor, self, interest: CSYS_LEVEL_IN)
+    if token == nil { loop.arm(self, afterMilliseconds: 100) }
+  }
+
+  /// Accepts nothing more. The socket stays open: another server may take it over.
+  public func stop() {
+    isStopped = true
+    pause()
+    loop.forget(self)
+  }
+
+  private func pause() {
+    guard let token else { return }
+    self.token = nil
+    loop.withdraw(token, descriptor: socket.descriptor)
+  }
+
+  override public func ready(_ events: UInt32, on loop: EventLoop) {
+    while open < limits.connections {
+      switch socket.accept() {
+      case .connection(let descriptor, _): begin(descriptor)
+      case .none: return
+      case .exhausted:
+        pause()
+        return loop.arm(self, afterMilliseconds: 100)
+      }
+    }
+    pause()
+  }
+
+  private func begin(_ descriptor: Int32) {
+    var tls: TLSConnection?
+    if let context {
+      tls = try? TLSConnection(context: context, accepting: descriptor)
+      if tls == nil { return Socket.close(descriptor) }
+    }
+    open += 1
+    ServedConnection(descriptor, tls, self, loop).begin()
+  }
+
+  override public func expired(on loop: EventLoop) { listen() }
+
+  func ended() {
+    open -= 1
+    listen()
+  }
+}
