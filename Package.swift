@@ -39,22 +39,24 @@ let package = Package(
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
-    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Files"], swiftSettings: dataPath),
-    .target(name: "Trust", dependencies: ["TLS"]),
-    .target(name: "Credentials", dependencies: ["Files", "JSON", "TLS"]),
+    .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
+    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath),
+    .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
+    .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
+    .target(name: "Credentials", dependencies: ["Crypto", "Files", "JSON"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "TLS", "Trust"]),
-    .target(name: "Settings", dependencies: ["CSystem", "Files", "Routing", "Trust", "Credentials", "TLS"]),
+    .target(name: "Settings", dependencies: ["CSystem", "Crypto", "Files", "Routing", "Trust", "Credentials", "TLS"]),
     .target(
-      name: "ConfigurationFile", dependencies: ["CYAML", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"],
+      name: "ConfigurationFile",
+      dependencies: ["CYAML", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"],
       swiftSettings: fuzzed),
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "TLS", "Streams", "Trust", "Credentials", "Fetch", "Settings",
-        "CZlib",
-        "CZlibShims",
+        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Streams", "Trust", "Credentials", "Fetch",
+        "Settings", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
@@ -63,7 +65,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
-    .target(name: "DemoServers", dependencies: ["CSystem", "EventIO", "JSON", "SmallHTTP", "TLS"]),
+    .target(
+      name: "DemoServers", dependencies: ["CSystem", "Crypto", "EventIO", "JSON", "RevocationAnswers", "SmallHTTP", "TLS"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
@@ -78,17 +81,18 @@ let package = Package(
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
-    .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL"]),
-    .testTarget(name: "TrustTests", dependencies: ["Trust", "TLS"]),
-    .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "JSON", "TLS"]),
+    .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
+    .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
+    .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
+    .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "Crypto", "JSON"]),
     .testTarget(
       name: "ConfigurationFileTests",
-      dependencies: ["ConfigurationFile", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
+      dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
+    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "Crypto", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust",
+        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "EndToEndTests"),

@@ -1,6 +1,6 @@
+import Crypto
 import Files
 import Settings
-import TLS
 
 /// `proxy.conf`: YAML to `Settings`, with every error and warning of the file in one pass, each with its place.
 public enum ConfigurationFile {

@@ -1,4 +1,4 @@
-import TLS
+import Crypto
 
 /// Textual encodings of certificates, keys and CRLs (RFC 7468), read leniently: text around the blocks, any line length.
 enum PEM {

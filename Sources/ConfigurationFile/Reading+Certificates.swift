@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Settings
 import TLS
 
@@ -97,7 +98,7 @@ extension Reading {
     if !isEncrypted && section.has(passphraseKey) {
       warning(section.keyPlace(passphraseKey), "\(section.path(passphraseKey).shown) has no effect: the key is not encrypted")
     }
-    do throws(TLSError) {
+    do throws(OpenSSLError) {
       let opened = try PrivateKey(pem: pem.value.bytes, passphrase: passphrase?.value.bytes)
       return KeyDraft(pem: pem.value, passphrase: passphrase?.value, place: pem.place, key: opened)
     } catch {

@@ -1,6 +1,6 @@
 import Credentials
+import Crypto
 import Settings
-import TLS
 
 extension Reading {
   /// A credential as far as it could be read: what the upstreams' checks need is known of a wrong one, too.

@@ -1,7 +1,7 @@
 import Credentials
+import Crypto
 import Files
 import Settings
-import TLS
 
 /// A value and where it stands.
 struct Located<Value> {

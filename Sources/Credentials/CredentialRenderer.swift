@@ -1,4 +1,4 @@
-import TLS
+import Crypto
 
 /// Why a credential cannot be written as a header field. Says what is wrong, never with which bytes.
 public enum CredentialError: Error, Sendable, Hashable {

@@ -1,6 +1,6 @@
+import Crypto
 import Glibc
 import Synchronization
-import TLS
 
 /// Records in one file of mode 0600, written so that a kill at any instant leaves the old content or the new one.
 ///
@@ -91,7 +91,7 @@ public final class FileTokenStore: TokenStore {
       if let text = try FileSystem.read(path, limit: Self.maximumFile), !text.isEmpty {
         if let found = TokenFile(text) { file = found } else { try FileSystem.setAside(path) }
       }
-      do throws(TLSError) { try file.put(record, for: credential, key: key) } catch { return .failed(error.message) }
+      do throws(OpenSSLError) { try file.put(record, for: credential, key: key) } catch { return .failed(error.message) }
       try FileSystem.replace(path, with: file.text)
       return .written
     }

@@ -1,5 +1,5 @@
+import Crypto
 import JSON
-import TLS
 
 /// A signed JWT as an assertion (RFC 7523 section 3).
 enum JSONWebToken {
@@ -40,7 +40,7 @@ enum JSONWebToken {
       return Secret(input + [UInt8(ascii: ".")] + Base64.encodeURL(signature))
     } catch let failure as TokenFailure {
       throw failure
-    } catch let error as TLSError {
+    } catch let error as OpenSSLError {
       throw .signing(error.message)
     } catch {
       throw .signing("unknown reason")

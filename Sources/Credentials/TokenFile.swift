@@ -1,5 +1,5 @@
+import Crypto
 import JSON
-import TLS
 
 /// The content of a token file: a JSON object whose records stand on a line each, so that one that was damaged can be told from
 /// the rest.
@@ -92,7 +92,7 @@ struct TokenFile {
     entries.remove(at: index)
   }
 
-  mutating func put(_ record: TokenRecord, for name: String, key: Secret?) throws(TLSError) {
+  mutating func put(_ record: TokenRecord, for name: String, key: Secret?) throws(OpenSSLError) {
     var value = record.json
     if let key {
       let box = try AESGCM.seal(value.text, key: key.bytes, authenticating: Self.context(name))

@@ -1,5 +1,5 @@
+import Crypto
 import JSON
-import TLS
 
 /// What a token store keeps of one credential: enough to go on after a restart, and for a second process to see the first.
 public struct TokenRecord: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import TLS
+import Crypto
 
 /// An HTTP request of a token exchange, for whoever has a network.
 public struct TokenHTTPRequest: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import Crypto
+import RevocationAnswers
 import TLS
 
 /// A certificate authority of this run alone, and what it issues. The private keys never leave the process.
@@ -18,12 +20,12 @@ public final class DemoAuthority: Sendable {
 
   /// Valid for two months: the reader warns of certificates that end within one.
   /// - Parameter names: of every server, DNS names and IP literals.
-  public init(names: [String]) throws(TLSError) {
+  public init(names: [String]) throws(OpenSSLError) {
     let key = try PrivateKey.generateP256()
     var builder = CertificateBuilder(commonName: "authproxy demo authority", days: 60)
     builder.isCA = true
     let certificate = try builder.selfSigned(with: key)
-    func issue(_ name: String, isRevoked: Bool = false) throws(TLSError) -> Issued {
+    func issue(_ name: String, isRevoked: Bool = false) throws(OpenSSLError) -> Issued {
       let own = try PrivateKey.generateP256()
       var builder = CertificateBuilder.server(names)
       builder.notAfter = certificate.notAfter

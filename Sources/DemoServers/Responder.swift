@@ -1,3 +1,4 @@
+import Crypto
 import EventIO
 import JSON
 import SmallHTTP
@@ -14,7 +15,7 @@ open class Responder {
   /// - Parameters:
   ///   - socket: bound and listening.
   ///   - identity: for TLS; nil = clear HTTP.
-  public final func serve(on loop: EventLoop, socket: ListeningSocket, identity: TLSIdentity?) throws(TLSError) {
+  public final func serve(on loop: EventLoop, socket: ListeningSocket, identity: TLSIdentity?) throws(OpenSSLError) {
     let context: TLSContext? = if let identity { try .server(ServerOptions(identity: identity)) } else { nil }
     HTTPServer(on: loop, socket: socket, context: context) { [self] request, reply in reply(answer(request)) }
   }

@@ -1,5 +1,5 @@
 import CSystem
-import TLS
+import Crypto
 
 /// The tokens that the token server gave out and the API looks up. Belongs to the loop that both live on.
 public final class TokenBook {
@@ -23,7 +23,7 @@ public final class TokenBook {
   public init() {}
 
   /// - Parameter seconds: how long it is good for.
-  public func issue(seconds: Int) throws(TLSError) -> (text: String, number: Int) {
+  public func issue(seconds: Int) throws(OpenSSLError) -> (text: String, number: Int) {
     count += 1
     let text = try Self.randomText()
     let expires = csys_monotonic() + Int64(seconds) * 1_000_000_000
@@ -42,7 +42,7 @@ public final class TokenBook {
   public func revoke(_ text: String) { entries[text]?.isRevoked = true }
 
   /// 128 random bits in hexadecimal.
-  public static func randomText() throws(TLSError) -> String {
+  public static func randomText() throws(OpenSSLError) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: try SecureRandom.bytes(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }

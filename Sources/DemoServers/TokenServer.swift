@@ -1,6 +1,6 @@
+import Crypto
 import JSON
 import SmallHTTP
-import TLS
 
 /// An OAuth 2.0 token endpoint (RFC 6749) for one client: grants client_credentials and refresh_token, whose tokens rotate.
 public final class TokenServer: Responder {

@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Fetch
 import Forwarding
 import Routing

@@ -1,3 +1,4 @@
+import Crypto
 import EventIO
 import Fetch
 import HTTPWire
@@ -265,7 +266,7 @@ public final class Worker {
   }
 
   /// One SSL_CTX per policy and client certificate.
-  func context(for origin: Origin) throws(TLSError) -> TLSContext {
+  func context(for origin: Origin) throws(OpenSSLError) -> TLSContext {
     let key = ContextKey(
       trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest, policy: origin.trust?.policy.name)
     if let context = contexts[key] { return context }

@@ -1,5 +1,5 @@
+import Crypto
 import Files
-import TLS
 
 /// What reading a configuration file brought: the settings, everything that is wrong or odd, and where all of it came from.
 public struct LoadedConfiguration: Sendable {

@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 
 /// The roots that a chain may end in: one X509_STORE, shared by contexts and threads. Making one reads files and takes tens
 /// of milliseconds: never on an event loop.
@@ -8,7 +9,7 @@ public final class AnchorStore: @unchecked Sendable {
   /// SHA-256 of what the store was made of; equal stores have equal digests.
   public let digest: [UInt8]
 
-  private init(_ certificates: [Certificate], digest: [UInt8]) throws(TLSError) {
+  private init(_ certificates: [Certificate], digest: [UInt8]) throws(OpenSSLError) {
     guard let pointer = X509_STORE_new() else { throw .drained(.configuration, "out of memory") }
     self.pointer = pointer
     self.digest = digest
@@ -22,24 +23,24 @@ public final class AnchorStore: @unchecked Sendable {
   deinit { X509_STORE_free(pointer) }
 
   /// The system's bundle as it is now.
-  public static func systemRoots() throws(TLSError) -> AnchorStore { try systemRoots(and: []) }
+  public static func systemRoots() throws(OpenSSLError) -> AnchorStore { try systemRoots(and: []) }
 
   /// Also these, DER each.
-  public static func systemRoots(and der: [[UInt8]]) throws(TLSError) -> AnchorStore { try systemRoots(.read(), and: der) }
+  public static func systemRoots(and der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore { try systemRoots(.read(), and: der) }
 
   /// A bundle that was read before, and these, DER each.
-  public static func systemRoots(_ roots: SystemRoots, and der: [[UInt8]]) throws(TLSError) -> AnchorStore {
+  public static func systemRoots(_ roots: SystemRoots, and der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore {
     let certificates = try Certificate.parse(pem: roots.pem) + parse(der)
     return try AnchorStore(certificates, digest: contentDigest(certificates))
   }
 
   /// These alone, DER each.
-  public static func certificates(_ der: [[UInt8]]) throws(TLSError) -> AnchorStore {
+  public static func certificates(_ der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore {
     let certificates = try parse(der)
     return try AnchorStore(certificates, digest: contentDigest(certificates))
   }
 
-  private static func parse(_ der: [[UInt8]]) throws(TLSError) -> [Certificate] {
+  private static func parse(_ der: [[UInt8]]) throws(OpenSSLError) -> [Certificate] {
     var result: [Certificate] = []
     for bytes in der { result.append(try Certificate(der: bytes)) }
     return result

@@ -1,10 +1,11 @@
 import COpenSSL
 import COpenSSLShims
+import Crypto
 
 /// An X.509 certificate. Equal where the DER is equal.
 // SAFETY: the X509 is not changed after init; OpenSSL counts its references and guards its lazy caches with locks.
 public final class Certificate: @unchecked Sendable, Hashable, CustomStringConvertible {
-  let pointer: OpaquePointer
+  package let pointer: OpaquePointer
 
   /// Takes over the caller's reference.
   init(owning pointer: OpaquePointer) { self.pointer = pointer }
@@ -17,7 +18,7 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
 
   deinit { X509_free(pointer) }
 
-  public convenience init(der: [UInt8]) throws(TLSError) {
+  public convenience init(der: [UInt8]) throws(OpenSSLError) {
     ERR_clear_error()
     guard let pointer = decodedDER(der, { d2i_X509(nil, $0, $1) }, { X509_free($0) }) else {
       throw .drained(.encoding, "no certificate")
@@ -26,7 +27,7 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
   }
 
   /// Every certificate of a PEM file, in its order; at least one. What stands between the blocks is comment.
-  public static func parse(pem: [UInt8]) throws(TLSError) -> [Certificate] {
+  public static func parse(pem: [UInt8]) throws(OpenSSLError) -> [Certificate] {
     guard let input = MemoryBIO(pem) else { throw .drained(.encoding, "out of memory") }
     ERR_clear_error()
     var result: [Certificate] = []
@@ -34,7 +35,7 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
     guard noMore else { throw .drained(.encoding, "certificate \(result.count + 1)") }
     ERR_clear_error()
-    guard !result.isEmpty else { throw TLSError(.encoding, "no certificate in it") }
+    guard !result.isEmpty else { throw OpenSSLError(.encoding, "no certificate in it") }
     return result
   }
 

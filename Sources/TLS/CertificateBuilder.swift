@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 
 /// Makes certificates at run time: the demo's authority and servers, and the PKI of tests. Also makes what a client must refuse.
 public struct CertificateBuilder: Sendable {
@@ -54,16 +55,16 @@ public struct CertificateBuilder: Sendable {
     return builder
   }
 
-  public func selfSigned(with key: PrivateKey) throws(TLSError) -> Certificate {
+  public func selfSigned(with key: PrivateKey) throws(OpenSSLError) -> Certificate {
     try make(for: key, issuer: nil, signer: key)
   }
 
   /// For the public half of `key`. Nothing is checked of the issuer: tests need such that may not issue.
-  public func issued(to key: PrivateKey, by issuer: Certificate, _ issuerKey: PrivateKey) throws(TLSError) -> Certificate {
+  public func issued(to key: PrivateKey, by issuer: Certificate, _ issuerKey: PrivateKey) throws(OpenSSLError) -> Certificate {
     try make(for: key, issuer: issuer, signer: issuerKey)
   }
 
-  private func make(for key: PrivateKey, issuer: Certificate?, signer: PrivateKey) throws(TLSError) -> Certificate {
+  private func make(for key: PrivateKey, issuer: Certificate?, signer: PrivateKey) throws(OpenSSLError) -> Certificate {
     ERR_clear_error()
     guard let pointer = X509_new() else { throw .drained(.encoding, "certificate") }
     let result = Certificate(owning: pointer)
@@ -96,7 +97,7 @@ public struct CertificateBuilder: Sendable {
     return BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
   }
 
-  private func addExtensions(to certificate: OpaquePointer, issuer: OpaquePointer) throws(TLSError) {
+  private func addExtensions(to certificate: OpaquePointer, issuer: OpaquePointer) throws(OpenSSLError) {
     var values: [(Int32, String)] = [
       (NID_basic_constraints, isCA ? "critical,CA:TRUE" + (pathLength.map { ",pathlen:\($0)" } ?? "") : "critical,CA:FALSE"),
       (NID_key_usage, isCA ? "critical,keyCertSign,cRLSign,digitalSignature" : "critical,digitalSignature,keyEncipherment"),

@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 
 /// A certificate revocation list (RFC 5280 section 5).
 // SAFETY: the X509_CRL is not changed after init but for its sorting, which OpenSSL guards with the list's own lock.
@@ -8,13 +9,13 @@ public final class CertificateList: @unchecked Sendable {
   /// sections 5.2 and 5.3).
   private let hasUnknownExtension: Bool
 
-  init(owning pointer: OpaquePointer) {
+  package init(owning pointer: OpaquePointer) {
     self.pointer = pointer
     hasUnknownExtension = Self.hasUnknownExtension(pointer)
   }
   deinit { X509_CRL_free(pointer) }
 
-  public convenience init(der: [UInt8]) throws(TLSError) {
+  public convenience init(der: [UInt8]) throws(OpenSSLError) {
     ERR_clear_error()
     guard let pointer = decodedDER(der, { d2i_X509_CRL(nil, $0, $1) }, { X509_CRL_free($0) }) else {
       throw .drained(.encoding, "no revocation list")
@@ -23,7 +24,7 @@ public final class CertificateList: @unchecked Sendable {
   }
 
   /// DER, or every list of a PEM file; at least one.
-  public static func parse(_ bytes: [UInt8]) throws(TLSError) -> [CertificateList] {
+  public static func parse(_ bytes: [UInt8]) throws(OpenSSLError) -> [CertificateList] {
     if bytes.first == 0x30, let one = try? CertificateList(der: bytes) { return [one] }
     guard let input = MemoryBIO(bytes) else { throw .drained(.encoding, "out of memory") }
     ERR_clear_error()
@@ -32,7 +33,7 @@ public final class CertificateList: @unchecked Sendable {
     let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
     guard noMore else { throw .drained(.encoding, "revocation list \(result.count + 1)") }
     ERR_clear_error()
-    guard !result.isEmpty else { throw TLSError(.encoding, "no revocation list in it") }
+    guard !result.isEmpty else { throw OpenSSLError(.encoding, "no revocation list in it") }
     return result
   }
 

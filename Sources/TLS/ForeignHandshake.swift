@@ -1,5 +1,6 @@
 import COpenSSL
 import COpenSSLShims
+import Crypto
 
 /// The judge of handshakes that another library runs on an SSL_CTX of its own making (libcurl hands it out before each
 /// handshake). Chain, host and pins are judged inside those handshakes as in our own; what is found stays readable until the
@@ -27,7 +28,7 @@ public final class ForeignHandshake {
   @discardableResult public static func install(
     on context: UnsafeMutableRawPointer, host: String, anchors: AnchorStore, verifier: any PeerVerifier,
     minimumVersion: ProtocolVersion = .tls12, requestsStaple: Bool = false
-  ) throws(TLSError) -> ForeignHandshake {
+  ) throws(OpenSSLError) -> ForeignHandshake {
     let pointer = OpaquePointer(context)
     ERR_clear_error()
     guard slot >= 0 else { throw .drained(.configuration, "TLS context") }

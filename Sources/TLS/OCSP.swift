@@ -1,10 +1,11 @@
 import COpenSSL
+import Crypto
 
 /// Online certificate status (RFC 6960), without nonce: answers come from caches as well (RFC 5019).
 public enum OCSP {
   /// The body of a POST that asks about one certificate. The CertID is by SHA-1, the only one that every responder knows
   /// (RFC 5019 section 2.1.1); it identifies, it does not protect.
-  public static func request(for certificate: Certificate, issuer: Certificate) throws(TLSError) -> [UInt8] {
+  public static func request(for certificate: Certificate, issuer: Certificate) throws(OpenSSLError) -> [UInt8] {
     ERR_clear_error()
     guard let request = OCSP_REQUEST_new() else { throw .drained(.encoding, "OCSP request") }
     defer { OCSP_REQUEST_free(request) }

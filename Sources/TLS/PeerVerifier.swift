@@ -36,22 +36,6 @@ public protocol PeerVerifier: AnyObject, Sendable {
   func judge(_ evidence: PeerEvidence) -> PeerRefusal?
 }
 
-/// Chain and host, and nothing else: the verifier to start from.
-public final class ChainAndHostVerifier: PeerVerifier {
-  public init() {}
-  public var buildsChain: Bool { true }
-  public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
-    if case .failed(let failure) = evidence.chain {
-      return PeerRefusal(evaluator: "default", reason: failure.reason, detail: failure.detail)
-    }
-    guard evidence.hostMatches else {
-      return PeerRefusal(
-        evaluator: "default", reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
-    }
-    return nil
-  }
-}
-
 /// What an examination left behind.
 struct PeerFindings {
   var served: [Certificate] = []

@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 import Files
 import Glibc
 
@@ -45,10 +46,10 @@ public struct SystemRoots: Sendable, Hashable {
   private static let largest = 16 << 20
 
   /// As the process's environment has it. Blocks on files.
-  public static func read() throws(TLSError) -> SystemRoots {
+  public static func read() throws(OpenSSLError) -> SystemRoots {
     let environment = getenv("SSL_CERT_FILE").map { ["SSL_CERT_FILE": String(cString: $0)] } ?? [:]
     guard let roots = read(environment, through: { try? FileReading.read($0, limit: largest).bytes }) else {
-      throw TLSError(
+      throw OpenSSLError(
         .configuration,
         "no system roots in \(candidates(environment).joined(separator: ", ")) (the package ca-certificates brings them)")
     }

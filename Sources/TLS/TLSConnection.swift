@@ -1,5 +1,6 @@
 import COpenSSL
 import COpenSSLShims
+import Crypto
 
 /// One SSL over a non-blocking socket, which it reads and writes but does not own: closing the descriptor is the caller's, after
 /// this object is done with. Belongs to one loop.
@@ -10,7 +11,7 @@ public final class TLSConnection {
   public let peerName: PeerName
   var findings = PeerFindings()
   /// Why the last call failed.
-  public private(set) var lastError: TLSError?
+  public private(set) var lastError: OpenSSLError?
   private var isBroken = false
   /// Sessions that the server gave and nobody took yet, oldest first; in TLS 1.3 they arrive during reads.
   public private(set) var pendingSessions: [TLSSession] = []
@@ -22,7 +23,7 @@ public final class TLSConnection {
   /// Owned by the SSL's BIO: valid as long as `pointer`.
   private let socket: UnsafeMutablePointer<cossl_socket>
 
-  private init(_ context: TLSContext, _ descriptor: Int32, peerName: PeerName) throws(TLSError) {
+  private init(_ context: TLSContext, _ descriptor: Int32, peerName: PeerName) throws(OpenSSLError) {
     ERR_clear_error()
     guard let pointer = SSL_new(context.pointer) else { throw .drained(.configuration, "TLS connection") }
     var socket: UnsafeMutablePointer<cossl_socket>?
@@ -43,7 +44,7 @@ public final class TLSConnection {
   /// `isResumed` says after the handshake.
   public convenience init(
     context: TLSContext, descriptor: Int32, serverName: String, session: TLSSession? = nil
-  ) throws(TLSError) {
+  ) throws(OpenSSLError) {
     let name = PeerName(serverName)
     try self.init(context, descriptor, peerName: name)
     if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
@@ -54,7 +55,7 @@ public final class TLSConnection {
   }
 
   /// A server's side.
-  public convenience init(context: TLSContext, accepting descriptor: Int32) throws(TLSError) {
+  public convenience init(context: TLSContext, accepting descriptor: Int32) throws(OpenSSLError) {
     try self.init(context, descriptor, peerName: PeerName(""))
     SSL_set_accept_state(pointer)
   }
@@ -80,11 +81,11 @@ public final class TLSConnection {
     case TLSIO.wantWrite: return .wantWrite
     case TLSIO.truncated:
       ERR_clear_error()
-      return .failed(broken(TLSError(.transport, "the peer closed the connection during the TLS handshake")))
+      return .failed(broken(OpenSSLError(.transport, "the peer closed the connection during the TLS handshake")))
     default:
       if let refusal = findings.refusal {
         ERR_clear_error()
-        return .failed(broken(TLSError(.refused, refusal.description)))
+        return .failed(broken(OpenSSLError(.refused, refusal.description)))
       }
       return .failed(broken(.ofConnection(.handshake, "TLS handshake", systemError: systemError)))
     }
@@ -126,13 +127,13 @@ public final class TLSConnection {
   private func fail(_ result: Int, _ what: String, _ systemError: Int32) {
     if result == TLSIO.truncated {
       ERR_clear_error()
-      _ = broken(TLSError(.transport, "the connection ended without a TLS close_notify"))
+      _ = broken(OpenSSLError(.transport, "the connection ended without a TLS close_notify"))
     } else {
       _ = broken(.ofConnection(.alert, what, systemError: systemError))
     }
   }
 
-  private func broken(_ error: TLSError) -> TLSError {
+  private func broken(_ error: OpenSSLError) -> OpenSSLError {
     isBroken = true
     lastError = error
     return error

@@ -1,5 +1,6 @@
 import COpenSSL
 import COpenSSLShims
+import Crypto
 
 public enum ProtocolVersion: Int32, Sendable, Hashable, CaseIterable, CustomStringConvertible {
   case tls10 = 0x0301
@@ -73,7 +74,7 @@ public final class TLSContext {
 
   deinit { SSL_CTX_free(pointer) }
 
-  public static func client(_ options: ClientOptions) throws(TLSError) -> TLSContext {
+  public static func client(_ options: ClientOptions) throws(OpenSSLError) -> TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(
@@ -100,7 +101,7 @@ public final class TLSContext {
     return context
   }
 
-  public static func server(_ options: ServerOptions) throws(TLSError) -> TLSContext {
+  public static func server(_ options: ServerOptions) throws(OpenSSLError) -> TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(

@@ -1,3 +1,5 @@
+import Crypto
+
 /// What `read` and `write` answer where it is not a count of bytes.
 public enum TLSIO {
   /// The peer's close_notify: a clean end.
@@ -16,5 +18,5 @@ public enum HandshakeResult: Sendable, Hashable {
   case done
   case wantRead
   case wantWrite
-  case failed(TLSError)
+  case failed(OpenSSLError)
 }

@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 
 /// A certificate chain with the leaf's private key: a server's, or a client's for mutual TLS. Read once, shared by contexts.
 public final class TLSIdentity: Sendable {
@@ -8,24 +9,24 @@ public final class TLSIdentity: Sendable {
   /// SHA-256 over the chain; the key follows from the leaf.
   public let digest: [UInt8]
 
-  public init(chain: [Certificate], key: PrivateKey) throws(TLSError) {
-    guard let leaf = chain.first else { throw TLSError(.configuration, "an identity needs a certificate") }
+  public init(chain: [Certificate], key: PrivateKey) throws(OpenSSLError) {
+    guard let leaf = chain.first else { throw OpenSSLError(.configuration, "an identity needs a certificate") }
     ERR_clear_error()
     guard X509_check_private_key(leaf.pointer, key.pointer) == 1 else {
       ERR_clear_error()
-      throw TLSError(.key, "the private key does not belong to the certificate \(leaf.subject)")
+      throw OpenSSLError(.key, "the private key does not belong to the certificate \(leaf.subject)")
     }
     self.chain = chain
     self.key = key
     digest = SHA256.digest(Array(chain.map(\.fingerprint).joined()))
   }
 
-  public convenience init(certificatesPEM: [UInt8], keyPEM: [UInt8], passphrase: [UInt8]? = nil) throws(TLSError) {
+  public convenience init(certificatesPEM: [UInt8], keyPEM: [UInt8], passphrase: [UInt8]? = nil) throws(OpenSSLError) {
     try self.init(
       chain: Certificate.parse(pem: certificatesPEM), key: PrivateKey(pem: keyPEM, passphrase: passphrase))
   }
 
-  func install(on context: OpaquePointer) throws(TLSError) {
+  func install(on context: OpaquePointer) throws(OpenSSLError) {
     guard let stack = OPENSSL_sk_new_null() else { throw .drained(.configuration, "out of memory") }
     defer { OPENSSL_sk_free(stack) }
     for certificate in chain.dropFirst() { OPENSSL_sk_push(stack, UnsafeRawPointer(certificate.pointer)) }

@@ -1,3 +1,4 @@
+import Crypto
 import Synchronization
 import TLS
 
@@ -15,7 +16,7 @@ public final class AnchorStores: Sendable {
   public init() {}
 
   /// - Parameter system: the system's roots; nil = as they are now.
-  public func store(for policy: TrustPolicy, system: SystemRoots? = nil) throws(TLSError) -> AnchorStore {
+  public func store(for policy: TrustPolicy, system: SystemRoots? = nil) throws(OpenSSLError) -> AnchorStore {
     var key = Key(anchors: policy.effectiveAnchors)
     if key.anchors.haveSystem { if let system { key.system = system } else { key.system = try .read() } }
     if let known = stores.withLock({ $0[key] }) { return known }

@@ -1,3 +1,4 @@
+import Crypto
 import TLS
 
 /// SHA-256 over what a policy demands, its name left out: pools, sessions and verdicts are keyed by it and by the content of the anchors

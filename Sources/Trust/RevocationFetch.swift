@@ -1,3 +1,4 @@
+import Crypto
 import TLS
 
 /// An exchange that somebody else has to make. Anything but a 200 within the limits is a failure.

@@ -1,3 +1,4 @@
+import Crypto
 import Synchronization
 import TLS
 
@@ -14,7 +15,7 @@ final class RevocationRule: Sendable {
     var issuer: [UInt8]
   }
 
-  init(name: String, _ settings: TrustPolicy.Revocation) throws(TLSError) {
+  init(name: String, _ settings: TrustPolicy.Revocation) throws(OpenSSLError) {
     self.name = name
     self.settings = settings
     var lists: [CertificateList] = []

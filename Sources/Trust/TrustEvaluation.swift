@@ -1,3 +1,4 @@
+import Crypto
 import TLS
 
 /// A policy made ready to judge: certificates parsed, digests computed, local lists read. Immutable, shared by all loops and by
@@ -20,7 +21,7 @@ public final class TrustEvaluation: PeerVerifier {
   }
 
   /// Throws where a certificate or list of the policy cannot be read.
-  public init(_ policy: TrustPolicy, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) throws(TLSError) {
+  public init(_ policy: TrustPolicy, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) throws(OpenSSLError) {
     self.policy = policy
     self.warn = warn
     digest = PolicyDigest.of(policy)

@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Files
 import Settings
 import Synchronization

@@ -1,8 +1,8 @@
 import Credentials
+import Crypto
 import Files
 import Foundation
 import Settings
-import TLS
 import Testing
 
 @testable import ConfigurationFile

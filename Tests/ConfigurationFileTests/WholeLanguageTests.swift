@@ -1,7 +1,7 @@
 import Credentials
+import Crypto
 import Routing
 import Settings
-import TLS
 import Testing
 import Trust
 

@@ -1,5 +1,5 @@
+import Crypto
 import JSON
-import TLS
 import Testing
 
 @testable import Credentials

@@ -1,10 +1,10 @@
+import Crypto
 import CSystem
 import Credentials
 import Files
 import Foundation
 import Settings
 import Synchronization
-import TLS
 import Testing
 
 @testable import Operations

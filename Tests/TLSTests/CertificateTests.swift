@@ -1,3 +1,4 @@
+import Crypto
 import Testing
 
 @testable import TLS
@@ -38,11 +39,11 @@ import Testing
     let other = try Authority("Other")
     let pem = Array("comment\n".utf8) + authority.certificate.pem + Array("\nmore\n".utf8) + other.certificate.pem
     #expect(try Certificate.parse(pem: pem) == [authority.certificate, other.certificate])
-    #expect(throws: TLSError.self) { try Certificate.parse(pem: []) }
-    #expect(throws: TLSError.self) { try Certificate.parse(pem: Array("nothing here".utf8)) }
-    #expect(throws: TLSError.self) { try Certificate.parse(pem: Array(authority.certificate.pem.dropLast(40))) }
-    #expect(throws: TLSError.self) { try Certificate(der: authority.certificate.der + [0]) }
-    #expect(throws: TLSError.self) { try Certificate(der: [1, 2, 3]) }
+    #expect(throws: OpenSSLError.self) { try Certificate.parse(pem: []) }
+    #expect(throws: OpenSSLError.self) { try Certificate.parse(pem: Array("nothing here".utf8)) }
+    #expect(throws: OpenSSLError.self) { try Certificate.parse(pem: Array(authority.certificate.pem.dropLast(40))) }
+    #expect(throws: OpenSSLError.self) { try Certificate(der: authority.certificate.der + [0]) }
+    #expect(throws: OpenSSLError.self) { try Certificate(der: [1, 2, 3]) }
   }
 
   @Test(arguments: [
@@ -69,13 +70,13 @@ import Testing
     let two = try Authority("Two").certificate.der
     #expect(try AnchorStore.certificates([one, two]).digest == AnchorStore.certificates([two, one]).digest)
     #expect(try AnchorStore.certificates([one]).digest != AnchorStore.certificates([two]).digest)
-    #expect(throws: TLSError.self) { try AnchorStore.certificates([[1, 2]]) }
+    #expect(throws: OpenSSLError.self) { try AnchorStore.certificates([[1, 2]]) }
     #expect(try AnchorStore.systemRoots().digest != AnchorStore.systemRoots(and: [one]).digest)
   }
 
   @Test func `a key must belong to its certificate`() throws {
     let authority = try Authority()
-    #expect(throws: TLSError.self) { try TLSIdentity(chain: [authority.certificate], key: .generateP256()) }
-    #expect(throws: TLSError.self) { try TLSIdentity(chain: [], key: .generateP256()) }
+    #expect(throws: OpenSSLError.self) { try TLSIdentity(chain: [authority.certificate], key: .generateP256()) }
+    #expect(throws: OpenSSLError.self) { try TLSIdentity(chain: [], key: .generateP256()) }
   }
 }

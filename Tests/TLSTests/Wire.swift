@@ -1,3 +1,4 @@
+import Crypto
 import Glibc
 import Testing
 
@@ -89,5 +90,21 @@ struct Authority {
     var options = ServerOptions(identity: try identity(.server([name])))
     change(&options)
     return try TLSContext.server(options)
+  }
+}
+
+/// Chain and host, and nothing else.
+final class ChainAndHostVerifier: PeerVerifier {
+  init() {}
+  var buildsChain: Bool { true }
+  func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
+    if case .failed(let failure) = evidence.chain {
+      return PeerRefusal(evaluator: "default", reason: failure.reason, detail: failure.detail)
+    }
+    guard evidence.hostMatches else {
+      return PeerRefusal(
+        evaluator: "default", reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
+    }
+    return nil
   }
 }

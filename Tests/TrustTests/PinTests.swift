@@ -1,3 +1,4 @@
+import Crypto
 import TLS
 import Testing
 
@@ -127,8 +128,8 @@ import Testing
 
   @Test func `a pinned certificate that cannot be read fails at load`() {
     let policy = TrustPolicy.over(nil, [.pinnedCertificates(.init(certificates: [[1, 2, 3]]))])
-    #expect(throws: TLSError.self) { try TrustEvaluation(policy) }
+    #expect(throws: OpenSSLError.self) { try TrustEvaluation(policy) }
     let lists = TrustPolicy.over(nil, [.revocation(.init(lists: [[1, 2, 3]]))])
-    #expect(throws: TLSError.self) { try TrustEvaluation(lists) }
+    #expect(throws: OpenSSLError.self) { try TrustEvaluation(lists) }
   }
 }

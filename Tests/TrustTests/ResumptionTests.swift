@@ -1,3 +1,5 @@
+import Crypto
+import RevocationAnswers
 import TLS
 import Testing
 

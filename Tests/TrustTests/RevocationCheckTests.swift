@@ -1,3 +1,4 @@
+import RevocationAnswers
 import TLS
 import Testing
 

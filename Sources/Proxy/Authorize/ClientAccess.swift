@@ -1,8 +1,8 @@
+import Crypto
 import EventIO
 import HTTPWire
 import Routing
 import Settings
-import TLS
 
 extension ClientIdentity {
   init(_ client: ClientSettings) { self.init(name: client.name, access: client.allow, maxRequests: client.maxRequests) }

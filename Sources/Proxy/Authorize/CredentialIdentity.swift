@@ -1,5 +1,5 @@
 import Credentials
-import TLS
+import Crypto
 
 /// Which credential it is: a name can stand for another one after a reload. All that one configuration's requests may carry is bound
 /// to this; nothing of another identity is ever attached to them.

@@ -18,8 +18,8 @@ extension PrivateKey {
 
   /// The signature as a JWS carries it, before base64url: PKCS #1 for RS256, r || s of 32 bytes each for ES256
   /// (RFC 7518 section 3.4).
-  public func sign(_ message: [UInt8], as algorithm: JWSAlgorithm) throws(TLSError) -> [UInt8] {
-    guard algorithm == jwsAlgorithm else { throw TLSError(.key, "this key cannot sign \(algorithm.rawValue)") }
+  public func sign(_ message: [UInt8], as algorithm: JWSAlgorithm) throws(OpenSSLError) -> [UInt8] {
+    guard algorithm == jwsAlgorithm else { throw OpenSSLError(.key, "this key cannot sign \(algorithm.rawValue)") }
     let signature = try signature(of: message)
     guard algorithm == .es256 else { return signature }
     guard let pair = decodedDER(signature, { d2i_ECDSA_SIG(nil, $0, $1) }, { ECDSA_SIG_free($0) }) else {
@@ -37,7 +37,7 @@ extension PrivateKey {
   }
 
   /// SHA-256 with the key's own algorithm; ECDSA as DER.
-  private func signature(of message: [UInt8]) throws(TLSError) -> [UInt8] {
+  private func signature(of message: [UInt8]) throws(OpenSSLError) -> [UInt8] {
     guard let context = EVP_MD_CTX_new() else { throw .drained(.crypto, "signature") }
     defer { EVP_MD_CTX_free(context) }
     var size = 0

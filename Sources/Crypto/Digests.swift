@@ -42,7 +42,7 @@ public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 }
 
 public enum SecureRandom {
-  public static func bytes(_ count: Int) throws(TLSError) -> [UInt8] {
+  public static func bytes(_ count: Int) throws(OpenSSLError) -> [UInt8] {
     var good = false
     let result = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       good = count == 0 || RAND_bytes(buffer.baseAddress, Int32(clamping: count)) == 1

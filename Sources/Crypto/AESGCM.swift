@@ -7,10 +7,10 @@ public enum AESGCM {
   static let nonceSize = 12
   static let tagSize = 16
 
-  public static func seal(_ plain: [UInt8], key: [UInt8], authenticating extra: [UInt8] = []) throws(TLSError) -> [UInt8] {
+  public static func seal(_ plain: [UInt8], key: [UInt8], authenticating extra: [UInt8] = []) throws(OpenSSLError) -> [UInt8] {
     let nonce = try SecureRandom.bytes(nonceSize)
     guard key.count == keySize, plain.count < Int(Int32.max) - 64, let context = EVP_CIPHER_CTX_new() else {
-      throw TLSError(.crypto, "AES-256-GCM needs a key of 32 bytes")
+      throw OpenSSLError(.crypto, "AES-256-GCM needs a key of 32 bytes")
     }
     defer { EVP_CIPHER_CTX_free(context) }
     var sealed = nonce + [UInt8](repeating: 0, count: plain.count + tagSize)
@@ -29,11 +29,11 @@ public enum AESGCM {
   }
 
   /// Throws where key, extra data or a single bit of the box is not what it was sealed with.
-  public static func open(_ sealed: [UInt8], key: [UInt8], authenticating extra: [UInt8] = []) throws(TLSError) -> [UInt8] {
-    guard key.count == keySize else { throw TLSError(.crypto, "AES-256-GCM needs a key of 32 bytes") }
+  public static func open(_ sealed: [UInt8], key: [UInt8], authenticating extra: [UInt8] = []) throws(OpenSSLError) -> [UInt8] {
+    guard key.count == keySize else { throw OpenSSLError(.crypto, "AES-256-GCM needs a key of 32 bytes") }
     let size = sealed.count - nonceSize - tagSize
     guard size >= 0, sealed.count < Int(Int32.max), let context = EVP_CIPHER_CTX_new() else {
-      throw TLSError(.crypto, "too short to be a sealed box")
+      throw OpenSSLError(.crypto, "too short to be a sealed box")
     }
     defer { EVP_CIPHER_CTX_free(context) }
     var plain = [UInt8](repeating: 0, count: size)
@@ -50,7 +50,7 @@ public enum AESGCM {
     }
     guard good else {
       ERR_clear_error()
-      throw TLSError(.crypto, "not authentic: another key, or the bytes were changed")
+      throw OpenSSLError(.crypto, "not authentic: another key, or the bytes were changed")
     }
     return plain
   }

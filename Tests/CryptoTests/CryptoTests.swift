@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TLS
+@testable import Crypto
 
 private func hex(_ text: String) -> [UInt8] {
   stride(from: 0, to: text.utf8.count, by: 2).map { offset in
@@ -34,15 +34,15 @@ private func hex(_ text: String) -> [UInt8] {
   @Test func `AES-GCM refuses another key, other extra data, each flipped byte and a cut box`() throws {
     let key = try SecureRandom.bytes(32)
     let box = try AESGCM.seal(Array("token".utf8), key: key)
-    #expect(throws: TLSError.self) { try AESGCM.open(box, key: SecureRandom.bytes(32)) }
-    #expect(throws: TLSError.self) { try AESGCM.open(box, key: key, authenticating: [1]) }
+    #expect(throws: OpenSSLError.self) { try AESGCM.open(box, key: SecureRandom.bytes(32)) }
+    #expect(throws: OpenSSLError.self) { try AESGCM.open(box, key: key, authenticating: [1]) }
     for index in box.indices {
       var changed = box
       changed[index] ^= 1
-      #expect(throws: TLSError.self) { try AESGCM.open(changed, key: key) }
+      #expect(throws: OpenSSLError.self) { try AESGCM.open(changed, key: key) }
     }
-    for count in 0..<28 { #expect(throws: TLSError.self) { try AESGCM.open(Array(box.prefix(count)), key: key) } }
-    #expect(throws: TLSError.self) { try AESGCM.seal([1], key: [1, 2, 3]) }
+    for count in 0..<28 { #expect(throws: OpenSSLError.self) { try AESGCM.open(Array(box.prefix(count)), key: key) } }
+    #expect(throws: OpenSSLError.self) { try AESGCM.seal([1], key: [1, 2, 3]) }
   }
 
   @Test func `AES-GCM is the standard's`() throws {
@@ -81,7 +81,7 @@ private func hex(_ text: String) -> [UInt8] {
     #expect(signature.count == 64)
     #expect(curve.verify(signature, of: message, as: .es256))
     #expect(!curve.verify(signature, of: message + [0], as: .es256))
-    #expect(throws: TLSError.self) { try curve.sign(message, as: .rs256) }
+    #expect(throws: OpenSSLError.self) { try curve.sign(message, as: .rs256) }
 
     let rsa = try PrivateKey.generateRSA(bits: 2048)
     let long = try rsa.sign(message, as: .rs256)
@@ -97,8 +97,8 @@ private func hex(_ text: String) -> [UInt8] {
     let sealed = try key.pem(passphrase: Array("open".utf8))
     #expect(try PrivateKey(pem: sealed, passphrase: Array("open".utf8)).publicKeyInfo == key.publicKeyInfo)
     for wrong in [nil, Array("shut".utf8), []] {
-      #expect(throws: TLSError.self) { try PrivateKey(pem: sealed, passphrase: wrong) }
+      #expect(throws: OpenSSLError.self) { try PrivateKey(pem: sealed, passphrase: wrong) }
     }
-    #expect(throws: TLSError.self) { try PrivateKey(pem: Array("no key".utf8)) }
+    #expect(throws: OpenSSLError.self) { try PrivateKey(pem: Array("no key".utf8)) }
   }
 }

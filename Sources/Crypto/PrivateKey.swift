@@ -9,7 +9,7 @@ public final class PrivateKey: @unchecked Sendable {
     case other
   }
 
-  let pointer: OpaquePointer
+  package let pointer: OpaquePointer
   public let algorithm: Algorithm
 
   /// Takes over the caller's reference.
@@ -31,7 +31,7 @@ public final class PrivateKey: @unchecked Sendable {
   deinit { EVP_PKEY_free(pointer) }
 
   /// Any PEM form that OpenSSL reads: PKCS #8 (encrypted or not), PKCS #1, SEC 1.
-  public convenience init(pem: [UInt8], passphrase: [UInt8]? = nil) throws(TLSError) {
+  public convenience init(pem: [UInt8], passphrase: [UInt8]? = nil) throws(OpenSSLError) {
     guard let input = MemoryBIO(pem) else { throw .drained(.key, "out of memory") }
     ERR_clear_error()
     let key = (passphrase ?? []).withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -55,15 +55,15 @@ public final class PrivateKey: @unchecked Sendable {
     self.init(owning: key)
   }
 
-  public static func generateP256() throws(TLSError) -> PrivateKey {
+  public static func generateP256() throws(OpenSSLError) -> PrivateKey {
     try generate(EVP_PKEY_EC) { EVP_PKEY_CTX_set_ec_paramgen_curve_nid($0, NID_X9_62_prime256v1) }
   }
 
-  public static func generateRSA(bits: Int) throws(TLSError) -> PrivateKey {
+  public static func generateRSA(bits: Int) throws(OpenSSLError) -> PrivateKey {
     try generate(EVP_PKEY_RSA) { EVP_PKEY_CTX_set_rsa_keygen_bits($0, Int32(bits)) }
   }
 
-  private static func generate(_ type: Int32, _ configure: (OpaquePointer) -> Int32) throws(TLSError) -> PrivateKey {
+  private static func generate(_ type: Int32, _ configure: (OpaquePointer) -> Int32) throws(OpenSSLError) -> PrivateKey {
     guard let context = EVP_PKEY_CTX_new_id(type, nil) else { throw .drained(.crypto, "key generation") }
     defer { EVP_PKEY_CTX_free(context) }
     var key: OpaquePointer?
@@ -74,7 +74,7 @@ public final class PrivateKey: @unchecked Sendable {
   }
 
   /// PKCS #8, unencrypted or by AES-256-CBC. For keys made at run time and for tests.
-  public func pem(passphrase: [UInt8]? = nil) throws(TLSError) -> [UInt8] {
+  public func pem(passphrase: [UInt8]? = nil) throws(OpenSSLError) -> [UInt8] {
     guard let output = MemoryBIO() else { throw .drained(.key, "out of memory") }
     let cipher = passphrase == nil ? nil : EVP_aes_256_cbc()
     let written = (passphrase ?? []).withUnsafeBytes { secret in

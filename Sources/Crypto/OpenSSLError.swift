@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 
 /// What went wrong, as a value: OpenSSL's error queue has been drained into it. Never carries a secret.
-public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct OpenSSLError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// A context, store or identity cannot be made of what was given.
     case configuration
@@ -36,21 +36,21 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String { message }
 }
 
-extension TLSError {
+extension OpenSSLError {
   /// Drains this thread's error queue. The oldest entry is the cause; the later ones are the way up from it.
-  static func drained(_ kind: Kind, _ what: String) -> TLSError {
+  package static func drained(_ kind: Kind, _ what: String) -> OpenSSLError {
     let code = ERR_get_error()
     ERR_clear_error()
-    guard code != 0 else { return TLSError(kind, what) }
+    guard code != 0 else { return OpenSSLError(kind, what) }
     let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
-    return TLSError(kind, what.isEmpty ? reason : "\(what): \(reason)")
+    return OpenSSLError(kind, what.isEmpty ? reason : "\(what): \(reason)")
   }
 
   /// Of an SSL call that failed just now on this thread.
-  static func ofConnection(_ kind: Kind, _ what: String, systemError: Int32) -> TLSError {
+  package static func ofConnection(_ kind: Kind, _ what: String, systemError: Int32) -> OpenSSLError {
     if systemError != 0 {
       ERR_clear_error()
-      return TLSError(.transport, "\(what): \(String(cString: strerror(systemError)))", systemError: systemError)
+      return OpenSSLError(.transport, "\(what): \(String(cString: strerror(systemError)))", systemError: systemError)
     }
     // Reasons of received alerts start at 1000 (SSL_AD_REASON_OFFSET).
     let reason = Int32(truncatingIfNeeded: ERR_peek_error() & 0x7F_FFFF)
