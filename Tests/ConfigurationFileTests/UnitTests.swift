@@ -11,6 +11,14 @@ struct UnitTests {
   func durations(_ text: String, _ milliseconds: Int) throws { #expect(try Units.duration(text) == milliseconds) }
 
   @Test(
+    "durations are written in the largest unit that divides them",
+    arguments: [(0, "0s"), (250, "250ms"), (1500, "1500ms"), (90_000, "90s"), (300_000, "5m"), (3_600_000, "1h")])
+  func writtenDurations(_ milliseconds: Int, _ text: String) throws {
+    #expect(Units.text(duration: milliseconds) == text)
+    #expect(try Units.duration(text) == milliseconds)
+  }
+
+  @Test(
     "what is no duration is an error",
     arguments: ["", "s", "30", "-1s", "+1s", "1.5s", "1 s", "1S", "1d", "1_000ms", "9000h", "99999999999999999999ms", "１s"])
   func noDurations(_ text: String) { #expect(throws: UnitError.self) { try Units.duration(text) } }
