@@ -43,14 +43,15 @@ let package = Package(
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
-    .target(name: "Credentials", dependencies: ["Crypto", "Files", "JSON"]),
+    .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
-    .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "TLS", "Trust"]),
-    .target(name: "Settings", dependencies: ["CSystem", "Crypto", "Files", "Routing", "Trust", "Credentials", "TLS"]),
+    .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
+    .target(
+      name: "Settings", dependencies: ["CSystem", "Crypto", "Files", "HTTPWire", "Routing", "Trust", "Credentials", "TLS"]),
     .target(
       name: "ConfigurationFile",
-      dependencies: ["CYAML", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"],
+      dependencies: ["CYAML", "Crypto", "Files", "HTTPWire", "Routing", "Settings", "Trust", "Credentials", "TLS"],
       swiftSettings: fuzzed),
     .target(
       name: "Proxy",
@@ -71,7 +72,7 @@ let package = Package(
       name: "authproxy",
       dependencies: [
         "Operations", "Proxy", "ConfigurationFile", "Routing", "Settings", "Credentials", "Trust", "TLS", "DemoServers",
-        "CSystem", "EventIO", "Files", "JSON", "SmallHTTP", "Streams",
+        "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
@@ -88,7 +89,7 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "Crypto", "EventIO", "Credentials", "Routing", "Settings"]),
+    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

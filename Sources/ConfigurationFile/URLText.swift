@@ -1,43 +1,43 @@
+import HTTPWire
 import Settings
 
 /// An absolute http or https URL as far as the configuration needs to know it. Errors never show the URL: people write
 /// passwords into them.
 struct URLText {
-  var isHTTPS: Bool
+  private let url: HTTPURL
+
+  var isHTTPS: Bool { url.isHTTPS }
   /// As routing compares hosts: lower-case, IPv6 without brackets.
-  var host: String
-  var port: UInt16
+  var host: String { url.host }
+  var port: UInt16 { url.effectivePort }
   /// Path and query as written, "" where there is none.
-  var target: String
+  var target: String { url.pathAndQuery }
+  var isLoopback: Bool { url.isLoopback }
 
   init(parsing text: String) throws(HostError) {
-    let lower = text.lowercased()
-    let scheme: String
-    if lower.hasPrefix("https://") {
-      scheme = "https://"
-    } else if lower.hasPrefix("http://") {
-      scheme = "http://"
-    } else {
-      throw HostError("must start with https:// or http://")
+    do throws(HeadError) {
+      var url = try HTTPURL(text)
+      if url.hostKind == .ipv6, let address = IPAddress.parse(url.host) { url.host = IPAddress.text(v6: address) }
+      self.url = url
+    } catch {
+      switch error {
+      case .targetForm, .scheme: throw HostError("must start with https:// or http://")
+      case .targetCharacter: throw HostError("holds a space, a control or a non-ASCII character")
+      case .userinfo: throw HostError("must not hold a user or password")
+      case .fragment: throw HostError("must not have a fragment")
+      default: throw Self.problem(ofAuthority: text)
+      }
     }
-    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-      throw HostError("holds a space, a control or a non-ASCII character")
-    }
-    let rest = text.dropFirst(scheme.count)
-    let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-    let authority = String(rest[..<end])
-    guard !authority.contains("@") else { throw HostError("must not hold a user or password") }
-    guard !rest.contains("#") else { throw HostError("must not have a fragment") }
-    let (host, port) = try HostName.split(authority)
-    if port == 0 { throw HostError("has port 0") }
-    isHTTPS = scheme == "https://"
-    self.host = try HostName.normalized(host)
-    self.port = port ?? (isHTTPS ? 443 : 80)
-    target = String(rest[end...])
   }
 
-  var isLoopback: Bool {
-    if let address = IPAddress.parse(host) { return IPAddress.isLoopback(address) }
-    return host == "localhost"
+  /// What is wrong with the authority of a URL that has no other mistake.
+  private static func problem(ofAuthority text: String) -> HostError {
+    let authority = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
+    do throws(HostError) {
+      let (host, port) = try HostName.split(String(authority.prefix { !"/?".contains($0) }))
+      if port == 0 { return HostError("has port 0") }
+      _ = try HostName.normalized(host)
+      return HostError("has a host or port that no URL has")
+    } catch { return error }
   }
 }

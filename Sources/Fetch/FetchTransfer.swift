@@ -1,6 +1,7 @@
 import CCurl
 import CCurlShims
 import EventIO
+import HTTPWire
 import TLS
 
 /// One fetch under way. Confined to its loop.
@@ -187,7 +188,7 @@ public final class FetchTransfer {
   }
 
   private func install(on context: UnsafeMutableRawPointer) -> Bool {
-    guard let trust, let host = Self.host(of: fetch.url) else { return false }
+    guard let trust, let host = (try? HTTPURL(fetch.url))?.host else { return false }
     do {
       handshake = try ForeignHandshake.install(
         on: context, host: host, anchors: trust.anchors, verifier: trust.evaluation,
@@ -218,17 +219,6 @@ public final class FetchTransfer {
       self.wait = wait
       return false
     }
-  }
-
-  /// Of `https://user@host:port/path`; IPv6 addresses without their brackets.
-  static func host(of url: String) -> String? {
-    guard let scheme = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-    let rest = url[scheme...].dropFirst(3)
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
-    if place.first == "[" { return place.dropFirst().split(separator: "]").first.map(String.init) }
-    let host = place.prefix { $0 != ":" }
-    return host.isEmpty ? nil : String(host)
   }
 
   // MARK: End

@@ -25,15 +25,12 @@ public struct Authority: Sendable, Hashable {
     self.text = text
     guard !bytes.isEmpty else { throw .hostName }
     if firstIndex(of: ASCII.at, in: bytes) != nil { throw .userinfo }
-    var hostEnd: Int
+    guard let hostEnd = Self.hostEnd(of: bytes) else { throw .hostAddress }
     if bytes[0] == ASCII.openBracket {
-      guard let close = bytes.firstIndex(of: ASCII.closeBracket) else { throw .hostAddress }
-      guard isIPv6Literal(UnsafeRawBufferPointer(rebasing: bytes[1..<close])) else { throw .hostAddress }
+      guard isIPv6Literal(UnsafeRawBufferPointer(rebasing: bytes[1..<(hostEnd - 1)])) else { throw .hostAddress }
       kind = .ipv6
-      host = Slice(start: text.start + 1, count: close - 1)
-      hostEnd = close + 1
+      host = Slice(start: text.start + 1, count: hostEnd - 2)
     } else {
-      hostEnd = firstIndex(of: ASCII.colon, in: bytes) ?? bytes.count
       var length = hostEnd
       if length > 1, bytes[length - 1] == ASCII.dot { length -= 1 }
       kind = try hostKind(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
@@ -44,6 +41,17 @@ public struct Authority: Sendable, Hashable {
       guard bytes[hostEnd] == ASCII.colon else { throw .hostName }
       port = try parsePort(UnsafeRawBufferPointer(rebasing: bytes[(hostEnd + 1)...]))
     }
+  }
+}
+
+extension Authority {
+  /// Where the host of `host[:port]` ends: behind the bracket of an IPv6 literal, or at the first colon.
+  /// - Parameter bytes: not empty.
+  /// - Returns: nil where a bracket is not closed.
+  @inline(__always)
+  public static func hostEnd(of bytes: UnsafeRawBufferPointer) -> Int? {
+    if bytes[0] == ASCII.openBracket { return bytes.firstIndex(of: ASCII.closeBracket).map { $0 + 1 } }
+    return firstIndex(of: ASCII.colon, in: bytes) ?? bytes.count
   }
 }
 

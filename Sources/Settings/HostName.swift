@@ -1,4 +1,5 @@
 internal import CSystem
+internal import HTTPWire
 
 /// Why a text is no host: a sentence's end.
 public struct HostError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -12,56 +13,40 @@ public enum HostName {
   /// stay as they are; names in other scripts are an error, as a request brings A-labels.
   public static func normalized(_ text: String) throws(HostError) -> String {
     guard !text.isEmpty else { throw HostError("has no host") }
-    if text.utf8.first == UInt8(ascii: "[") {
-      guard text.utf8.last == UInt8(ascii: "]"), let bytes = IPAddress.parse(String(text.dropFirst().dropLast())),
-        text.utf8.contains(UInt8(ascii: ":"))
-      else { throw HostError("has a broken IPv6 address") }
-      return IPAddress.text(v6: bytes)
-    }
+    guard let (kind, host) = try? Authority.host(text) else { throw problem(of: text) }
+    guard kind == .ipv6 else { return host }
+    guard let bytes = IPAddress.parse(host) else { throw problem(of: text) }
+    return IPAddress.text(v6: bytes)
+  }
+
+  /// Why the grammar refuses it.
+  private static func problem(of text: String) -> HostError {
+    if text.utf8.first == UInt8(ascii: "[") { return HostError("has a broken IPv6 address") }
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
-      throw HostError("has a host beyond ASCII; write it as it is sent, with xn-- labels")
+      return HostError("has a host beyond ASCII; write it as it is sent, with xn-- labels")
     }
-    var host = text.lowercased()
-    if host.utf8.last == UInt8(ascii: ".") { host.removeLast() }
+    let host = text.utf8.last == UInt8(ascii: ".") ? text.dropLast() : text[...]
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)
     // RFC 1035 section 2.3.4.
     guard host.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 63 }) else {
-      throw HostError("has a host with an empty or too long label")
+      return HostError("has a host with an empty or too long label")
     }
-    guard host.utf8.allSatisfy(isNameByte) else { throw HostError("has a host with characters that no host has") }
-    // RFC 3986 section 3.2.2, and what resolvers make of `127.1` and `0x7f000001`: a number at the end means an address.
-    if let last = labels.last, last.utf8.allSatisfy({ (0x30...0x39).contains($0) }) || last.hasPrefix("0x") {
-      guard let bytes = IPAddress.parse(host), IPAddress.text(bytes) == host else {
-        throw HostError("has a host that is neither a name nor an IPv4 address of four decimal numbers")
-      }
+    guard host.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) }) else {
+      return HostError("has a host with characters that no host has")
     }
-    return host
-  }
-
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-      UInt8(ascii: "."):
-      true
-    default: false
-    }
+    return HostError("has a host that is neither a name nor an IPv4 address of four decimal numbers")
   }
 
   /// Splits `host`, `host:port`, `[v6]`, `[v6]:port`; the host is not looked at.
   public static func split(_ text: String) throws(HostError) -> (host: String, port: UInt16?) {
     let bytes = Array(text.utf8)
-    let colon: Int?
-    if bytes.first == UInt8(ascii: "[") {
-      guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { throw HostError("has a broken IPv6 address") }
-      guard end + 1 == bytes.count || bytes[end + 1] == UInt8(ascii: ":") else { throw HostError("has text after ']'") }
-      colon = end + 1 == bytes.count ? nil : end + 1
-    } else {
-      guard bytes.count(where: { $0 == UInt8(ascii: ":") }) < 2 else {
-        throw HostError("has more than one ':'; an IPv6 address goes in brackets: [::1]:3128")
-      }
-      colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+    guard !bytes.isEmpty else { return (text, nil) }
+    guard let colon = bytes.withUnsafeBytes({ Authority.hostEnd(of: $0) }) else { throw HostError("has a broken IPv6 address") }
+    if colon == bytes.count { return (text, nil) }
+    guard bytes[colon] == UInt8(ascii: ":") else { throw HostError("has text after ']'") }
+    guard bytes[0] == UInt8(ascii: "[") || !bytes[(colon + 1)...].contains(UInt8(ascii: ":")) else {
+      throw HostError("has more than one ':'; an IPv6 address goes in brackets: [::1]:3128")
     }
-    guard let colon else { return (text, nil) }
     let digits = bytes[(colon + 1)...]
     guard !digits.isEmpty, digits.count <= 5, digits.allSatisfy({ (0x30...0x39).contains($0) }),
       let port = UInt16(String(decoding: digits, as: UTF8.self))
@@ -93,7 +78,8 @@ public enum IPAddress {
     isMappedIPv4(address) ? address[12...].map(String.init).joined(separator: ".") : text(v6: address)
   }
 
-  static func text(v6 address: [UInt8]) -> String {
+  /// Canonical (RFC 5952), without brackets.
+  public static func text(v6 address: [UInt8]) -> String {
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     guard inet_ntop(AF_INET6, address, &buffer, socklen_t(buffer.count)) != nil else { return "" }
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

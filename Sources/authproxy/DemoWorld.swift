@@ -1,6 +1,7 @@
 import CSystem
 import DemoServers
 import EventIO
+import HTTPWire
 import Operations
 import Settings
 import SmallHTTP
@@ -83,7 +84,7 @@ final class DemoWorld: Sendable {
     let proxy = proxy
     let replies = urls.map { url in
       let reply = Handover<Result<HTTPClient.Reply, HTTPClient.Failure>>()
-      let host = String(url.dropFirst("http://".count).prefix { $0 != "/" })
+      let host = (try? HTTPURL(url))?.authority ?? ""
       loop.call { loop in
         HTTPClient(on: loop, to: proxy, getting: url, host: host, fields: fields, milliseconds: 20_000) { reply.put($0) }
       }

@@ -88,7 +88,7 @@ struct ExchangeTests {
     let policy = makePolicy(authentication: .privateKeyJWT(signing))
     let sent = try send(policy)
     let marker = "&client_assertion="
-    let range = try #require(sent.form.firstRange(ofText: marker))
+    let range = try #require(sent.form.firstRange(of: marker))
     let jwt = try decoded(String(sent.form[range.upperBound...]))
     #expect(jwt.header["alg"] == .string(algorithm))
     #expect(jwt.header["kid"] == .string("2026-01"))
@@ -109,7 +109,7 @@ struct ExchangeTests {
     let assertion = OAuth2Policy.Assertion.signed(
       issuer: "iss@x", subject: "", audience: "https://aud", lifetime: 300_000, key: .init(pem: pem))
     let sent = try send(makePolicy(grant: .jwtBearer(assertion), clientID: nil, authentication: .none))
-    let range = try #require(sent.form.firstRange(ofText: "&assertion="))
+    let range = try #require(sent.form.firstRange(of: "&assertion="))
     let jwt = try decoded(String(sent.form[range.upperBound...]))
     #expect(jwt.claims["iss"] == .string("iss@x"))
     #expect(jwt.claims["sub"] == nil)

@@ -22,8 +22,8 @@ from swift_source import ROOT, Source, swift_files
 # Targets that may import a module; TESTS stands for every test target.
 TESTS = "tests"
 ONLY = {
-    "COpenSSL": {"TLS", "TLSTests"},
-    "COpenSSLShims": {"TLS"},
+    "COpenSSL": {"Crypto", "TLS", "RevocationAnswers", "TLSTests"},
+    "COpenSSLShims": {"Crypto", "TLS", "RevocationAnswers"},
     "CCurl": {"Fetch"},
     "CCurlShims": {"Fetch"},
     "CZlib": {"Proxy"},
@@ -35,7 +35,7 @@ ONLY = {
     "Testing": {TESTS},
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # Files, processes and dates; sockets are EventIO's.
-    "Glibc": {"TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
+    "Glibc": {"Crypto", "TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
     "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # A target that is named here depends on these at most. Those that are not there yet may come.
@@ -45,9 +45,12 @@ AT_MOST = {
     "Forwarding": {"HTTPWire"},
     "Routing": {"HTTPWire"},
     "EventIO": {"CSystem"},
-    "TLS": {"COpenSSL", "COpenSSLShims"},
-    "Trust": {"TLS"},
-    "Credentials": {"TLS"},
+    "JSON": set(),
+    "Files": {"CSystem"},
+    "Crypto": {"COpenSSL", "COpenSSLShims"},
+    "TLS": {"COpenSSL", "COpenSSLShims", "Crypto", "Files"},
+    "Trust": {"Crypto", "TLS"},
+    "Credentials": {"Crypto", "Files", "HTTPWire", "JSON"},
 }
 # Without one of these calls nobody has a socket or an epoll descriptor, so `connect`, `send` and other names that methods have, too,
 # need no mention. What CSystem does by itself, from opening to closing (`csys_notify`), is no socket of its caller.
