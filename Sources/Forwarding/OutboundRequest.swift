@@ -123,7 +123,7 @@ extension RequestHead {
   public func endsHere(in bytes: UnsafeRawBufferPointer) -> Bool { countsForwards && maxForwards(in: bytes) == 0 }
 
   @inlinable @inline(__always)
-  public var countsForwards: Bool { method == .options || method == .trace }
+  var countsForwards: Bool { method == .options || method == .trace }
 }
 
 extension ContiguousArray<Field> {
