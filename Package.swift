@@ -62,7 +62,7 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "Settings", "SmallHTTP", "Trust",
+        "Proxy", "CSystem", "EventIO", "Files", "JSON", "Settings", "SmallHTTP", "Trust",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),

@@ -35,7 +35,7 @@ ONLY = {
     "Testing": {TESTS},
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # Files, processes and dates; sockets are EventIO's.
-    "Glibc": {"Crypto", "TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
+    "Glibc": {"Crypto", "Files", "TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
     "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # A target that is named here depends on these at most. Those that are not there yet may come.
