@@ -81,6 +81,8 @@ let package = Package(
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
+    .testTarget(
+      name: "FetchTests", dependencies: ["Crypto", "EventIO", "Fetch", "SmallHTTP", "TLS", "Trust"]),
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
@@ -89,7 +91,7 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
+    .testTarget(name: "ProxyTests", dependencies: ["CZlib", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

@@ -16,8 +16,8 @@ final class OriginPool {
   private var bound = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
   /// Each has a place of its client's share.
-  private var line = WaitingLine()
-  private var heldBack = HeldBack()
+  private var line = WaitingLine<Attempt>()
+  private var heldBack = HeldBack<Attempt>()
   private var turn = OwnTurn()
   /// Came free while another one was being lent.
   private var returned = ContiguousArray<UpstreamConnection>()

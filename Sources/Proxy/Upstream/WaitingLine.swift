@@ -1,18 +1,20 @@
 /// Attempts that wait: first in, first out; leaving from the middle is rare.
-struct WaitingLine {
-  private var attempts: [(attempt: Attempt, since: Int64)] = []
+struct WaitingLine<Waiter: AnyObject> {
+  /// Those before `head` have left, and are nil.
+  private var attempts: [(attempt: Waiter?, since: Int64)] = []
   private var head = 0
 
   var count: Int { attempts.count - head }
   var isEmpty: Bool { count == 0 }
 
-  var newest: Attempt? { isEmpty ? nil : attempts.last?.attempt }
+  var newest: Waiter? { isEmpty ? nil : attempts.last?.attempt }
 
-  mutating func append(_ attempt: Attempt, at time: Int64) { attempts.append((attempt, time)) }
+  mutating func append(_ attempt: Waiter, at time: Int64) { attempts.append((attempt, time)) }
 
-  mutating func removeFirst() -> Attempt? {
+  mutating func removeFirst() -> Waiter? {
     guard !isEmpty else { return nil }
     defer {
+      attempts[head].attempt = nil
       head += 1
       if head > 64, head * 2 > attempts.count {
         attempts.removeFirst(head)
@@ -25,16 +27,16 @@ struct WaitingLine {
     return attempts[head].attempt
   }
 
-  mutating func removeAll(upTo time: Int64) -> [Attempt] {
+  mutating func removeAll(upTo time: Int64) -> [Waiter] {
     let waiting = attempts[head...]
-    let leaving = waiting.filter { $0.since <= time }.map(\.attempt)
+    let leaving = waiting.filter { $0.since <= time }.compactMap(\.attempt)
     attempts = waiting.filter { $0.since > time }
     head = 0
     return leaving
   }
 
   /// - Returns: whether it was there.
-  mutating func remove(_ attempt: Attempt) -> Bool {
+  mutating func remove(_ attempt: Waiter) -> Bool {
     guard let index = attempts[head...].firstIndex(where: { $0.attempt === attempt }) else { return false }
     attempts.remove(at: index)
     return true
@@ -43,11 +45,11 @@ struct WaitingLine {
 
 /// Attempts whose client has all of its share of the origin's connections: they wait for one of its own exchanges to end. One
 /// line for each client, so that what comes free finds the next of that client at once, however many others wait.
-struct HeldBack {
+struct HeldBack<Waiter: AnyObject> {
   private struct Queue {
     /// Keeps the key's object alive.
     let share: OriginShare
-    var line = WaitingLine()
+    var line = WaitingLine<Waiter>()
     var turn = OwnTurn()
   }
   private var queues: [ObjectIdentifier: Queue] = [:]
@@ -57,11 +59,11 @@ struct HeldBack {
 
   func contains(_ share: OriginShare) -> Bool { queues[ObjectIdentifier(share)] != nil }
 
-  mutating func append(_ attempt: Attempt, of share: OriginShare, at time: Int64) {
+  mutating func append(_ attempt: Waiter, of share: OriginShare, at time: Int64) {
     queues[ObjectIdentifier(share), default: Queue(share: share)].line.append(attempt, at: time)
   }
 
-  mutating func removeFirst(of share: OriginShare) -> Attempt? {
+  mutating func removeFirst(of share: OriginShare) -> Waiter? {
     let key = ObjectIdentifier(share)
     let attempt = queues[key]?.line.removeFirst()
     forgetIfEmpty(key)
@@ -69,7 +71,7 @@ struct HeldBack {
   }
 
   /// - Returns: whether it was there.
-  mutating func remove(_ attempt: Attempt, of share: OriginShare) -> Bool {
+  mutating func remove(_ attempt: Waiter, of share: OriginShare) -> Bool {
     let key = ObjectIdentifier(share)
     guard queues[key]?.line.remove(attempt) == true else { return false }
     forgetIfEmpty(key)
