@@ -52,7 +52,7 @@ private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
   return kept.count == parts.count ? nil : Array(kept.map(\.element).joined(separator: [UInt8(ascii: ";")]))
 }
 
-extension Swift.Slice where Base == UnsafeRawBufferPointer {
+extension Slice where Base == UnsafeRawBufferPointer {
   /// The indices without the white space at both ends.
   fileprivate var trimmed: Range<Int> {
     var (start, end) = (startIndex, endIndex)

@@ -7,11 +7,11 @@ public struct Authority: Sendable, Hashable {
   public enum HostKind: UInt8, Sendable, Hashable { case name, ipv4, ipv6 }
   public var kind: HostKind
   /// Without the brackets of an IPv6 literal and without a trailing dot; case as it came.
-  public var host: Slice
+  public var host: ByteSlice
   /// nil where it was left out or empty.
   public var port: UInt16?
   /// The whole of it as it came.
-  public var text: Slice
+  public var text: ByteSlice
 
   /// `host[:port]`, the port left out where it is the default; IPv6 in brackets.
   public static func text(host: String, port: UInt16, defaultPort: UInt16) -> String {
@@ -20,7 +20,7 @@ public struct Authority: Sendable, Hashable {
   }
 
   /// - Throws: `userinfo`, `hostName`, `hostAddress` or `port`.
-  public init(_ text: Slice, in head: UnsafeRawBufferPointer) throws(HeadError) {
+  public init(_ text: ByteSlice, in head: UnsafeRawBufferPointer) throws(HeadError) {
     let bytes = text.bytes(in: head)
     self.text = text
     guard !bytes.isEmpty else { throw .hostName }
@@ -29,12 +29,12 @@ public struct Authority: Sendable, Hashable {
     if bytes[0] == ASCII.openBracket {
       guard isIPv6Literal(UnsafeRawBufferPointer(rebasing: bytes[1..<(hostEnd - 1)])) else { throw .hostAddress }
       kind = .ipv6
-      host = Slice(start: text.start + 1, count: hostEnd - 2)
+      host = ByteSlice(start: text.start + 1, count: hostEnd - 2)
     } else {
       var length = hostEnd
       if length > 1, bytes[length - 1] == ASCII.dot { length -= 1 }
       kind = try hostKind(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
-      host = Slice(start: text.start, count: length)
+      host = ByteSlice(start: text.start, count: length)
     }
     port = nil
     if hostEnd < bytes.count {

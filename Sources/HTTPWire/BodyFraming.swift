@@ -70,7 +70,7 @@ private func declaredFraming(
 
 /// One Content-Length line: digits alone, or a list of equal values (RFC 9110 section 8.6).
 private func contentLength(
-  _ value: Slice, in bytes: UnsafeRawBufferPointer, into length: inout Int64?
+  _ value: ByteSlice, in bytes: UnsafeRawBufferPointer, into length: inout Int64?
 ) throws(FramingError) {
   let text = value.bytes(in: bytes)
   var index = 0
@@ -131,6 +131,6 @@ private struct TransferCodings {
     if start == end || last == .chunked { throw .transferEncodingMalformed }
     if last == .other { othersBefore = true }
     for index in start..<end where !ASCII.isToken(bytes[index]) { throw .transferEncodingMalformed }
-    last = Slice(start, to: end).equalsIgnoringCase("chunked", in: bytes) ? .chunked : .other
+    last = ByteSlice(start, to: end).equalsIgnoringCase("chunked", in: bytes) ? .chunked : .other
   }
 }

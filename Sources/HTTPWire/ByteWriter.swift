@@ -49,7 +49,7 @@ public struct ByteWriter {
 
   public mutating func append(_ bytes: ContiguousArray<UInt8>) { bytes.withUnsafeBytes { append($0) } }
 
-  public mutating func append(_ slice: Slice, of head: UnsafeRawBufferPointer) { append(slice.bytes(in: head)) }
+  public mutating func append(_ slice: ByteSlice, of head: UnsafeRawBufferPointer) { append(slice.bytes(in: head)) }
 
   /// ASCII letters in lower case.
   public mutating func append(lowercased bytes: UnsafeRawBufferPointer) {

@@ -30,7 +30,7 @@ public struct ChunkedDecoder: Sendable {
   /// What one call made of its input.
   public struct Output: Sendable, Hashable {
     /// The body's bytes, where they now stand in the input. The first run stays where it was, later ones are moved to follow it.
-    public var payload: Slice
+    public var payload: ByteSlice
     /// Input bytes that are used up, payload included.
     public var consumed: Int
     public var state: State
@@ -118,7 +118,7 @@ public struct ChunkedDecoder: Sendable {
       case .trailers:
         index &+= try readTrailers(base + index, count &- index)
         if phase == .done {
-          return Output(payload: Slice(payloadStart, to: payloadEnd), consumed: index, state: .done)
+          return Output(payload: ByteSlice(payloadStart, to: payloadEnd), consumed: index, state: .done)
         }
         continue
       case .done: break
@@ -127,7 +127,7 @@ public struct ChunkedDecoder: Sendable {
       }
       index &+= 1
     }
-    return Output(payload: Slice(payloadStart, to: payloadEnd), consumed: count, state: .more)
+    return Output(payload: ByteSlice(payloadStart, to: payloadEnd), consumed: count, state: .more)
   }
 
   @inline(__always)

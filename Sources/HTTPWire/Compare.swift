@@ -56,7 +56,7 @@ public func fieldNameEquals(_ name: UnsafeRawBufferPointer, _ other: [UInt8]) ->
 @inline(__always)
 private func foldedNameByte(_ byte: UInt8) -> UInt8 { byte == ASCII.underscore ? ASCII.hyphen : ASCII.lower(byte) }
 
-extension Slice {
+extension ByteSlice {
   public func equalsIgnoringCase(_ text: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
     HTTPWire.equalsIgnoringCase(bytes(in: head), text)
   }

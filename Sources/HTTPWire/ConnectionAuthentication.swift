@@ -35,7 +35,7 @@ extension ResponseHead {
 }
 
 /// `scheme` or `scheme token`.
-private func speaksOfConnection(_ value: Slice, in head: UnsafeRawBufferPointer) -> Bool {
+private func speaksOfConnection(_ value: ByteSlice, in head: UnsafeRawBufferPointer) -> Bool {
   let bytes = value.bytes(in: head)
   let end = bytes.firstIndex { !ASCII.isToken($0) } ?? bytes.count
   let scheme = UnsafeRawBufferPointer(rebasing: bytes[..<end])

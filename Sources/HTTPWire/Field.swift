@@ -1,15 +1,15 @@
 /// One field line of a head or trailer section, as ranges over its bytes.
 public struct Field: Sendable, Hashable {
   /// As the sender spelled it.
-  public var name: Slice
+  public var name: ByteSlice
   /// Without the white space around it.
-  public var value: Slice
+  public var value: ByteSlice
   public var id: FieldName
   /// Not to be forwarded: set by the hop-by-hop pass and by whoever replaces a field.
   public var dropped: Bool
 
   @inlinable
-  public init(name: Slice, value: Slice, id: FieldName, dropped: Bool = false) {
+  public init(name: ByteSlice, value: ByteSlice, id: FieldName, dropped: Bool = false) {
     self.name = name
     self.value = value
     self.id = id

@@ -69,7 +69,7 @@ struct FieldSection: Sendable {
     while start < end, ASCII.isBlank(base[start]) { start &+= 1 }
     while end > start, ASCII.isBlank(base[end &- 1]) { end &-= 1 }
     let id = FieldName(base + lineStart, colon &- lineStart)
-    return Field(name: Slice(lineStart, to: colon), value: Slice(start, to: end), id: id)
+    return Field(name: ByteSlice(lineStart, to: colon), value: ByteSlice(start, to: end), id: id)
   }
 
   private func nameError(_ byte: UInt8) -> HeadError {

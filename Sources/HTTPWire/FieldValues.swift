@@ -24,7 +24,7 @@ extension RequestHead {
   }
 
   /// The first protocol of Upgrade, where Connection names Upgrade and the request is HTTP/1.1 (RFC 9110 section 7.8); else nil.
-  public func upgradeToken(in bytes: UnsafeRawBufferPointer) -> Slice? {
+  public func upgradeToken(in bytes: UnsafeRawBufferPointer) -> ByteSlice? {
     guard minorVersion == 1, contains(.upgrade), fields.hasMember("upgrade", in: .connection, of: bytes) else { return nil }
     return firstUpgrade(fields, in: bytes)
   }
@@ -55,7 +55,7 @@ extension RequestHead {
 
 extension ResponseHead {
   /// The protocol that a 101 switches to.
-  public func upgradeToken(in bytes: UnsafeRawBufferPointer) -> Slice? {
+  public func upgradeToken(in bytes: UnsafeRawBufferPointer) -> ByteSlice? {
     guard contains(.upgrade) else { return nil }
     return firstUpgrade(fields, in: bytes)
   }
@@ -77,7 +77,7 @@ extension ResponseHead {
   }
 }
 
-extension Slice {
+extension ByteSlice {
   /// Whether a Content-Type value is of that media type, its parameters aside.
   public func hasMediaType(_ type: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
     let text = bytes(in: head)
@@ -113,7 +113,7 @@ extension Slice {
   }
 }
 
-private func firstUpgrade(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) -> Slice? {
+private func firstUpgrade(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) -> ByteSlice? {
   for field in fields where field.id == .upgrade {
     var members = ListMembers(field.value, in: bytes)
     if let first = members.next() { return first }
@@ -122,13 +122,13 @@ private func firstUpgrade(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawB
 }
 
 /// `received-by` of a Via member: the second word.
-private func receivedBy(_ member: Slice, in bytes: UnsafeRawBufferPointer) -> Slice {
+private func receivedBy(_ member: ByteSlice, in bytes: UnsafeRawBufferPointer) -> ByteSlice {
   var start = member.start
   while start < member.end, !ASCII.isBlank(bytes[start]) { start += 1 }
   while start < member.end, ASCII.isBlank(bytes[start]) { start += 1 }
   var end = start
   while end < member.end, !ASCII.isBlank(bytes[end]), bytes[end] != UInt8(ascii: "(") { end += 1 }
-  return Slice(start, to: end)
+  return ByteSlice(start, to: end)
 }
 
 /// Digits alone; what overflows is the largest number.

@@ -21,7 +21,7 @@ public struct HTTPURL: Sendable, Hashable {
     self = try withHead(of: text) { (whole, bytes) throws(HeadError) in
       let target = try RequestTarget(whole, method: .get, in: bytes)
       guard target.form == .absolute else { throw .targetForm }
-      func text(_ slice: Slice) -> String { String(decoding: slice.bytes(in: bytes), as: UTF8.self) }
+      func text(_ slice: ByteSlice) -> String { String(decoding: slice.bytes(in: bytes), as: UTF8.self) }
       return HTTPURL(
         isHTTPS: target.isHTTPS, hostKind: target.hostKind, host: text(target.host).lowercased(), port: target.port,
         authority: text(target.authority).lowercased(), pathAndQuery: text(target.pathAndQuery))
@@ -64,10 +64,10 @@ extension Authority {
 
 /// Lets a text be read as the bytes of a head are.
 private func withHead<Value>(
-  of text: String, _ body: (Slice, UnsafeRawBufferPointer) throws(HeadError) -> Value
+  of text: String, _ body: (ByteSlice, UnsafeRawBufferPointer) throws(HeadError) -> Value
 ) throws(HeadError) -> Value {
   let result = Array(text.utf8).withUnsafeBytes { bytes -> Result<Value, HeadError> in
-    do throws(HeadError) { return .success(try body(Slice(start: 0, count: bytes.count), bytes)) } catch {
+    do throws(HeadError) { return .success(try body(ByteSlice(start: 0, count: bytes.count), bytes)) } catch {
       return .failure(error)
     }
   }

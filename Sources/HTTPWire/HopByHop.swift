@@ -66,7 +66,7 @@ private func markHopByHopFields(
 }
 
 private func drop(
-  nominated option: Slice, from fields: inout ContiguousArray<Field>, _ present: FieldSet, in bytes: UnsafeRawBufferPointer
+  nominated option: ByteSlice, from fields: inout ContiguousArray<Field>, _ present: FieldSet, in bytes: UnsafeRawBufferPointer
 ) {
   let name = option.bytes(in: bytes)
   let id = FieldName(name)

@@ -10,7 +10,7 @@ public struct ListMembers {
 
   /// - Parameter quotedStrings: whether a comma inside of one separates nothing. False for lists of tokens, where a quotation mark
   ///   has no meaning and must not hide a member from us.
-  public init(_ value: Slice, in head: UnsafeRawBufferPointer, quotedStrings: Bool = false) {
+  public init(_ value: ByteSlice, in head: UnsafeRawBufferPointer, quotedStrings: Bool = false) {
     precondition(value.end <= head.count, "slice outside of its head")
     self.head = head
     self.quotedStrings = quotedStrings
@@ -18,7 +18,7 @@ public struct ListMembers {
     end = value.end
   }
 
-  public mutating func next() -> Slice? {
+  public mutating func next() -> ByteSlice? {
     while !exhausted {
       var start = position
       var stop = memberEnd()
@@ -26,7 +26,7 @@ public struct ListMembers {
       exhausted = stop == end
       while start < stop, ASCII.isBlank(head[start]) { start &+= 1 }
       while stop > start, ASCII.isBlank(head[stop &- 1]) { stop &-= 1 }
-      if start < stop { return Slice(start, to: stop) }
+      if start < stop { return ByteSlice(start, to: stop) }
     }
     return nil
   }

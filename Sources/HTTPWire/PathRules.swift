@@ -3,7 +3,7 @@
 /// - Returns: whether every server reads it as it is written: nothing is encoded, and there is no parameter.
 /// - Throws: `ambiguousPath`.
 @discardableResult
-public func checkPath(_ path: Slice, in head: UnsafeRawBufferPointer) throws(HeadError) -> Bool {
+public func checkPath(_ path: ByteSlice, in head: UnsafeRawBufferPointer) throws(HeadError) -> Bool {
   let bytes = path.bytes(in: head)
   var isPlain = true
   // Where the current segment stands: only dots so far, and how many; nil once something else was in it.

@@ -7,8 +7,8 @@ public struct RequestHead: ~Copyable, Sendable {
   private var position = 0
 
   public private(set) var method = Method.other
-  public private(set) var methodText = Slice.empty
-  public private(set) var target = Slice.empty
+  public private(set) var methodText = ByteSlice.empty
+  public private(set) var target = ByteSlice.empty
   /// 0 or 1; a higher minor version counts as 1 (RFC 9110 section 2.5).
   public private(set) var minorVersion: UInt8 = 1
   /// Where the request line starts: 2 after a skipped empty line (RFC 9112 section 2.2), else 0.
@@ -90,7 +90,7 @@ public struct RequestHead: ~Copyable, Sendable {
         outcome = .invalid(methodError(base[index]))
         return false
       }
-      methodText = Slice(lineStart, to: index)
+      methodText = ByteSlice(lineStart, to: index)
       method = Method(base + lineStart, index &- lineStart)
       position = index &+ 1
       phase = .target
@@ -104,7 +104,7 @@ public struct RequestHead: ~Copyable, Sendable {
         outcome = .invalid(targetError(base[index]))
         return false
       }
-      target = Slice(targetStart, to: index)
+      target = ByteSlice(targetStart, to: index)
       position = index &+ 1
       phase = .version
     }

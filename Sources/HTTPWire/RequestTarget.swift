@@ -6,25 +6,25 @@ public struct RequestTarget: Sendable, Hashable {
   public var isHTTPS = false
   public var hostKind = Authority.HostKind.name
   /// Without brackets and without a trailing dot, case as it came; empty in origin and asterisk form.
-  public var host = Slice.empty
+  public var host = ByteSlice.empty
   /// nil where the target names none.
   public var port: UInt16?
   /// `port`, or the scheme's own.
   public var effectivePort: UInt16 { port ?? (isHTTPS ? 443 : 80) }
   /// `host[:port]` as it came.
-  public var authority = Slice.empty
+  public var authority = ByteSlice.empty
   /// What goes to an origin server, unless the path is empty: `http://host?q` gives `?q`, to be written as `/?q`
   /// (`ByteWriter.append(originFormOf:)` does).
-  public var pathAndQuery = Slice.empty
+  public var pathAndQuery = ByteSlice.empty
   /// Without `?` and query.
-  public var path = Slice.empty
+  public var path = ByteSlice.empty
 
   /// - Throws: `targetForm`, `scheme`, `userinfo`, `fragment`, `hostName`, `hostAddress`, `port`.
   public init(of request: borrowing RequestHead, in head: UnsafeRawBufferPointer) throws(HeadError) {
     try self.init(request.target, method: request.method, in: head)
   }
 
-  public init(_ target: Slice, method: Method, in head: UnsafeRawBufferPointer) throws(HeadError) {
+  public init(_ target: ByteSlice, method: Method, in head: UnsafeRawBufferPointer) throws(HeadError) {
     let bytes = target.bytes(in: head)
     guard let first = bytes.first else { throw .targetForm }
     if firstIndex(of: ASCII.hash, in: bytes) != nil { throw .fragment }
@@ -58,9 +58,9 @@ public struct RequestTarget: Sendable, Hashable {
     }
     var end = schemeLength
     while end < bytes.count, bytes[end] != ASCII.slash, bytes[end] != ASCII.question { end += 1 }
-    take(try Authority(Slice(start: target.start + schemeLength, count: end - schemeLength), in: head))
+    take(try Authority(ByteSlice(start: target.start + schemeLength, count: end - schemeLength), in: head))
     take(
-      path: Slice(start: target.start + end, count: bytes.count - end),
+      path: ByteSlice(start: target.start + end, count: bytes.count - end),
       in: UnsafeRawBufferPointer(rebasing: bytes[end...]))
   }
 
@@ -71,9 +71,9 @@ public struct RequestTarget: Sendable, Hashable {
     self.authority = authority.text
   }
 
-  private mutating func take(path whole: Slice, in bytes: UnsafeRawBufferPointer) {
+  private mutating func take(path whole: ByteSlice, in bytes: UnsafeRawBufferPointer) {
     pathAndQuery = whole
-    path = Slice(start: whole.start, count: firstIndex(of: ASCII.question, in: bytes) ?? bytes.count)
+    path = ByteSlice(start: whole.start, count: firstIndex(of: ASCII.question, in: bytes) ?? bytes.count)
   }
 }
 
@@ -92,7 +92,7 @@ extension RequestHead {
       if minorVersion == 0 { return }
       throw .hostMissing
     }
-    var host: Slice?
+    var host: ByteSlice?
     for field in fields where field.id == .host {
       guard host == nil else { throw .hostRepeated }
       host = field.value

@@ -8,7 +8,7 @@ public struct ResponseHead: ~Copyable, Sendable {
 
   /// 100...999. Codes from 600 have no meaning (RFC 9110 section 15) but are in use, and relayed.
   public private(set) var status = 0
-  public private(set) var reason = Slice.empty
+  public private(set) var reason = ByteSlice.empty
   /// 0 or 1; a higher minor version counts as 1.
   public private(set) var minorVersion: UInt8 = 1
   /// Bytes of the whole head, the blank line counted.
@@ -106,7 +106,7 @@ public struct ResponseHead: ~Copyable, Sendable {
       return false
     }
     let reasonStart = min(13, index)
-    reason = Slice(reasonStart, to: index)
+    reason = ByteSlice(reasonStart, to: index)
     section.start(at: index &+ 2)
     phase = .fields
     return true

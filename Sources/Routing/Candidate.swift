@@ -13,7 +13,7 @@ extension Router {
   ///   - path: without its query; nil: of a CONNECT, which has none and names no entry.
   ///   - client: nil = anonymous.
   public func candidates(
-    host: String, port: UInt16, isHTTPS: Bool, path: Slice?, in bytes: UnsafeRawBufferPointer, client: String?
+    host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice?, in bytes: UnsafeRawBufferPointer, client: String?
   ) -> [Candidate] {
     guard let path, let routes = find(host: host, port: port, isHTTPS: isHTTPS) else { return neighbours(host, port) }
     let written = path.bytes(in: bytes)

@@ -46,7 +46,7 @@ public final class Router: Sendable {
   ///   - path: without its query.
   ///   - bytes: what `path` points into.
   public func entry(
-    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: Slice, in bytes: UnsafeRawBufferPointer,
+    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
     for client: ClientIdentity
   ) throws(RoutingError) -> Int {
     var found: Int?
@@ -70,7 +70,7 @@ public final class Router: Sendable {
 
   /// A prefix is a boundary: no spelling of a path leads to one entry here and to another one's part of the origin there.
   private func checkReadings(
-    of path: Slice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: Int?, _ client: ClientIdentity
+    of path: ByteSlice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: Int?, _ client: ClientIdentity
   ) throws(HeadError) {
     let isPlain = try checkPath(path, in: bytes)
     let other = try routes.reading(of: path.bytes(in: bytes), notFor: found, client: client.name, isPlain: isPlain)

@@ -118,7 +118,7 @@ final class ServedConnection: EventHandler {
       isHead = head.method == .head
       closes = !server.limits.persists || !head.persists(in: bytes)
       if head.expectation(in: bytes) == .continue { outbound = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-      func text(_ slice: Slice) -> String { String(decoding: slice.bytes(in: bytes), as: UTF8.self) }
+      func text(_ slice: ByteSlice) -> String { String(decoding: slice.bytes(in: bytes), as: UTF8.self) }
       let fields = head.fields.map { (name: text($0.name).lowercased(), value: text($0.value)) }
       return .success(
         (ServedRequest(method: text(head.methodText), target: text(head.target), fields: fields, body: []), framing))

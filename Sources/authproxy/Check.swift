@@ -31,12 +31,12 @@ struct Check: ParsableCommand {
     }
     Terminal.print("\(config) is good" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
     Terminal.print("")
-    Summary(settings: settings, sources: loaded.secretSources).page.print()
+    ConfigurationSummary(settings: settings, sources: loaded.secretSources).page.print()
   }
 }
 
 /// What a configuration means, in the order in which a request meets it.
-struct Summary {
+struct ConfigurationSummary {
   let settings: Settings
   let sources: [String: SecretSource]
 

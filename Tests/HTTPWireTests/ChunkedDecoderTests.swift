@@ -165,7 +165,7 @@ struct ChunkedDecoderTests {
     var decoder = ChunkedDecoder()
     var input = Array("3\r\nabc\r\n2\r\nde\r\n".utf8)
     let output = try input.withUnsafeMutableBytes { try decoder.decode($0) }
-    #expect(output.payload == Slice(start: 3, count: 5))
+    #expect(output.payload == ByteSlice(start: 3, count: 5))
     #expect(Array(input[3..<8]) == Array("abcde".utf8))
     #expect(output.consumed == input.count && output.state == .more)
   }

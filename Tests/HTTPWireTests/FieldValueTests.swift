@@ -109,7 +109,7 @@ struct FieldValueTests {
   func members() {
     func all(_ text: String, quotedStrings: Bool = false) -> [String] {
       Array(text.utf8).withUnsafeBytes { bytes in
-        var members = ListMembers(Slice(start: 0, count: bytes.count), in: bytes, quotedStrings: quotedStrings)
+        var members = ListMembers(ByteSlice(start: 0, count: bytes.count), in: bytes, quotedStrings: quotedStrings)
         var found: [String] = []
         while let member = members.next() { found.append(String(decoding: member.bytes(in: bytes), as: UTF8.self)) }
         return found

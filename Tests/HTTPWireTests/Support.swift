@@ -20,7 +20,7 @@ struct ParsedRequest: ~Copyable {
     self.init("\(method) http://h/ HTTP/\(version)\r\nHost: h\r\n\(fields)\r\n\r\n")
   }
 
-  func text(_ slice: Slice) -> String { bytes.withUnsafeBytes { String(decoding: slice.bytes(in: $0), as: UTF8.self) } }
+  func text(_ slice: ByteSlice) -> String { bytes.withUnsafeBytes { String(decoding: slice.bytes(in: $0), as: UTF8.self) } }
 
   var framing: Result<BodyFraming, FramingError> {
     bytes.withUnsafeBytes { bytes in
@@ -65,7 +65,7 @@ struct ParsedResponse: ~Copyable {
     self.init("HTTP/\(version) \(status)\r\n\(fields)\r\n\r\n")
   }
 
-  func text(_ slice: Slice) -> String { bytes.withUnsafeBytes { String(decoding: slice.bytes(in: $0), as: UTF8.self) } }
+  func text(_ slice: ByteSlice) -> String { bytes.withUnsafeBytes { String(decoding: slice.bytes(in: $0), as: UTF8.self) } }
 
   func framing(to method: HTTPWire.Method = .get) -> Result<BodyFraming, FramingError> {
     bytes.withUnsafeBytes { bytes in

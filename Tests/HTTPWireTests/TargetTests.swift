@@ -181,7 +181,7 @@ struct PathRuleTests {
   private func isRefused(_ path: String) -> Bool {
     Array(path.utf8).withUnsafeBytes { bytes in
       do throws(HeadError) {
-        let isPlain = try checkPath(Slice(start: 0, count: bytes.count), in: bytes)
+        let isPlain = try checkPath(ByteSlice(start: 0, count: bytes.count), in: bytes)
         #expect(isPlain == !path.contains { "%;".contains($0) })
         return false
       } catch {

@@ -1,6 +1,6 @@
 /// A range of bytes of a head, as offsets from the head's first byte. It holds no pointer: the buffer may move between two
 /// uses, and whoever reads a slice brings the bytes along.
-public struct Slice: Sendable, Hashable {
+public struct ByteSlice: Sendable, Hashable {
   // 32 bits each: a head is bounded far below 4 GiB, and fields are kept in arrays whose size counts per idle connection.
   @usableFromInline var offset: UInt32
   @usableFromInline var length: UInt32
@@ -16,7 +16,7 @@ public struct Slice: Sendable, Hashable {
     self.init(start: start, count: end - start)
   }
 
-  public static let empty = Slice(start: 0, count: 0)
+  public static let empty = ByteSlice(start: 0, count: 0)
 
   @inlinable public var start: Int {
     @inline(__always) get { Int(offset) }
