@@ -1,5 +1,6 @@
 import CZlib
 import EventIO
+import Forwarding
 import Testing
 
 @testable import Proxy
@@ -29,7 +30,7 @@ import Testing
   }
 
   /// Feeds the body in pieces of this size, and takes what comes of each.
-  private static func inflated(_ body: [UInt8], _ coding: Inflater.Coding, piece: Int = .max) throws -> [UInt8] {
+  private static func inflated(_ body: [UInt8], _ coding: ContentCoding, piece: Int = .max) throws -> [UInt8] {
     let inflater = try #require(Inflater(coding))
     var result: [UInt8] = []
     func drain() throws {
@@ -53,7 +54,7 @@ import Testing
 
   @Test(arguments: Wrapping.allCases, [1, 7, 4_096, Int.max])
   func `what was deflated comes back, whatever pieces it comes in`(_ wrapping: Wrapping, _ piece: Int) throws {
-    let coding = wrapping == .gzip ? Inflater.Coding.gzip : .deflate
+    let coding = wrapping == .gzip ? ContentCoding.gzip : .deflate
     #expect(try Self.inflated(Self.deflated(Self.text, wrapping), coding, piece: piece) == Self.text)
   }
 

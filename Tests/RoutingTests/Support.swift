@@ -30,7 +30,7 @@ struct Target {
   init(_ url: String, method: HTTPWire.Method = .get) throws {
     let bytes = Array(url.utf8)
     self.bytes = bytes
-    target = try bytes.withUnsafeBytes { try RequestTarget(Slice(start: 0, count: $0.count), method: method, in: $0) }
+    target = try bytes.withUnsafeBytes { try RequestTarget(ByteSlice(start: 0, count: $0.count), method: method, in: $0) }
   }
 }
 
