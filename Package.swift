@@ -91,7 +91,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
-    .testTarget(name: "ProxyTests", dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
+    .testTarget(
+      name: "ProxyTests", dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

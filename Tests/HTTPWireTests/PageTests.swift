@@ -41,7 +41,7 @@ struct PageTests {
       .filter { $0.hasSuffix(".md") }.sorted()
   }
 
-  /// Names of tests by their suite.
+  /// Names of tests, and of the cases of their tables, by their suite.
   private static func tests() throws -> [String: [String]] {
     let folder = root.appendingPathComponent("Tests")
     var tests: [String: [String]] = [:]
@@ -50,6 +50,7 @@ struct PageTests {
       let names =
         source.matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/).map { String($0.1) }
         + source.matches(of: /func `([^`]+)`/).map { String($0.1) }
+        + source.matches(of: /\bname: "((?:[^"\\]|\\.)*)"/).map { String($0.1) }
       for suite in source.matches(of: /(?:struct|class) (\w+Tests)\b/) { tests[String(suite.1), default: []] += names }
     }
     return tests
