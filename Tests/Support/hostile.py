@@ -9,6 +9,9 @@ Nothing waits in the kernel (TCP_NODELAY), and each step below that sends is one
     ticket            makes a session ticket (TLS 1.3), and keeps it back
     cut [K, N]        sends K of the records that are kept back, and N bytes of the next; N below 0: all but so many
     flush             sends all that is kept back
+    urgent K          the same, with a byte of TCP urgent data behind the first K records; as two segments, as that byte does not wait
+    goodbye           makes TLS's close_notify, and keeps it back; no FIN comes with it
+    flood SECONDS     sends session tickets (TLS 1.3) as fast as they are taken until the peer closes, at most for so long
     stand NAME        waits until the test says `release`
 Further paths of the control port:
     /scripts          scripts by id, many at once
@@ -18,11 +21,17 @@ Further paths of the control port:
 
 import _ssl
 import ctypes
+import socket
 import ssl
+import tempfile
 import threading
 import time
 
 import origin
+import tickets
+
+# Where TLS's secrets are written, for records that OpenSSL would not make: each line a label, the client's random, and the secret.
+KEYLOG = tempfile.NamedTemporaryFile()
 
 
 class Wire:
@@ -46,6 +55,13 @@ class Wire:
             self.kept[0] = self.kept[0][more:]
         self.sock.sendall(b"".join(leaving))
 
+    def urgent(self, whole):
+        before, behind = b"".join(self.kept[:whole]), b"".join(self.kept[whole:])
+        self.kept = []
+        self.sock.sendall(before)
+        self.sock.send(b"!", socket.MSG_OOB)
+        self.sock.sendall(behind)
+
     def sendall(self, data):
         self.keep(data)
         self.cut(len(self.kept), 0)
@@ -65,6 +81,14 @@ class TLSWire(Wire):
         super().__init__(sock)
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+        self.sealed = 0  # records under the keys of the application's data
+        self.library = ctypes.CDLL(_ssl.__file__)
+
+    @property
+    def pointer(self):
+        """The SSL that CPython's object holds behind its head and a reference, for what Python has no name for."""
+        place = id(self.tls._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
+        return ctypes.c_void_p(ctypes.c_void_p.from_address(place).value)
 
     def records(self):
         """What OpenSSL has written, record by record (RFC 8446 section 5.1)."""
@@ -73,6 +97,7 @@ class TLSWire(Wire):
             end = 5 + int.from_bytes(data[3:5], "big")
             found.append(data[:end])
             data = data[end:]
+        self.sealed += len(found)
         return found
 
     def seal(self, data):
@@ -94,6 +119,7 @@ class TLSWire(Wire):
 
     def do_handshake(self):
         self.until_done(self.tls.do_handshake)
+        self.sealed = 0
         self.sock.sendall(b"".join(self.records()))
 
     def recv(self, size):
@@ -102,24 +128,37 @@ class TLSWire(Wire):
         except ssl.SSLZeroReturnError:
             return b""
 
-    def unwrap(self):
-        """close_notify, behind what was kept back."""
+    def keep_goodbye(self):
+        """close_notify"""
         try:
             self.tls.unwrap()
         except ssl.SSLWantReadError:
             pass
         self.kept += self.records()
+
+    def unwrap(self):
+        self.keep_goodbye()
         self.cut(len(self.kept), 0)
 
     def keep_ticket(self):
-        # Python has no name for it: the library's own function, on the SSL that CPython's object holds behind its head and a reference.
-        library = ctypes.CDLL(_ssl.__file__)
-        pointer = ctypes.c_void_p.from_address(id(self.tls._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p))
-        connection = ctypes.c_void_p(pointer.value)
-        if library.SSL_version(connection) != 0x304 or library.SSL_new_session_ticket(connection) != 1:
+        if self.version() != "TLSv1.3" or self.library.SSL_new_session_ticket(self.pointer) != 1:
             raise ValueError("no session ticket")
-        library.SSL_do_handshake(connection)
+        self.library.SSL_do_handshake(self.pointer)
         self.kept += self.records()
+
+    def flood(self, seconds):
+        random = ctypes.create_string_buffer(32)
+        self.library.SSL_get_client_random(self.pointer, random, ctypes.c_size_t(32))
+        label = f"SERVER_TRAFFIC_SECRET_0 {random.raw.hex()} "
+        with open(KEYLOG.name) as lines:
+            secret = next(bytes.fromhex(line[len(label) :]) for line in lines if line.startswith(label))
+        records = tickets.records(secret, self.tls.cipher()[0], self.sealed)
+        deadline = time.monotonic() + seconds
+        self.sock.settimeout(seconds)
+        while time.monotonic() < deadline:
+            # Made first: it leaves faster than it is made.
+            self.sock.sendall(b"".join(next(records) for _ in range(1000)))
+        raise origin.Gone("the peer takes tickets without end")
 
     def selected_alpn_protocol(self):
         return self.tls.selected_alpn_protocol()
@@ -150,6 +189,7 @@ def limited(version):
         context = origin.certified(folder, "good")
         context.sni_callback = None
         context.minimum_version = context.maximum_version = version
+        context.keylog_filename = KEYLOG.name
         return Wrapper(context)
 
     return make
@@ -195,6 +235,9 @@ origin.more_steps.update({
     "ticket": lambda connection, exchange, _: connection.sock.keep_ticket(),
     "cut": lambda connection, exchange, place: connection.sock.cut(*place),
     "flush": lambda connection, exchange, _: connection.sock.cut(len(connection.sock.kept), 0),
+    "urgent": lambda connection, exchange, whole: connection.sock.urgent(whole),
+    "goodbye": lambda connection, exchange, _: connection.sock.keep_goodbye(),
+    "flood": lambda connection, exchange, seconds: connection.sock.flood(seconds),
     "stand": stand,
 })
 origin.more_controls.update({"/scripts": learn, "/standing": await_standing, "/release": release})

@@ -21,7 +21,7 @@ enum Wire: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-/// hostile.py: what its scripts have beyond those of origin.py are the steps `record`, `ticket`, `cut`, `flush` and `stand`.
+/// hostile.py: what its scripts have beyond those of origin.py are the steps from `record` on.
 extension Origin {
   static func hostile() throws -> Origin { try Origin(program: "hostile.py") }
 

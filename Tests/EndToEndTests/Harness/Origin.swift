@@ -73,6 +73,12 @@ final class Origin: Sendable {
     case cut(Int, Int)
     /// One segment: all that is kept back.
     case flush
+    /// The same, with a byte of TCP urgent data behind so many of the records.
+    case urgent(Int)
+    /// close_notify, kept back; no FIN comes with it.
+    case goodbye
+    /// Session tickets until the peer closes, at most for so many seconds.
+    case flood(Double)
     /// Waits until the test releases all that stand there.
     case stand(String)
 
@@ -94,6 +100,9 @@ final class Origin: Sendable {
       case .ticket: try box.encode(["ticket": true])
       case .cut(let whole, let more): try box.encode(["cut": [whole, more]])
       case .flush: try box.encode(["flush": true])
+      case .urgent(let whole): try box.encode(["urgent": whole])
+      case .goodbye: try box.encode(["goodbye": true])
+      case .flood(let seconds): try box.encode(["flood": seconds])
       case .stand(let name): try box.encode(["stand": name])
       }
     }
