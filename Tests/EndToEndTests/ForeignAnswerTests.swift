@@ -9,6 +9,8 @@ import Testing
     case inOneRecord, inOneSegment
     /// A part that TLS cannot decrypt yet, nor HTTP parse; the rest later.
     case inPart
+    /// There at once, but a receive stops at the mark of TCP urgent data, which is between them.
+    case behindUrgentByte
   }
 
   /// A way on which a connection comes back to the pool.
@@ -123,7 +125,13 @@ import Testing
     let client = try world.ask(way.method, way.host, id, body: way.body)
     guard try world.origin.standing("begin-\(id)", count: 1) == 1 else { return "it did not reach the origin" }
     let line = hasLine ? try world.askInLine(way.host) : nil
+    if arrival == .behindUrgentByte { try world.pause() }
     try world.origin.release("begin-\(id)")
+    if arrival == .behindUrgentByte {
+      guard try world.origin.standing("sent-\(id)", count: 1) == 1 else { return "it did not leave the origin" }
+      world.goOn()
+      try world.origin.release("sent-\(id)")
+    }
     let answer = try client.readAnswer(to: way.method)
     guard answer.status == way.status, answer.text == way.text else {
       return "its own answer is \(answer.head)\(answer.text.prefix(100))"
@@ -157,6 +165,7 @@ import Testing
     case .inOneRecord: rest = [.record(way.answer + Self.foreign), .flush]
     case .inOneSegment: rest = [.record(way.answer), .record(Self.foreign), .flush]
     case .inPart: rest = [.record(way.answer), .record(Self.foreign), .cut(1, 12), .stand("part-\(id)"), .flush]
+    case .behindUrgentByte: rest = [.record(way.answer), .record(Self.foreign), .urgent(1), .stand("sent-\(id)")]
     }
     return [begin + rest] + (way.next.map { [[.readBody, .send($0)]] } ?? [])
   }

@@ -81,6 +81,9 @@ final class SoleConnection {
     }
   }
 
+  func pause() throws { try proxy?.pause() }
+  func goOn() { proxy?.goOn() }
+
   private func connect() throws -> RawConnection {
     guard let proxy else { throw HarnessError("no proxy") }
     let client = try proxy.connect()
