@@ -106,4 +106,79 @@ import Testing
     #expect(try after.ask(server.url()).status == 200)
     #expect(try server.state().requests.map { $0.form["refresh_token"] } == ["other-5ecret-refresh"])
   }
+
+  @Test func `a credential that a reload has replaced asks for no token any more, and leaves the record alone`() throws {
+    let origin = try Origin()
+    let server = try TokenServer(origin: origin)
+    func answer(_ client: String, _ number: Int, seconds: Int) -> String {
+      #"{"body": {"access_token": "\#(client)-5ecret-token-\#(number)", "token_type": "Bearer", "expires_in": \#(seconds), "#
+        + #""refresh_token": "\#(client)-5ecret-refresh-\#(number)"}}"#
+    }
+    // The third is for whoever asks without right.
+    let answers = [answer("old", 1, seconds: 3), answer("new", 1, seconds: 3600), answer("old", 2, seconds: 3600)]
+    let tokens = #""old-5ecret-token-1", "new-5ecret-token-1", "old-5ecret-token-2""#
+    try server.set(#"{"queue": [\#(answers.joined(separator: ", "))], "accept": [\#(tokens)]}"#)
+    let folder = try Surroundings.newFolder()
+    func text(_ client: String) -> String {
+      """
+      threads: 1
+      limits: {upstream_connections: 1}
+      timeouts: {connect: 30s, credential: 10s}
+      token_store: {file: \(folder)/tokens.json}
+      upstreams:
+        - {match: api.test, origin: "https://localhost:\(origin.ports.https)", credential: api}
+        - {match: other.test, origin: "http://127.0.0.1:\(origin.ports.http)", credential: api}
+      credentials:
+        api:
+          allow_plaintext: true
+          oauth2:
+            grant: refresh_token
+            token_url: \(server.tokenURL)
+            client_id: \(client)
+            client_secret: \(client)-5ecret-client
+            refresh_token: \(client)-5ecret-refresh-0
+
+      """
+    }
+    let other = server.url().replacingOccurrences(of: "api.test", with: "other.test")
+    func expectRecord() throws {
+      let record = try String(contentsOfFile: folder + "/tokens.json", encoding: .utf8)
+      for (token, isThere) in [
+        ("new-5ecret-refresh-1", true), ("old-5ecret-refresh-1", false), ("old-5ecret-refresh-2", false),
+      ] {
+        #expect(record.contains(Data(token.utf8).base64EncodedString()) == isThere, "\(token)")
+      }
+    }
+
+    let proxy = try ProxyProcess(text("old"), folder: folder)
+    defer { if proxy.process.ending == nil { proxy.stop() } }
+    // The only connection is in use, and the old request waits for it.
+    let (busy, waiting) = (try proxy.connect(), try proxy.connect())
+    let name = Origin.newName()
+    try origin.script(name, [.gate("on"), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+    try busy.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
+    try origin.await(name, gate: "on")
+    let hasToken = Date()
+    try waiting.send(ProxyProcess.request("GET", server.url("old")))
+    #expect(try proxy.ask("http://unlisted.test/").status == 403)
+
+    try proxy.reload("listen: \(proxy.addresses[0])\n" + text("new"))
+    #expect(try proxy.ask(other).status == 200)
+    try expectRecord()
+    // Its token expires before it gets a connection.
+    usleep(UInt32(max(0, 3.5 + hasToken.timeIntervalSinceNow) * 1_000_000))
+    try origin.open("on", of: name)
+    #expect(try busy.readAnswer().text == "ok")
+    #expect(try waiting.readAnswer().status == 503)
+    try expectRecord()
+    #expect(
+      try server.state().requests.compactMap { $0.form["refresh_token"] } == ["old-5ecret-refresh-0", "new-5ecret-refresh-0"])
+
+    proxy.process.signal(SIGKILL)
+    #expect(proxy.process.awaitEnd(seconds: 5) == .killed(signal: SIGKILL))
+    let next = try ProxyProcess(text("new"), folder: folder)
+    defer { next.stop() }
+    #expect(try next.ask(other).status == 200)
+    #expect(try server.state().requests.count == 2, "the record's access token is good")
+  }
 }
