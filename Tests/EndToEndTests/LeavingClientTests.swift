@@ -137,6 +137,51 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true]) func `a FIN in one segment with all of the request, and a connection at hand: it is not sent`(
+    tls: Bool
+  ) throws {
+    let origin = try Origin.shared()
+    let text = tls ? try Configuration.https(top: "threads: 1") : try Configuration.http(top: "threads: 1")
+    try withProxy(text) { proxy in
+      for (method, size) in Self.largerRequests {
+        // A connection is there.
+        #expect(try proxy.ask("http://api.test/").status == 200)
+        let name = Origin.newName()
+        let client = try proxy.connect()
+        // The loop has taken it.
+        #expect(try proxy.ask("http://unlisted.test/").status == 403)
+        try proxy.pause()
+        try client.send(ProxyProcess.request(method, "http://api.test/\(name)?id=\(name)", body: body(size)))
+        client.halfClose()
+        proxy.goOn()
+        try expectLeft(client, proxy, name)
+        #expect(try proxy.ask("http://api.test/").status == 200)
+        #expect(try origin.exchanges(name).isEmpty, "\(method), \(size)")
+      }
+    }
+  }
+
+  @Test(arguments: [false, true]) func `a FIN in one segment with the end of the body: it is not sent again`(tls: Bool) throws {
+    let origin = try Origin.shared()
+    let entry = "retry: {attempts: 2, backoff: 600ms}"
+    let text = tls ? try Configuration.https(entry, top: "threads: 1") : try Configuration.http(entry, top: "threads: 1")
+    try withProxy(text) { proxy in
+      let name = Origin.newName()
+      try origin.script(name, [.readBody, .send("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")])
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("PUT", "http://api.test/\(name)?id=\(name)", ["Content-Length: 10"]) + "01234")
+      try origin.await(name, body: 5)
+      try proxy.pause()
+      try client.send("56789")
+      client.halfClose()
+      proxy.goOn()
+      try expectLeft(client, proxy, name)
+      // Longer than the pause would have been.
+      usleep(800_000)
+      #expect(try origin.exchanges(name).count == 1)
+    }
+  }
+
   // MARK: Half-close
 
   @Test func `an upgraded connection stays open the other way`() throws {
