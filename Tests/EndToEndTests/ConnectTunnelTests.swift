@@ -72,6 +72,24 @@ import Testing
     }
   }
 
+  @Test func `a side that has ended its sending and is then reset ends the tunnel`() throws {
+    let listener = try TestListener()
+    try withProxy(configuration("\"localhost:\(listener.port)\"") + "threads: 1\n") { proxy in
+      for isClient in [true, false] {
+        let (client, _) = try connect(proxy, "localhost:\(listener.port)")
+        let server = try listener.accept()
+        let (one, other) = isClient ? (client, server) : (server, client)
+        one.halfClose()
+        #expect(try other.readToEnd() == ([], .closed))
+        let during = try Measures(proxy.pid).descriptors
+        one.reset()
+        // The other side is silent, and hears nothing that it does not know.
+        let isOver = try eventually(seconds: 3) { try Measures(proxy.pid).descriptors == during - 2 }
+        #expect(isOver, "after a reset of the \(isClient ? "client" : "server")")
+      }
+    }
+  }
+
   @Test func `curl speaks TLS through a tunnel, and no credential is added in it`() throws {
     let port = try Origin.shared().ports.https
     try withProxy(configuration("\"localhost:\(port)\"")) { proxy in
