@@ -59,6 +59,39 @@ import Testing
     }
   }
 
+  @Test func `an upgrade before the request's body is whole is 502`() throws {
+    let listener = try TestListener()
+    let framings = [("Content-Length: 10", "01234"), ("Transfer-Encoding: chunked", "5\r\n01234\r\n")]
+    each(framings) { (framing, part) in
+      try withProxy(try Configuration.http(port: listener.port)) { proxy in
+        let client = try proxy.connect()
+        try client.send(ProxyProcess.request("GET", "http://api.test/", Self.fields + [framing]) + part)
+        let server = try listener.accept()
+        _ = try server.read(through: "01234")
+        try server.send("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        expectOwnAnswer(try client.readAnswer(), 502, "http_protocol_error")
+        _ = try server.readToEnd(seconds: 3)
+      }
+    }
+  }
+
+  @Test func `a client that has ended its sending and is then reset ends its upgraded connection`() throws {
+    let listener = try TestListener()
+    try withProxy(try Configuration.http(top: "threads: 1", port: listener.port)) { proxy in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/", Self.fields))
+      let server = try listener.accept()
+      _ = try server.read(through: "\r\n\r\n")
+      try server.send("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+      #expect(try client.readAnswer().status == 101)
+      client.halfClose()
+      #expect(try server.readToEnd() == ([], .closed))
+      let during = try Measures(proxy.pid).descriptors
+      client.reset()
+      #expect(try eventually(seconds: 3) { try Measures(proxy.pid).descriptors == during - 2 })
+    }
+  }
+
   @Test func `an upgraded connection outlives stall, and ends by tunnel`() throws {
     try withProxy(try Configuration.https(top: "timeouts: {stall: 200ms, tunnel: 1500ms}")) { proxy in
       let client = try proxy.connect()
