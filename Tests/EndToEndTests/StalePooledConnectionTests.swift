@@ -20,6 +20,44 @@ import Testing
     }
   }
 
+  /// An origin that restarts closes all its connections; here while the proxy looks away, behind a request that it gets first.
+  @Test(arguments: Wire.allCases, [true, false]) func `200 stale connections cost a request a handful of attempts`(
+    wire: Wire, newestFirst: Bool
+  ) throws {
+    let origin = try Origin.hostile()
+    let text = "threads: 1\nupstreams:\n  - {match: api.test, origin: \"\(try wire.url(origin))\"}\n"
+    try withProxy(text) { proxy in
+      let names = (0..<200).map { _ in Origin.newName() }
+      let answer = Origin.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      try origin.scripts(
+        Dictionary(uniqueKeysWithValues: names.map { ($0, [[.stand("begin-\($0)"), answer, .stand("end-\($0)"), .abort]]) }))
+      let clients = try names.map { name in
+        let client = try proxy.connect()
+        try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
+        return client
+      }
+      for name in names { #expect(try origin.standing("begin-\(name)", count: 1) == 1) }
+      // One after another they come to the pool.
+      for (name, client) in zip(names, clients) {
+        try origin.release("begin-\(name)")
+        #expect(try client.readAnswer().text == "ok")
+      }
+      #expect(try origin.connections(wire.rawValue).open == 200)
+
+      try proxy.pause()
+      try clients[0].send(ProxyProcess.request("GET", "http://api.test/echo?after"))
+      for name in newestFirst ? names.reversed() : names {
+        try origin.release("end-\(name)")
+        try origin.await(name, state: "closed")
+      }
+      proxy.goOn()
+      #expect(try clients[0].readAnswer().received().target == "/echo?after")
+      let line = try #require(proxy.process.awaitLine { $0.contains(#""path":"/echo""#) })
+      let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      #expect((1...5).contains(fields?["attempts"] as? Int ?? 0), "\(line)")
+    }
+  }
+
   @Test func `a connection that breaks as a GET is written is repeated on a new one, unseen`() throws {
     let listener = try TestListener()
     try withProxy(try Configuration.http(top: "threads: 1", port: listener.port)) { proxy in
