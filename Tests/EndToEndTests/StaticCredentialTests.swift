@@ -53,4 +53,37 @@ import Testing
       }
     }
   }
+
+  @Test(.timeLimit(.minutes(2))) func `no request behind a reload carries the value that it replaced, however busy the loops`()
+    throws
+  {
+    let (origin, busy) = (try Origin(), try LoadGenerator.serve())
+    defer { busy.process.closeInput() }
+    func text(_ round: Int) -> String {
+      """
+      threads: 2
+      log: {access: false}
+      upstreams:
+        - {match: api.test, origin: "http://127.0.0.1:\(origin.ports.http)", credential: api}
+        - {match: busy.test, origin: "http://127.0.0.1:\(busy.port)", credential: api}
+      credentials:
+        api: {bearer: {token: tok-5ecret-\(round)}, allow_plaintext: true}
+
+      """
+    }
+    try withProxy(text(0)) { proxy in
+      // Connections of both loops.
+      let clients = try (0..<16).map { _ in try proxy.connect() }
+      let load = try LoadGenerator.start(proxy, "http://busy.test/", ["--clients", "32", "--requests", "100000000"])
+      for round in 0...100 {
+        if round > 0 { try proxy.reload("listen: \(proxy.addresses[0])\n" + text(round)) }
+        for client in clients { try client.send(ProxyProcess.request("GET", "http://api.test/echo")) }
+        let values = try clients.map { try $0.readAnswer().received()["Authorization"] ?? "none" }
+        #expect(Set(values) == ["Bearer tok-5ecret-\(round)"])
+      }
+      load.signal(SIGTERM)
+      let result = try LoadGenerator.result(load)
+      #expect(result.failed == 0 && result.good > 100, "\(result)")
+    }
+  }
 }
