@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @Suite struct StaticCredentialTests {
@@ -84,6 +85,50 @@ import Testing
       load.signal(SIGTERM)
       let result = try LoadGenerator.result(load)
       #expect(result.failed == 0 && result.good > 100, "\(result)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2))) func `no request carries a value older than the configuration that serves it`() throws {
+    let (origin, busy) = (try Origin(), try LoadGenerator.serve())
+    defer { busy.process.closeInput() }
+    // Its name goes on with each request, in Via.
+    func text(_ round: Int) -> String {
+      """
+      name: g\(round)
+      threads: 2
+      log: {access: false}
+      upstreams:
+        - {match: api.test, origin: "http://127.0.0.1:\(origin.ports.http)", credential: api}
+        - {match: busy.test, origin: "http://127.0.0.1:\(busy.port)", credential: api}
+      credentials:
+        api: {bearer: {token: "\(round)-5ecret"}, allow_plaintext: true}
+
+      """
+    }
+    func number(_ value: String?, behind mark: String) throws -> Int {
+      let digits = value?.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
+      return try #require(digits.flatMap { Int($0) })
+    }
+    try withProxy(text(0)) { proxy in
+      let clients = try (0..<16).map { _ in try proxy.connect() }
+      let load = try LoadGenerator.start(proxy, "http://busy.test/", ["--clients", "32", "--requests", "100000000"])
+      for round in 1...200 {
+        // Nobody waits for it: the next one comes while the loops still take this one in.
+        let text = try ProxyProcess.complete("listen: \(proxy.addresses[0])\n" + text(round))
+        try ProxyProcess.write(text, to: proxy.configurationPath + ".next")
+        #expect(rename(proxy.configurationPath + ".next", proxy.configurationPath) == 0)
+        proxy.process.signal(SIGHUP)
+        for client in clients { try client.send(ProxyProcess.request("GET", "http://api.test/echo")) }
+        for client in clients {
+          let received = try client.readAnswer().received()
+          let (serving, value) = (
+            try number(received["Via"], behind: "1.1 g"), try number(received["Authorization"], behind: "Bearer ")
+          )
+          #expect(value >= serving)
+        }
+      }
+      load.signal(SIGTERM)
+      #expect(try LoadGenerator.result(load).failed == 0)
     }
   }
 }
