@@ -10,6 +10,8 @@ final class TimerWheel {
   private var occupied: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
   /// The tick up to which everything has fired.
   private var current: Int64
+  /// As found last; nil since a slot was filled or emptied. Most turns of a loop only move timers to later, which changes no slot.
+  private var earliestTick: Int64?
 
   init(now: Int64) {
     slots = ContiguousArray((0..<(Self.levels << Self.bits)).map { _ in EventHandler() })
@@ -37,7 +39,14 @@ final class TimerWheel {
 
   /// Nanoseconds until the wheel has something to do; nil = nothing is armed.
   func delay(from now: Int64) -> Int64? {
-    var earliest: Int64?
+    if earliestTick == nil { earliestTick = findEarliest() }
+    guard let tick = earliestTick, tick != Int64.max else { return nil }
+    return max(tick * Self.tick - now, 0)
+  }
+
+  /// The tick of the first occupied slot; `Int64.max` = there is none.
+  private func findEarliest() -> Int64 {
+    var earliest = Int64.max
     for level in 0..<Self.levels {
       let mask = occupiedMask(level)
       if mask == 0 { continue }
@@ -48,9 +57,9 @@ final class TimerWheel {
       var ahead = Int64(rotated.trailingZeroBitCount)
       if ahead == 0 { ahead = (rotated & ~1) == 0 ? 64 : Int64((rotated & ~1).trailingZeroBitCount) }
       let due = (position + ahead) << Int64(Self.bits * level)
-      earliest = min(earliest ?? Int64.max, due)
+      earliest = min(earliest, due)
     }
-    return earliest.map { max($0 * Self.tick - now, 0) }
+    return earliest
   }
 
   /// Moves to `now` and returns, one by one, the handlers whose time has come.
@@ -131,6 +140,7 @@ final class TimerWheel {
   }
 
   private func setOccupied(_ level: Int, _ slot: Int, _ value: Bool) {
+    earliestTick = nil
     let bit: UInt64 = 1 << UInt64(slot)
     switch level {
     case 0: occupied.0 = value ? occupied.0 | bit : occupied.0 & ~bit
