@@ -150,7 +150,12 @@ final class LoopCredential: EventHandler {
   // MARK: What the owner says
 
   func published(_ version: CredentialVersion) {
-    if version.generation < changedIn { return }
+    if version.generation < changedIn {
+      // The answer to a question of before: who waits asks again, under the present configuration.
+      hasAsked = false
+      if !waiting.isEmpty { ask() }
+      return
+    }
     current = version
     hasAsked = false
     for wait in waiting { wake(.token(wait)) }
