@@ -36,7 +36,9 @@ final class ClientConnection: EventHandler {
   private(set) var phase = Phase.head
   /// Bytes read and not yet used.
   var inbound: Block?
-  /// Bytes on their way to the app before any body: a response head, an answer.
+  /// Bytes on their way to the app before any body: interim heads (one block at most), a response head (one and a half times
+  /// `limits.response_head`), or an answer. At most one piece of the body joins them, a small or an inflated one: the next is taken
+  /// when this has been sent.
   var outbound: Block?
   private var trickled: TrickledHead?
   private(set) var request: Request? { didSet { requestTimer.request = request } }
