@@ -82,7 +82,7 @@ class TLSWire(Wire):
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
         self.sealed = 0  # records under the keys of the application's data
-        self.library = ctypes.CDLL(_ssl.__file__)
+        self.openssl = ctypes.CDLL(_ssl.__file__)
 
     @property
     def pointer(self):
@@ -141,14 +141,14 @@ class TLSWire(Wire):
         self.cut(len(self.kept), 0)
 
     def keep_ticket(self):
-        if self.version() != "TLSv1.3" or self.library.SSL_new_session_ticket(self.pointer) != 1:
+        if self.version() != "TLSv1.3" or self.openssl.SSL_new_session_ticket(self.pointer) != 1:
             raise ValueError("no session ticket")
-        self.library.SSL_do_handshake(self.pointer)
+        self.openssl.SSL_do_handshake(self.pointer)
         self.kept += self.records()
 
     def flood(self, seconds):
         random = ctypes.create_string_buffer(32)
-        self.library.SSL_get_client_random(self.pointer, random, ctypes.c_size_t(32))
+        self.openssl.SSL_get_client_random(self.pointer, random, ctypes.c_size_t(32))
         label = f"SERVER_TRAFFIC_SECRET_0 {random.raw.hex()} "
         with open(KEYLOG.name) as lines:
             secret = next(bytes.fromhex(line[len(label) :]) for line in lines if line.startswith(label))
