@@ -21,18 +21,18 @@ build: packages
 	$(RELEASE) --product authproxy
 
 unit-tests: packages $(VENV)/complete
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" swift test --skip EndToEndTests
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --skip EndToEndTests
 
 # Against the release program, in a run of their own: the unit tests' timing is theirs.
 end-to-end-tests: build $(VENV)/complete
-	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" swift test --filter EndToEndTests
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests
 
 # The data path's release build does without exclusivity checks; the debug build has them. DeploymentTests look at the release build.
 CHECKED ?= ChunkedRequest|ConnectTunnel|Decompress|EarlyAnswer|InterimResponse|LargeBodies|Pipelining|RefusedToken|SharedLimit|StalePooled|WebSocket
 checked-tests: $(VENV)/complete
 	swift build --product authproxy
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
-	  swift test --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
+	  Tests/run.sh --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
 
 # Format; what is imported, and where; the shape of the parts. Known breaches: Tests/Lint/known.json, each with its reason.
 lint: packages-lint

@@ -1,0 +1,12 @@
+#!/bin/bash
+# `swift test` with the given arguments. What failed is said again at the end, as the end is all that many a CI keeps.
+set -uo pipefail
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+swift test "$@" 2>&1 | tee "$log"
+status=$?
+if [ $status -ne 0 ]; then
+    echo "=== What failed:"
+    grep -a -A 6 -E '✘|recorded an issue|error:' "$log" | grep -a -v -E '^(✔|◇)' | cut -c 1-600 | tail -n 60
+fi
+exit $status
