@@ -54,15 +54,19 @@ let package = Package(
       dependencies: ["CYAML", "Crypto", "Files", "HTTPWire", "Routing", "Settings", "Trust", "Credentials", "TLS"],
       swiftSettings: fuzzed),
     .target(
+      name: "Upstreams",
+      dependencies: ["CSystem", "Crypto", "EventIO", "Fetch", "Forwarding", "HTTPWire", "Settings", "Streams", "TLS", "Trust"],
+      swiftSettings: dataPath),
+    .target(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Streams", "Trust", "Credentials", "Fetch",
-        "Settings", "CZlib", "CZlibShims",
+        "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "Files", "JSON", "Settings", "SmallHTTP", "Trust",
+        "Proxy", "CSystem", "EventIO", "Files", "JSON", "Settings", "SmallHTTP", "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
@@ -91,12 +95,13 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
+    .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
       name: "ProxyTests", dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust",
+        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "EndToEndTests"),

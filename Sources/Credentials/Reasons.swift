@@ -17,6 +17,12 @@ public enum RelayReason: Sendable, Hashable {
   case replaced
   case bodyNotKept
   case notIdempotent
+  /// `limits.waiting_for_credential`.
+  case tooManyWait
+  /// Too large to be copied, as many others that are held.
+  case tooManyHeld
+  /// No other version came within `timeouts.credential`.
+  case timeUp
 }
 
 extension RelayReason: CustomStringConvertible {
@@ -34,6 +40,9 @@ extension RelayReason: CustomStringConvertible {
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"
     case .notIdempotent: "not retried, the method is not idempotent"
+    case .tooManyWait: "not retried, too many requests wait for the credential"
+    case .tooManyHeld: "not retried, too many large refusals are held"
+    case .timeUp: "not retried, no other token came in time"
     }
   }
 }

@@ -12,16 +12,22 @@ public final class Block {
   }
   deinit { base.deallocate() }
 
+  @inlinable
   public var count: Int { end - start }
+  @inlinable
   public var isEmpty: Bool { start == end }
+  @inlinable
   public var room: Int { capacity - end }
+  @inlinable
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + start, count: end - start) }
   public var mutableBytes: UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(start: base + start, count: end - start)
   }
   /// What may be filled behind the filled range.
+  @inlinable
   public var space: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end) }
 
+  @inlinable
   public func clear() {
     start = 0
     end = 0
@@ -31,11 +37,18 @@ public final class Block {
     start += count
     if start == end { clear() }
   }
+  @inlinable
   public func append(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= room)
     if let from = bytes.baseAddress { (base + end).copyMemory(from: from, byteCount: bytes.count) }
     end += bytes.count
   }
+  @inlinable
+  public func append(_ text: StaticString) {
+    append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+  @inlinable
+  public func append(_ array: [UInt8]) { array.withUnsafeBytes { append($0) } }
   /// Moves the filled range to the front, so that all room is behind it.
   public func compact() {
     if start == 0 { return }
@@ -44,6 +57,31 @@ public final class Block {
     start = 0
     end = count
   }
+  // MARK: Bodies
+
+  /// Bytes that a block for a body keeps free before and behind it, for framing.
+  @inlinable public static var frontMargin: Int { 16 }
+  @inlinable public static var backMargin: Int { 8 }
+
+  /// Readies an empty block for a body: room in front for framing.
+  @inlinable
+  public func clearForBody() {
+    start = Self.frontMargin
+    end = Self.frontMargin
+  }
+  /// A block of little more than the filled size, with the same bytes, and room around them for framing.
+  public func exactCopyForBody() -> Block {
+    let copy = Block(capacity: Self.frontMargin + count + Self.backMargin)
+    copy.clearForBody()
+    copy.append(bytes)
+    return copy
+  }
+  /// What may be read into when a body comes: room behind stays for framing.
+  @inlinable
+  public var bodySpace: UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(start: base + end, count: max(capacity - end - Self.backMargin, 0))
+  }
+
   /// A block of exactly the filled size, with the same bytes.
   public func exactCopy() -> Block {
     let copy = Block(capacity: count)

@@ -20,8 +20,8 @@ public final class EventLoop {
   public var blocks = BlockPool()
   /// Nanoseconds of the monotonic clock, read once a turn.
   public private(set) var now: Int64
-  /// What the program keeps per loop; owned here because the loop outlives everything in it.
-  public var context: AnyObject?
+  /// What the program keeps per loop, one object of a type; owned here because the loop outlives everything in it.
+  private var residents: [ObjectIdentifier: AnyObject] = [:]
   public internal(set) lazy var resolver = Resolver(loop: self)
 
   private let epoll: Int32
@@ -39,6 +39,17 @@ public final class EventLoop {
     precondition(epoll >= 0, "epoll_create1 failed")
     // Without it nobody reaches the loop: there is no process worth having yet.
     precondition(register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN) != nil, "no room for the loop's own descriptor")
+  }
+
+  // MARK: Residents
+
+  /// Leaves an object with the loop, for messages from other loops to find.
+  public func install<Resident: AnyObject>(_ resident: Resident) { residents[ObjectIdentifier(Resident.self)] = resident }
+
+  /// The object of that type that was left with the loop; must be there.
+  public func resident<Resident: AnyObject>(_ type: Resident.Type) -> Resident {
+    guard let resident = residents[ObjectIdentifier(type)] as? Resident else { preconditionFailure("no \(type) on this loop") }
+    return resident
   }
 
   // MARK: Descriptors

@@ -67,7 +67,8 @@ import Testing
     let guide = try text("docs/operations.md")
     let table = try #require(
       guide.components(separatedBy: "## Answers made by the proxy").last?.components(separatedBy: "\n## ").first)
-    let source = try text("Sources/Proxy/Failure/Answer+ProxyError.swift")
+    let source = try ["Answer+ProxyError", "Answer+UpstreamError"].map { try text("Sources/Proxy/Failure/\($0).swift") }
+      .joined()
     var built = Set<String>()
     for match in source.matches(of: /status: (\d+),[^\n]*?error: "([a-z_]+)"/) { built.insert("\(match.1) \(match.2)") }
     for match in source.matches(of: /error: "([a-z_]+)"/) where !built.contains(where: { $0.hasSuffix(" \(match.1)") }) {

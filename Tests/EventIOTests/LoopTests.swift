@@ -38,7 +38,7 @@ import Testing
           Socket.close(descriptor)
           continuation.resume(returning: address)
         }
-        loop.context = race
+        loop.install(race)
         race.start()
       }
     }
@@ -69,16 +69,16 @@ import Testing
     let executor = LoopExecutor()
     executor.start()
     final class Counter { var value = 0 }
-    executor.call { $0.context = Counter() }
+    executor.call { $0.install(Counter()) }
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          for _ in 0..<1_000 { executor.call { ($0.context as? Counter)?.value += 1 } }
+          for _ in 0..<1_000 { executor.call { $0.resident(Counter.self).value += 1 } }
         }
       }
     }
     let total = await withCheckedContinuation { continuation in
-      executor.call { continuation.resume(returning: ($0.context as? Counter)?.value ?? -1) }
+      executor.call { continuation.resume(returning: $0.resident(Counter.self).value) }
     }
     #expect(total == 8_000)
   }

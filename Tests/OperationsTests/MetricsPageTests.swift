@@ -1,6 +1,7 @@
 import Foundation
 import TLS
 import Testing
+import Upstreams
 
 @testable import Operations
 @testable import Proxy

@@ -4,6 +4,7 @@ import Proxy
 import Settings
 import SmallHTTP
 import Trust
+import Upstreams
 
 /// What one loop tells: its access log and its counters.
 final class LoopRecorder: LoopObserver {
@@ -33,19 +34,19 @@ final class LoopRecorder: LoopObserver {
     counters.follow(snapshot)
   }
 
-  override func ended(_ request: borrowing Summary) {
+  override func ended(_ request: borrowing RequestRecord) {
     counters.count(request, in: snapshot)
     if logsAccess { access.add(request) }
   }
-  override func discarded(_ entry: Entry?) { counters.upstreams[counters.place(of: entry, in: snapshot)].discards += 1 }
+  override func discarded(upstream: String) { counters.upstreams[counters.place(of: upstream)].discards += 1 }
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }
-  override func trustFailed(_ entry: Entry?, evaluator: String, reason: TrustRefusalReason) {
-    counters.upstreams[counters.place(of: entry, in: snapshot)].trustFailures.add(
+  override func trustFailed(upstream: String, evaluator: String, reason: TrustRefusalReason) {
+    counters.upstreams[counters.place(of: upstream)].trustFailures.add(
       LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
   }
   override func revocationChecked(_ observation: RevocationCheck.Observation) { counters.revocation.add(observation) }

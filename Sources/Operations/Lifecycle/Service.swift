@@ -7,6 +7,7 @@ import Settings
 import SmallHTTP
 import Synchronization
 import Trust
+import Upstreams
 
 /// The running proxy: loops, listeners, and the configuration in force. Reloads happen one after another on a queue of their own;
 /// a shutdown does not wait for them.
@@ -154,7 +155,7 @@ public final class Service: Sendable {
     let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
-        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).poolReports())
+        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).upstreams.poolReports())
         gathering.add {
           $0.counters += counters
           $0.add(pools)

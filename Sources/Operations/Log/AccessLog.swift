@@ -21,41 +21,41 @@ final class AccessLog: EventHandler {
     self.format = format
   }
 
-  func add(_ request: borrowing Summary) {
+  func add(_ request: borrowing RequestRecord) {
     let wall = csys_wall_clock()
     var line = LineWriter(json: format.isJSON, reusing: buffer)
     line.add("time", clock.text(nanosecondsSince1970: wall))
     line.add("level", "info")
-    line.add("message", request.isTunnel ? "tunnel" : "request")
+    line.add("message", request.target.isTunnel ? "tunnel" : "request")
     if let client = request.client { line.add("client", client) }
     if let peer = request.peer { line.add("peer", peer.description) }
-    line.add("method", request.method)
-    line.add("authority", request.authority)
-    line.add("path", request.path)
-    line.add("status", request.status)
-    line.add("author", request.author == .upstream ? "upstream" : "proxy")
-    if let error = request.error { line.add("error", error) }
-    if let details = request.details { line.add("details", details) }
+    line.add("method", request.target.method)
+    line.add("authority", request.target.authority)
+    line.add("path", request.target.path)
+    line.add("status", request.answer.status)
+    line.add("author", request.answer.author == .upstream ? "upstream" : "proxy")
+    if let error = request.answer.error { line.add("error", error) }
+    if let details = request.answer.details { line.add("details", details) }
     line.add("bytes_in", request.bytesReceived)
     line.add("bytes_out", request.bytesSent)
-    line.add("duration_ms", nanoseconds: request.ended - request.started)
-    if request.waitedForCredential > 0 { line.add("credential_wait_ms", nanoseconds: request.waitedForCredential) }
-    if request.connectStarted > 0, request.connected > 0 {
-      line.add("connect_ms", nanoseconds: request.connected - request.connectStarted)
+    line.add("duration_ms", nanoseconds: request.times.ended - request.times.started)
+    if request.times.waitedForCredential > 0 { line.add("credential_wait_ms", nanoseconds: request.times.waitedForCredential) }
+    if request.times.connectStarted > 0, request.times.connected > 0 {
+      line.add("connect_ms", nanoseconds: request.times.connected - request.times.connectStarted)
     }
-    if request.secured > 0 { line.add("tls_ms", nanoseconds: request.secured - request.connected) }
-    if request.firstByte > 0 { line.add("first_byte_ms", nanoseconds: request.firstByte - request.started) }
-    if let entry = request.entry { line.add("upstream", entry.settings.name) }
-    if let address = request.upstreamAddress {
+    if request.times.secured > 0 { line.add("tls_ms", nanoseconds: request.times.secured - request.times.connected) }
+    if request.times.firstByte > 0 { line.add("first_byte_ms", nanoseconds: request.times.firstByte - request.times.started) }
+    if let entry = request.upstream.entry { line.add("upstream", entry.settings.name) }
+    if let address = request.upstream.address {
       line.add("upstream_address", address.description)
-      line.add("reused", request.reusedConnection)
+      line.add("reused", request.upstream.isReused)
     }
-    if let credential = request.credential {
+    if let credential = request.credential.name {
       line.add("credential", credential)
-      line.add("credential_version", Int64(clamping: request.credentialVersion))
+      line.add("credential_version", Int64(clamping: request.credential.version))
     }
-    line.add("attempts", request.attempts)
-    if let trust = request.trust { line.add("trust", trust) }
+    line.add("attempts", request.upstream.attempts)
+    if let trust = request.upstream.trust { line.add("trust", trust) }
     buffer = line.finish()
     if buffer.count >= Self.flushAt { return flush() }
     if !isScheduled {

@@ -1,6 +1,7 @@
 import Proxy
 import Settings
 import Trust
+import Upstreams
 
 /// Everything that a scrape tells, gathered from loops, owners and the life cycle.
 struct Figures: Sendable {

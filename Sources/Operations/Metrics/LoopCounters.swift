@@ -72,27 +72,34 @@ struct LoopCounters: Sendable {
     if let snapshot, entry.index < snapshot.entries.count, snapshot.entries[entry.index] === entry {
       return entry.index + Self.fixed
     }
-    return upstreams.dropFirst(Self.fixed).firstIndex { $0.name == entry.settings.name } ?? Self.none
+    return place(of: entry.settings.name)
   }
 
-  mutating func count(_ request: borrowing Summary, in snapshot: Snapshot?) {
+  func place(of upstream: String) -> Int {
+    upstreams.dropFirst(Self.fixed).firstIndex { $0.name == upstream } ?? Self.none
+  }
+
+  mutating func count(_ request: borrowing RequestRecord, in snapshot: Snapshot?) {
     let place =
-      request.entry == nil && request.isTunnel && request.status == 200 ? Self.tunnel : place(of: request.entry, in: snapshot)
-    upstreams[place].codes.add(request.status)
+      request.upstream.entry == nil && request.target.isTunnel && request.answer.status == 200
+      ? Self.tunnel : place(of: request.upstream.entry, in: snapshot)
+    upstreams[place].codes.add(request.answer.status)
     // The lifetime of a tunnel is no answer's time.
-    if !request.isTunnel, request.status != 101 { upstreams[place].duration.observe(request.ended - request.started) }
-    if let error = request.error { errors.add(error) }
-    if request.reusedConnection {
-      upstreams[place].reuses += 1
-    } else if request.connectStarted > 0, request.connected > 0 {
-      upstreams[place].connect.observe(max(request.connected, request.secured) - request.connectStarted)
+    if !request.target.isTunnel, request.answer.status != 101 {
+      upstreams[place].duration.observe(request.times.ended - request.times.started)
     }
-    if request.sent > 0, request.firstByte >= request.sent {
-      upstreams[place].firstByte.observe(request.firstByte - request.sent)
+    if let error = request.answer.error { errors.add(error) }
+    if request.upstream.isReused {
+      upstreams[place].reuses += 1
+    } else if request.times.connectStarted > 0, request.times.connected > 0 {
+      upstreams[place].connect.observe(max(request.times.connected, request.times.secured) - request.times.connectStarted)
+    }
+    if request.times.sent > 0, request.times.firstByte >= request.times.sent {
+      upstreams[place].firstByte.observe(request.times.firstByte - request.times.sent)
     }
     let credential = credentialOfUpstream[place]
-    if credential >= 0, request.credential != nil || request.waitedForCredential > 0 {
-      credentials[credential].wait.observe(request.waitedForCredential)
+    if credential >= 0, request.credential.name != nil || request.times.waitedForCredential > 0 {
+      credentials[credential].wait.observe(request.times.waitedForCredential)
     }
   }
 

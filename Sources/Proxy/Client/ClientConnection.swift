@@ -3,16 +3,16 @@ import EventIO
 import HTTPWire
 import Routing
 import Streams
+import Upstreams
 
-/// A connection from an app. Lives on one loop. While nothing is under way it holds neither buffer nor parser state.
-final class ClientConnection: EventHandler {
-  enum Phase: UInt8 {
+/// A connection from an app: reads heads, hands each to a request, and ends. While nothing is under way it holds neither buffer nor
+/// parser state.
+final class ClientConnection: AppConnection {
+  private enum Phase: UInt8 {
     /// Between requests, or in the middle of a head.
     case head
     /// A request is under way.
     case exchange
-    /// Opaque bytes both ways, or about to be.
-    case tunnel
     /// Answered and half-closed: what the peer still sends is thrown away for a while, or it would see a reset, not the answer.
     case lingering
     case closed
@@ -27,35 +27,15 @@ final class ClientConnection: EventHandler {
   private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
-  unowned(unsafe) let worker: Worker
-  /// As the present configuration has it.
-  var listener: BoundListener
-  let peer: Address
-  let stream: ByteStream
+  unowned(unsafe) private let services: LoopServices
+  private unowned(unsafe) let register: ClientRegister
+  /// Where the register has it.
   var place = 0
-  private(set) var phase = Phase.head
-  /// Bytes read and not yet used.
-  var inbound: Block?
-  /// Bytes on their way to the app before any body: interim heads (one block at most), a response head (one and a half times
-  /// `limits.response_head`), or an answer. At most one piece of the body joins them, a small or an inflated one: the next is taken
-  /// when this has been sent.
-  var outbound: Block?
+  private var phase = Phase.head
   private var trickled: TrickledHead?
   private(set) var request: Request? { didSet { requestTimer.request = request } }
   /// One request at a time is under way here: its timer stays for the next one, which as a rule only moves it to later.
-  let requestTimer = RequestTimer()
-  var tunnel: Tunnel?
-  /// Where the last request went: compared by memcmp before anything is looked up.
-  var memo = RouteMemo()
-  /// Whose the last request was, and what of its origin's connections that client has.
-  var lastAccount: ClientAccount?
-  var share: OriginShare?
-  /// Who the last Proxy-Authorization said it was.
-  var accessMemo: AccessMemo?
-  /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.
-  var connectedAuthority: ConnectedAuthority?
-  /// What it has of upstream connections to itself.
-  var bound = BoundConnections()
+  private let requestTimer = RequestTimer()
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false
@@ -64,22 +44,18 @@ final class ClientConnection: EventHandler {
   /// A head that did not come in one piece: the parser's position, so that a trickled head costs O(n).
   private final class TrickledHead { var head = RequestHead() }
 
-  init(_ descriptor: Int32, peer: Address, listener: BoundListener, worker: Worker) {
-    self.worker = worker
-    self.listener = listener
-    self.peer = peer
-    stream = ByteStream(descriptor: descriptor)
-    super.init()
+  init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
+    self.services = services
+    self.register = register
+    super.init(descriptor, peer: peer, listener: listener, on: services.loop)
   }
-
-  var loop: EventLoop { worker.loop }
 
   /// Reading is tried at once: the first request is here more often than not.
   /// - Returns: false if the kernel has no room for the registration. It is tried again; until then the connection waits as others do
   ///   in the listener's queue.
   @discardableResult
   func begin() -> Bool {
-    stream.token = worker.loop.register(stream.descriptor, self)
+    stream.token = loop.register(stream.descriptor, self)
     guard stream.token != nil else {
       if closesAfterAnswer { close() } else { loop.arm(self, afterMilliseconds: Self.registrationPause) }
       return false
@@ -93,11 +69,7 @@ final class ClientConnection: EventHandler {
     stream.note(events)
     switch phase {
     case .head: readHeads()
-    case .exchange:
-      if hasLeft { return clientLeft() }
-      request?.clientReady()
-    case .tunnel:
-      if let tunnel { tunnel.pump() } else if stream.isBroken { clientLeft() } else { request?.clientReady() }
+    case .exchange: request?.clientReady()
     case .lingering: linger()
     case .closed: break
     }
@@ -112,7 +84,7 @@ final class ClientConnection: EventHandler {
       }
       if inbound == nil { close() } else { refuse(.headTimeout) }
     // The request has its own timer.
-    case .exchange, .tunnel: break
+    case .exchange: break
     case .lingering: close()
     case .closed: break
     }
@@ -148,18 +120,18 @@ final class ClientConnection: EventHandler {
       if block.bytes[0] == TunnelStart.clientHello { return startDeferredTunnel(authority) }
       authority.isUnproven = false
     }
-    let limit = worker.snapshot.settings.limits.requestHead
+    let limit = services.snapshot.settings.limits.requestHead
     let outcome: HeadOutcome
     if let trickled {
       outcome = trickled.head.parse(block.bytes, limit: limit)
     } else {
-      worker.requestHead.reset()
-      outcome = worker.requestHead.parse(block.bytes, limit: limit)
+      services.requestHead.reset()
+      outcome = services.requestHead.parse(block.bytes, limit: limit)
     }
     switch outcome {
     case .complete:
       if let trickled {
-        swap(&worker.requestHead, &trickled.head)
+        swap(&services.requestHead, &trickled.head)
         self.trickled = nil
       }
       start(block)
@@ -178,29 +150,24 @@ final class ClientConnection: EventHandler {
 
   /// After CONNECT to an entry's host and port came a TLS handshake: for the real host, where that is allowed.
   private func startDeferredTunnel(_ authority: ConnectedAuthority) -> Bool {
-    let request = Request(client: self, snapshot: worker.snapshot)
-    request.summary.method = "CONNECT"
-    request.summary.authority = authority.text
+    let request = Request(app: self, services: services, timer: requestTimer)
+    phase = .exchange
+    self.request = request
     do {
-      // The tunnel begins now: a reload since the CONNECT may have changed the clients.
-      let identity = try request.identify(earlier: authority.authorization)
-      try request.checkTunnel(host: authority.host, port: authority.port, identity)
+      try request.beginDeferredTunnel(authority)
+      return true
     } catch {
       if case .connectNotAllowed = error {
-        worker.observer.notice(
+        services.observer.notice(
           "TLS after CONNECT \(authority.text), which an upstream entry matches: closed. Let the app ask for http://, "
             + "or add \(authority.text) to connect.allow for an opaque tunnel")
       } else {
         let reason = error.answer(for: nil).details ?? "not allowed"
-        worker.observer.notice("TLS after CONNECT \(authority.text): closed, \(reason)")
+        services.observer.notice("TLS after CONNECT \(authority.text): closed, \(reason)")
       }
       close()
       return false
     }
-    phase = .exchange
-    self.request = request
-    Tunnel.openDeferred(TunnelTarget(host: authority.host, port: authority.port), for: request)
-    return true
   }
 
   private func roomForHead() -> Block {
@@ -215,7 +182,7 @@ final class ClientConnection: EventHandler {
       block.compact()
       if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
         // A head of the configured size must fit, whatever that is; the parser refuses more than the limit.
-        let wanted = max(BlockPool.small, min(block.count * 2, worker.snapshot.settings.limits.requestHead + 4096))
+        let wanted = max(BlockPool.small, min(block.count * 2, services.snapshot.settings.limits.requestHead + 4096))
         let larger = wanted == BlockPool.small ? loop.blocks.borrow() : Block(capacity: max(wanted, block.count + 4096))
         larger.append(block.bytes)
         loop.blocks.giveBack(block)
@@ -224,24 +191,6 @@ final class ClientConnection: EventHandler {
       }
     }
     return block
-  }
-
-  /// An empty block to read a body into.
-  func blockForBody() -> Block {
-    if let block = inbound, block.capacity >= BlockPool.small {
-      block.clearForBody()
-      return block
-    }
-    let block = loop.blocks.borrow()
-    block.clearForBody()
-    inbound = block
-    return block
-  }
-
-  func giveBackEmptyBlock() {
-    guard let block = inbound, block.isEmpty else { return }
-    inbound = nil
-    loop.blocks.giveBack(block)
   }
 
   /// Nothing to do until the next event: a borrowed buffer goes back, or shrinks to what is in it.
@@ -257,7 +206,7 @@ final class ClientConnection: EventHandler {
   }
 
   private func armHeadTimer() {
-    let timeouts = worker.snapshot.settings.timeouts
+    let timeouts = services.snapshot.settings.timeouts
     loop.arm(self, afterMilliseconds: served == 0 || trickled != nil ? timeouts.requestHead : timeouts.idle)
   }
 
@@ -266,37 +215,27 @@ final class ClientConnection: EventHandler {
   private func start(_ block: Block) {
     served += 1
     phase = .exchange
-    let request = Request(client: self, snapshot: worker.snapshot)
+    let request = Request(app: self, services: services, timer: requestTimer)
     self.request = request
     request.begin(block)
-    if phase == .exchange, hasLeft { clientLeft() }
+    request.noteLeaving()
   }
 
-  /// Nobody is there any more for whom the request under way should go on.
-  private var hasLeft: Bool { stream.isBroken || stream.peerEnded && request?.endsWithFIN == true }
-
-  /// The present request has been answered in full, and its body read.
-  func requestEnded(keepAlive: Bool) {
+  override func requestEnded(keepAlive: Bool) {
     request = nil
-    tunnel = nil
-    guard keepAlive, !worker.isDraining, !closesAfterAnswer else { return lingerThenClose() }
+    guard keepAlive, !services.isDraining, !closesAfterAnswer else { return lingerThenClose() }
     phase = .head
-    if worker.snapshot.settings.timeouts.idle > 0 { armHeadTimer() }
+    if services.snapshot.settings.timeouts.idle > 0 { armHeadTimer() }
     readHeads()
   }
 
   /// A head that cannot be served: answered, then closed.
   private func refuse(_ error: ProxyError) {
-    let request = Request(client: self, snapshot: worker.snapshot)
+    let request = Request(app: self, services: services, timer: requestTimer)
     self.request = request
     phase = .exchange
     trickled = nil
-    request.refuseUnparsed(error)
-  }
-
-  private func clientLeft() {
-    request?.clientLeft()
-    if phase != .closed { close() }
+    request.refuse(error)
   }
 
   /// A request under way, or one that comes within `grace` milliseconds, is the last one; its answer says so.
@@ -306,22 +245,13 @@ final class ClientConnection: EventHandler {
     loop.arm(self, afterMilliseconds: grace)
   }
 
-  /// A reload has taken away what the exchange under way depends on, and its time is up.
-  func cutOff() {
-    if phase == .tunnel, let tunnel { return tunnel.abandon() }
-    request?.fail(.cutOff)
-  }
-
-  /// Whether the response under way should announce the end of the connection.
-  var isClosing: Bool { closesAfterAnswer || worker.isDraining }
-
-  func enterTunnel() { phase = .tunnel }
+  override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 
   // MARK: End
 
   /// Half-closes, and throws away what still comes, within bounds.
-  func lingerThenClose() {
-    endBound()
+  private func lingerThenClose() {
+    holdings.end()
     if stream.peerEnded { return close() }
     phase = .lingering
     if let block = inbound {
@@ -346,8 +276,7 @@ final class ClientConnection: EventHandler {
     close()
   }
 
-  /// - Parameter reset: so that a cut body is not taken for whole.
-  func close(reset: Bool = false) {
+  override func close(reset: Bool = false) {
     guard phase != .closed else { return }
     phase = .closed
     loop.forget(self)
@@ -356,9 +285,8 @@ final class ClientConnection: EventHandler {
     inbound = nil
     outbound = nil
     request = nil
-    tunnel = nil
-    endBound()
+    holdings.end()
     stream.close(on: loop, reset: reset)
-    worker.ended(self)
+    register.ended(self)
   }
 }

@@ -2,12 +2,13 @@ import CSystem
 import EventIO
 import Forwarding
 import HTTPWire
+import Upstreams
 
 extension ProxyError {
   /// The one table from what went wrong to what the app is told.
-  /// - Parameter entry: the request's, as far as it has one.
-  func answer(for entry: Entry?) -> OwnAnswer {
-    let upstream = entry.map { "upstream \($0.name)" } ?? "the upstream"
+  /// - Parameter entry: name of the request's, as far as it has one.
+  func answer(for entry: String?) -> OwnAnswer {
+    let upstream = entry.map { "upstream \($0)" } ?? "the upstream"
     switch self {
     case .malformed(let error):
       let reasons: [Int: StaticString] = [
@@ -84,29 +85,8 @@ extension ProxyError {
       return OwnAnswer(
         status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "our own name is in Via",
         body: "The request has come back to this proxy. Two chained proxies need two names (`name` in the configuration).\n")
-    case .nameNotFound(let host):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host) was not found",
-        body: "The name \(host) of \(upstream) does not exist. Check `origin`, or the resolver.\n")
-    case .resolverFailed(let host, let text):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host): \(text)",
-        body: "The name \(host) of \(upstream) could not be resolved: \(text).\n")
-    case .resolverTimeout(let host):
-      return OwnAnswer(
-        status: 504, reason: "Gateway Timeout", error: "dns_timeout", details: host,
-        body: "The name \(host) of \(upstream) was not resolved in time (timeouts.resolve).\n")
-    case .addressForbidden(let host):
-      return OwnAnswer(
-        status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
-        body:
-          "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n"
-      )
-    case .connectFailed(let error): return Self.connectAnswer(error, upstream)
-    case .connectTimeout:
-      return OwnAnswer(
-        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
-        body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
+    case .upstream(let error): return error.answer(for: upstream)
+    case .connectTimeout: return UpstreamError.connectTimeout.answer(for: upstream)
     case .connectionLimit:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
@@ -119,27 +99,6 @@ extension ProxyError {
         body:
           "This client has all the connections to \(upstream) that one client may have (an eighth of limits.upstream_connections is left to others), and none of its requests ended in time.\n",
         retryAfter: 1)
-    case .outOfDescriptors:
-      return OwnAnswer(
-        status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
-        body: "The proxy has no file descriptors left. Raise its limit (LimitNOFILE, ulimit -n).\n", retryAfter: 1)
-    case .tlsFailed(let text):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "tls_protocol_error", details: text,
-        body: "TLS with \(upstream) failed: \(text).\n")
-    case .untrusted(let evaluator, let reason, let detail):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "tls_certificate_error", details: "\(evaluator): \(reason)",
-        body: "The proxy does not trust the server behind \(upstream): \(detail) (\(evaluator): \(reason)).\n")
-    case .connectionLost(let error):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "http_protocol_error",
-        details: error == 0 ? "the upstream ended the connection without an answer" : Socket.text(ofError: error),
-        body: "The connection to \(upstream) ended before an answer came.\n")
-    case .badResponse(let error):
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "\(error.reason)",
-        body: "The answer of \(upstream) is not valid HTTP: \(error.reason).\n")
     case .unexpectedUpgrade:
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
@@ -148,14 +107,6 @@ extension ProxyError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "1xx responses without an end",
         body: "\(upstream) sent 1xx responses without an end.\n")
-    case .responseHeadTooLarge:
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
-        body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
-    case .responseTimeout:
-      return OwnAnswer(
-        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
-        body: "\(upstream) did not answer in time (timeouts.response_head).\n")
     case .upstreamStalled:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_write_timeout",
@@ -184,24 +135,6 @@ extension ProxyError {
       return OwnAnswer(
         status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",
         body: "The proxy failed to serve this request; its log says why.\n", closes: true)
-    }
-  }
-
-  private static func connectAnswer(_ error: Int32, _ upstream: String) -> OwnAnswer {
-    let text = Socket.text(ofError: error)
-    switch error {
-    case ECONNREFUSED:
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
-        body: "\(upstream) refuses connections: nothing listens there.\n")
-    case ETIMEDOUT:
-      return OwnAnswer(
-        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,
-        body: "No connection to \(upstream) came about in time.\n")
-    default:
-      return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable", details: text,
-        body: "\(upstream) cannot be reached: \(text).\n")
     }
   }
 }

@@ -3,6 +3,7 @@ import EventIO
 import Forwarding
 import HTTPWire
 import Routing
+import Upstreams
 
 /// Everything that can go wrong with a request, typed; it becomes an HTTP answer in `Answer+ProxyError.swift` and nowhere else.
 enum ProxyError: Error {
@@ -25,25 +26,15 @@ enum ProxyError: Error {
   case connectNotAllowed(target: String)
   case loop
   // The way to the origin.
-  case nameNotFound(String)
-  case resolverFailed(String, String)
-  case resolverTimeout(String)
-  case addressForbidden(String)
-  case connectFailed(Int32)
+  case upstream(UpstreamError)
+  /// No connection in time, while others were being opened.
   case connectTimeout
   case connectionLimit
   /// Not the origin's connections, but the client's share of them.
   case clientShareUsedUp
-  case outOfDescriptors
-  case tlsFailed(String)
-  case untrusted(evaluator: String, reason: String, detail: String)
   // The origin's answer.
-  case connectionLost(Int32)
-  case badResponse(HeadError)
   case unexpectedUpgrade
   case tooManyInterims
-  case responseHeadTooLarge
-  case responseTimeout
   /// It takes no more of the request's body.
   case upstreamStalled
   case bodyBroken
@@ -64,23 +55,23 @@ enum ProxyError: Error {
     }
   }
 
-  /// - Parameter entry: the request's, as far as it has one.
-  init(_ error: ForwardingError, for entry: Entry?) {
+  /// - Parameter entry: name of the request's, as far as it has one.
+  init(_ error: ForwardingError, for entry: String?) {
     switch error {
     case .loop: self = .loop
     case .unknownExpectation: self = .unknownExpectation
-    case .credentialFromApp: self = .credentialFromApp(upstream: entry?.name ?? "")
+    case .credentialFromApp: self = .credentialFromApp(upstream: entry ?? "")
     case .unexpectedUpgrade: self = .unexpectedUpgrade
     }
   }
 
-  /// A pooled connection that the origin had closed meanwhile looks like this.
-  var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
+  var mayBeStaleConnection: Bool { if case .upstream(let error) = self { error.mayBeStaleConnection } else { false } }
 
   /// Whether the entry's `retry` may help: the origin could not be reached, or said nothing.
   var isWorthRepeating: Bool {
     switch self {
-    case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout: true
+    case .upstream(let error): error.isWorthRepeating
+    case .connectTimeout: true
     default: false
     }
   }

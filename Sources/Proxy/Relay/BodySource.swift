@@ -9,18 +9,20 @@ struct BodySource {
     case cut
   }
 
+  /// Only bodies that need it have a decoder. Copies share it: whoever passes a body on uses it no more.
+  private final class Chunks {
+    var decoder = ChunkedDecoder()
+  }
+
   private enum Framing {
     case length(Int64)
-    case chunked
+    case chunked(Chunks)
     case untilClose
   }
   private var framing: Framing
-  private var decoder = ChunkedDecoder()
   private(set) var isDone: Bool
   /// Payload bytes so far.
   private(set) var count: Int64 = 0
-
-  static let none = BodySource(.none)
 
   init(_ framing: BodyFraming) {
     switch framing {
@@ -31,7 +33,7 @@ struct BodySource {
       self.framing = .length(Int64(length))
       isDone = length == 0
     case .chunked:
-      self.framing = .chunked
+      self.framing = .chunked(Chunks())
       isDone = false
     case .untilClose:
       self.framing = .untilClose
@@ -58,9 +60,9 @@ struct BodySource {
       block.start = block.end
       count += Int64(block.end - start)
       return start..<block.end
-    case .chunked:
+    case .chunked(let chunks):
       let output: ChunkedDecoder.Output
-      do { output = try decoder.decode(block.mutableBytes) } catch { throw .chunked(error) }
+      do { output = try chunks.decoder.decode(block.mutableBytes) } catch { throw .chunked(error) }
       block.start += output.consumed
       count += Int64(output.payload.count)
       isDone = output.state == .done
@@ -80,16 +82,23 @@ struct BodySource {
     if case .length(let remaining) = framing { Int(clamping: remaining) } else { Int.max }
   }
 
-  var hasTrailers: Bool { isChunked && !decoder.trailers.isEmpty }
+  var hasTrailers: Bool { if case .chunked(let chunks) = framing { !chunks.decoder.trailers.isEmpty } else { false } }
 
   /// Trailers of that name, ignoring case and `_` against `-`, are not passed on.
-  mutating func dropTrailers(named name: [UInt8]) { decoder.dropTrailers(named: name) }
+  func dropTrailers(named name: [UInt8]) {
+    if case .chunked(let chunks) = framing { chunks.decoder.dropTrailers(named: name) }
+  }
 
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).
   func lastChunk() -> Block {
-    let block = Block(capacity: decoder.trailers.keptSize + 5)
+    guard case .chunked(let chunks) = framing else {
+      let block = Block(capacity: 5)
+      block.append("0\r\n\r\n")
+      return block
+    }
+    let block = Block(capacity: chunks.decoder.trailers.keptSize + 5)
     var writer = ByteWriter(block.base, capacity: block.capacity)
-    writer.appendLastChunk(trailersOf: decoder)
+    writer.appendLastChunk(trailersOf: chunks.decoder)
     block.end = writer.count
     return block
   }

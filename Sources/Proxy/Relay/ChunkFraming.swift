@@ -4,9 +4,9 @@ import EventIO
 /// into keeps `front` bytes free before and `back` bytes behind for that.
 enum ChunkFraming {
   /// Eight hexadecimal digits and CRLF fit, and so does a last chunk.
-  static let front = 16
+  static var front: Int { Block.frontMargin }
   /// CRLF and a last chunk.
-  static let back = 8
+  static var back: Int { Block.backMargin }
 
   /// - Parameters:
   ///   - payload: where it lies in the block; behind it, what the sender's own framing took is free.
@@ -42,24 +42,5 @@ enum ChunkFraming {
   private static func store(_ text: StaticString, at offset: Int, in block: Block) {
     precondition(offset >= 0 && offset + text.utf8CodeUnitCount <= block.capacity)
     (block.base + offset).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
-  }
-}
-
-extension Block {
-  /// Readies an empty block for a body: room in front for framing.
-  func clearForBody() {
-    start = ChunkFraming.front
-    end = ChunkFraming.front
-  }
-  /// A block of little more than the filled size, with the same bytes, and room around them for framing.
-  func exactCopyForBody() -> Block {
-    let copy = Block(capacity: ChunkFraming.front + count + ChunkFraming.back)
-    copy.clearForBody()
-    copy.append(bytes)
-    return copy
-  }
-  /// What may be read into when a body comes: room behind stays for framing.
-  var bodySpace: UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(start: base + end, count: max(capacity - end - ChunkFraming.back, 0))
   }
 }

@@ -1,67 +1,67 @@
 import EventIO
 import HTTPWire
 import Streams
+import Upstreams
 
-/// The way of an answer from its upstream to the app, once its head has been taken: one block, decoded and framed in place.
-final class Download {
+/// The way of an answer from its origin to the app, once its head stands in the outbound block: one block, decoded and framed in place.
+struct Download {
+  enum Outcome {
+    /// Waits for an event.
+    case blocked
+    /// The last byte has gone to the app.
+    case whole
+    /// The origin's side broke off, or what came is no body.
+    case broken
+    case appLeft
+  }
+
   /// Small bodies leave with their head in one write.
   private static let joined = 8 << 10
   /// Below this much room another read is not worth it before what is there has been sent.
   private static let worthReading = 16 << 10
 
-  // Both outlive this: it is the attempt's, and runs only inside of its methods.
-  private unowned(unsafe) let attempt: Attempt
-  private unowned(unsafe) let request: Request
-  private var source: BodySource
-  private let isChunked: Bool
-  let endsByClose: Bool
   let keepsClient: Bool
-  private let keepsUpstream: Bool
+  /// The origin keeps the connection after this answer.
+  let keepsUpstream: Bool
+  /// The app can take a cut for the end.
+  let endsByClose: Bool
+  private let isChunked: Bool
+  private var source: BodySource
   /// What of the upstream's block is on its way.
   private var piece = 0..<0
   private var isTerminated: Bool
-  /// The last byte has gone to the app.
-  private var isFinished = false
   /// The last read filled its block, or the length says that one will: a larger one is worth its memory.
   private var isBulk: Bool
-  private var inflater: Inflater?
+  private let inflater: Inflater?
+  /// Bytes of interim responses that are still to be sent.
+  private(set) var interim: Int
+  /// Bytes that the app was sent.
+  private(set) var sent: Int64 = 0
+  /// Bytes of the final answer have gone.
+  private(set) var hasBegun = false
 
   /// What was settled when the head was written.
-  struct Plan {
-    var source: BodyFraming
-    /// How it goes to the app.
-    var sink: BodyFraming
-    var keepsClient: Bool
-    var keepsUpstream: Bool
-    var inflater: Inflater?
-  }
-
-  init(_ attempt: Attempt, _ plan: Plan) {
-    self.attempt = attempt
-    request = attempt.request
-    source = BodySource(plan.source)
+  /// - Parameters:
+  ///   - sink: how it goes to the app.
+  ///   - interim: bytes of interim responses that stand before the head.
+  init(
+    from framing: BodyFraming, to sink: BodyFraming, keepsClient: Bool, keepsUpstream: Bool, inflater: Inflater?,
+    behind interim: Int
+  ) {
+    source = BodySource(framing)
     isBulk = source.expected > BlockPool.small && source.expected < Int.max
-    isChunked = plan.sink == .chunked
-    isTerminated = plan.sink != .chunked
-    endsByClose = plan.sink == .untilClose
-    keepsClient = plan.keepsClient
-    keepsUpstream = plan.keepsUpstream && !source.isUntilClose
-    inflater = plan.inflater
-  }
-
-  private var client: ClientConnection { request.client }
-  private var loop: EventLoop { request.loop }
-
-  /// - Parameter block: the upstream's, its start behind the head.
-  func begin(_ block: Block) {
-    if block.isEmpty { block.clearForBody() }
-    request.progressed()
-    pump()
+    isChunked = sink == .chunked
+    isTerminated = sink != .chunked
+    endsByClose = sink == .untilClose
+    self.keepsClient = keepsClient
+    self.keepsUpstream = keepsUpstream && !source.isUntilClose
+    self.inflater = inflater
+    self.interim = interim
   }
 
   /// What was read of a held answer goes first; its head is in the outbound block. If all of it was read, its connection has gone
   /// back to the pool already.
-  func begin(with held: HeldAnswer) {
+  mutating func take(_ held: HeldAnswer, for app: AppConnection) {
     source = held.source
     let block = Block(capacity: ChunkFraming.front + held.payload.count + ChunkFraming.back)
     block.clearForBody()
@@ -76,77 +76,81 @@ final class Download {
         block.start = framed.lowerBound
         block.end = framed.upperBound
       }
-      if !block.isEmpty { appendToHead(block) }
+      if !block.isEmpty { appendToHead(block, app) }
     }
-    request.progressed()
-    pump()
   }
 
-  func pump() {
+  /// Why a step of `pump` cannot go on.
+  private enum Stop: Error { case broken, appLeft }
+
+  mutating func pump(_ exchange: Exchange?, to app: AppConnection, _ pulse: Pulse) -> Outcome {
+    do throws(Stop) { return try move(exchange?.connection, app, pulse) } catch {
+      return error == .broken ? .broken : .appLeft
+    }
+  }
+
+  private mutating func move(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) -> Outcome {
     var budget = 16
-    while attempt.download === self, !isFinished {
+    while true {
       let inflates = inflater?.hasWork ?? false
-      if client.outbound != nil, piece.isEmpty, !source.isDone, !inflates, !gather() { return }
+      if app.outbound != nil, piece.isEmpty, !source.isDone, !inflates { try gather(connection, app, pulse) }
       // What is small is inflated before its head leaves: one write, and if it turns out broken nothing has gone out.
-      if inflater?.hasWork ?? false, let head = client.outbound, head.count <= Self.joined {
-        guard inflate() else { return }
+      if inflater?.hasWork ?? false, let head = app.outbound, head.count <= Self.joined {
+        try inflate(app)
         continue
       }
-      if !flush() { return }
+      guard try flush(connection, app, pulse) else { return .blocked }
       if inflater?.hasWork ?? false {
         budget -= 1
-        if budget == 0 { return loop.again(client) }
-        guard inflate() else { return }
+        if budget == 0 {
+          app.loop.again(app)
+          return .blocked
+        }
+        try inflate(app)
         continue
       }
-      if source.isDone, isTerminated { return finish() }
+      if source.isDone, isTerminated { return .whole }
       if source.isDone {
         // Chunked, and what closes it did not fit in with the last piece: trailers, or a body that was delimited otherwise.
-        appendToHead(source.lastChunk())
+        appendToHead(source.lastChunk(), app)
         isTerminated = true
         continue
       }
-      guard let connection = attempt.connection else { return }
+      guard let connection else { return .blocked }
       if let block = connection.inbound, !block.isEmpty {
-        guard take(block) else { return }
+        try take(block, app)
         continue
       }
       budget -= 1
-      if budget == 0 { return loop.again(connection) }
-      switch read(connection) {
-      case .more: continue
-      case .later: return connection.rest()
-      case .over: return
+      if budget == 0 {
+        app.loop.again(connection)
+        return .blocked
+      }
+      guard try read(connection, app, pulse) else {
+        connection.rest()
+        return .blocked
       }
     }
   }
 
   /// Before a head leaves: what is here already of the body goes along, so that a small answer is one write. Many origins send
   /// head and body as two TLS records, which lie in the TLS layer together.
-  /// - Returns: false where the exchange has ended.
-  private func gather() -> Bool {
-    guard let connection = attempt.connection else { return true }
+  private mutating func gather(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) {
+    guard let connection else { return }
     if connection.inbound?.isEmpty ?? true {
-      switch read(connection, bufferedOnly: true) {
-      case .more: break
-      case .later:
-        connection.rest()
-        return true
-      case .over: return false
-      }
+      guard try read(connection, app, pulse, bufferedOnly: true) else { return connection.rest() }
     }
-    if let block = connection.inbound, !block.isEmpty { return take(block) }
-    return true
+    if let block = connection.inbound, !block.isEmpty { try take(block, app) }
   }
 
-  /// Sends what is ready. False: the app's side is full, or gone.
-  private func flush() -> Bool {
-    let client = client
-    while client.outbound != nil || !piece.isEmpty {
-      let block = piece.isEmpty ? nil : attempt.connection?.inbound
+  /// Sends what is ready.
+  /// - Returns: false: the app's side is full.
+  private mutating func flush(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) -> Bool {
+    while app.outbound != nil || !piece.isEmpty {
+      let block = piece.isEmpty ? nil : connection?.inbound
       var rest = UnsafeRawBufferPointer(start: nil, count: 0)
       if let block { rest = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count) }
-      let head = client.outbound
+      let head = app.outbound
       if let head, rest.count <= Self.joined, rest.count <= head.room {
         head.append(rest)
         rest = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -154,95 +158,77 @@ final class Download {
       }
       let headCount = head?.count ?? 0
       let count: Int
-      switch head.map({ client.stream.write($0.bytes, rest) }) ?? client.stream.write(rest) {
+      switch head.map({ app.stream.write($0.bytes, rest) }) ?? app.stream.write(rest) {
       case .bytes(let sent): count = sent
       case .later:
         isBulk = false
         return false
-      case .failed:
-        request.clientLeft()
-        return false
+      case .failed: throw .appLeft
       }
-      request.sentOfAnswer(count)
+      note(sent: count, pulse)
       if let head {
         head.consume(min(count, headCount))
-        if head.isEmpty {
-          client.outbound = nil
-          loop.blocks.giveBack(head)
-        }
+        if head.isEmpty { app.giveBackOutbound() }
       }
       if count > headCount { piece = piece.lowerBound + (count - headCount)..<piece.upperBound }
     }
     return true
   }
 
-  /// Decodes what has been read, and frames it for the app.
-  private func take(_ block: Block) -> Bool {
-    do {
-      let payload = try source.take(from: block)
-      if let inflater {
-        inflater.feed(payload, of: block)
-        if source.isDone { inflater.end() }
-        return inflate()
-      }
-      guard isChunked else {
-        piece = payload
-        return true
-      }
-      let isLast = source.isDone && !source.hasTrailers
-      piece = ChunkFraming.frame(payload, in: block, isLast: isLast)
-      isTerminated = isLast
-      return true
-    } catch {
-      request.fail(.bodyBroken)
-      return false
+  @inline(__always)
+  private mutating func note(sent count: Int, _ pulse: Pulse) {
+    sent += Int64(count)
+    if !hasBegun {
+      if count > interim { hasBegun = true }
+      interim = max(interim - count, 0)
     }
+    pulse.moved()
+  }
+
+  /// Decodes what has been read, and frames it for the app.
+  private mutating func take(_ block: Block, _ app: AppConnection) throws(Stop) {
+    let payload: Range<Int>
+    do { payload = try source.take(from: block) } catch { throw .broken }
+    if let inflater {
+      inflater.feed(payload, of: block)
+      if source.isDone { inflater.end() }
+      return try inflate(app)
+    }
+    guard isChunked else {
+      piece = payload
+      return
+    }
+    let isLast = source.isDone && !source.hasTrailers
+    piece = ChunkFraming.frame(payload, in: block, isLast: isLast)
+    isTerminated = isLast
   }
 
   /// Decompresses one piece into the block that goes out before any other: the next one when that has gone.
-  /// - Returns: false where the exchange has ended.
-  private func inflate() -> Bool {
-    do {
-      guard let piece = try inflater?.next() else { return true }
-      if isChunked {
-        let framed = ChunkFraming.frame(piece.start..<piece.end, in: piece, isLast: false)
-        piece.start = framed.lowerBound
-        piece.end = framed.upperBound
-      }
-      appendToHead(piece)
-      return true
-    } catch {
-      request.fail(.bodyBroken)
-      return false
+  private func inflate(_ app: AppConnection) throws(Stop) {
+    let inflated: Block?
+    do { inflated = try inflater?.next() } catch { throw .broken }
+    guard let piece = inflated else { return }
+    if isChunked {
+      let framed = ChunkFraming.frame(piece.start..<piece.end, in: piece, isLast: false)
+      piece.start = framed.lowerBound
+      piece.end = framed.upperBound
     }
+    appendToHead(piece, app)
   }
 
-  private func appendToHead(_ addition: Block) {
-    guard let head = client.outbound else {
-      client.outbound = addition
+  private func appendToHead(_ addition: Block, _ app: AppConnection) {
+    guard app.outbound != nil else {
+      app.outbound = addition
       return
     }
-    if addition.count <= head.room {
-      head.append(addition.bytes)
-    } else {
-      let joined = Block(capacity: head.count + addition.count)
-      joined.append(head.bytes)
-      joined.append(addition.bytes)
-      loop.blocks.giveBack(head)
-      client.outbound = joined
-    }
-  }
-
-  private enum Reading {
-    /// Something came, or the body's end.
-    case more
-    case later
-    /// The exchange has ended.
-    case over
+    app.outbound(with: addition.count).append(addition.bytes)
   }
 
   /// Fills a block until the upstream's side is dry, the block is full or the body is in it.
-  private func read(_ connection: UpstreamConnection, bufferedOnly: Bool = false) -> Reading {
+  /// - Returns: false: nothing came, nor the body's end.
+  private mutating func read(
+    _ connection: UpstreamConnection, _ app: AppConnection, _ pulse: Pulse, bufferedOnly: Bool = false
+  ) throws(Stop) -> Bool {
     let stream = connection.stream
     let wanted = source.expected
     var hasRead = false
@@ -256,14 +242,17 @@ final class Download {
         connection.inbound?.end += count
         hasRead = true
       case .later: break reading
-      case .end, .truncated, .failed:
-        if case .end = result { return ended(connection, isClean: true) }
-        return ended(connection, isClean: false)
+      case .end:
+        try ended(connection, app, pulse, isClean: true)
+        return true
+      case .truncated, .failed:
+        try ended(connection, app, pulse, isClean: false)
+        return true
       }
     }
-    guard hasRead, let block = connection.inbound else { return .later }
+    guard hasRead, let block = connection.inbound else { return false }
     isBulk = block.bodySpace.count < Self.worthReading
-    return .more
+    return true
   }
 
   private func space(_ connection: UpstreamConnection, _ goesOn: Bool) -> UnsafeMutableRawBufferPointer {
@@ -273,28 +262,20 @@ final class Download {
 
   /// The upstream has sent its last byte. What was read with it is passed on first.
   /// - Parameter isClean: false where the stream broke. A TLS end without close_notify is a break: RFC 8446 section 6.1.
-  private func ended(_ connection: UpstreamConnection, isClean: Bool) -> Reading {
-    do {
-      if let block = connection.inbound, !block.isEmpty {
-        guard take(block) else { return .over }
-        guard source.isDone || source.isUntilClose else { throw BodySource.Failure.cut }
-      }
-      guard isClean || source.isDone else { throw BodySource.Failure.cut }
-      try source.end()
-      inflater?.end()
-      return .more
-    } catch {
-      // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.
-      _ = flush()
-      request.fail(.bodyBroken)
-      return .over
+  private mutating func ended(
+    _ connection: UpstreamConnection, _ app: AppConnection, _ pulse: Pulse, isClean: Bool
+  ) throws(Stop) {
+    var isWhole = isClean || source.isDone
+    if let block = connection.inbound, !block.isEmpty {
+      try take(block, app)
+      isWhole = (isClean || source.isDone) && (source.isDone || source.isUntilClose)
     }
-  }
-
-  private func finish() {
-    isFinished = true
-    let isUploaded = attempt.upload.isDone
-    attempt.complete(reusable: keepsUpstream)
-    request.relayed(keepAlive: keepsClient && isUploaded)
+    if isWhole, (try? source.end()) != nil {
+      inflater?.end()
+      return
+    }
+    // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.
+    _ = try flush(connection, app, pulse)
+    throw .broken
   }
 }

@@ -1,6 +1,7 @@
 import EventIO
 import HTTPWire
 import Streams
+import Upstreams
 
 /// An answer that refused the credential, kept back until it is known whether the request can be sent again. A small one is
 /// copied, and its connection goes back to the pool at once; a larger one waits on its connection.

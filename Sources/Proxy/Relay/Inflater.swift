@@ -2,6 +2,7 @@ import CZlib
 import CZlibShims
 import EventIO
 import Forwarding
+import Streams
 
 /// Takes gzip or deflate off a body as it streams, one piece at a time, so that what swells waits for who reads it; and guards
 /// against bombs: what would swell more than 200-fold beyond the first MiB is refused.

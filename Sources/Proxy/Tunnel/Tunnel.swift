@@ -1,19 +1,30 @@
 import EventIO
 import Streams
+import Upstreams
 
-/// Opaque bytes both ways with back-pressure: CONNECT, and what an upgraded connection has become. Each direction ends for
-/// itself (half-close).
+/// Opaque bytes both ways with back-pressure: CONNECT, and what an upgraded connection has become. Each direction ends for itself
+/// (half-close). Its request drives it, and closes both streams in the end.
 final class Tunnel {
+  enum Outcome {
+    case open
+    /// Both directions are over.
+    case ended
+    /// One side is broken.
+    case broken
+  }
+
   private static let budget = 16
 
-  private unowned let request: Request
-  private let client: ClientConnection
-  private let far: ByteStream
-  private let farEnd: FarEnd
-  private let upstream: UpstreamConnection?
-  private var up: Direction
-  private var down: Direction
-  private var isOver = false
+  private let app: AppConnection
+  let far: ByteStream
+  /// The connection that was upgraded; nil after CONNECT.
+  let upstream: UpstreamConnection?
+  private let pulse: Pulse
+  private var up = Direction()
+  private var down = Direction()
+  /// Bytes that went to the far end, and to the app.
+  private(set) var sentUp: Int64 = 0
+  private(set) var sentDown: Int64 = 0
 
   private struct Direction {
     var block: Block?
@@ -21,120 +32,32 @@ final class Tunnel {
     var isDone = false
   }
 
-  private final class FarEnd: EventHandler {
-    weak var tunnel: Tunnel?
-    let stream: ByteStream
-    init(_ stream: ByteStream) { self.stream = stream }
-    override func ready(_ events: UInt32, on loop: EventLoop) {
-      stream.note(events)
-      tunnel?.pump()
-    }
-  }
-
-  private init(_ request: Request, far: ByteStream, upstream: UpstreamConnection?, farEnd: FarEnd, rest: Block?) {
-    self.request = request
-    client = request.client
+  /// - Parameters:
+  ///   - rest: what was read already of the other protocol from the far end.
+  ///   - pulse: `timeouts.tunnel`.
+  init(_ app: AppConnection, far: ByteStream, upstream: UpstreamConnection?, rest: Block?, _ pulse: Pulse) {
+    self.app = app
     self.far = far
     self.upstream = upstream
-    self.farEnd = farEnd
-    up = Direction(block: nil)
-    down = Direction(block: rest)
-    farEnd.tunnel = self
-  }
-
-  // MARK: Beginnings
-
-  /// CONNECT to a place that is not an entry's. Always answered, also with an error.
-  static func open(_ target: TunnelTarget, for request: Request) {
-    begin(target, request, greeting: "HTTP/1.1 200 Connection established\r\n\r\n")
-  }
-
-  /// CONNECT to an entry turned out to carry TLS for the real host: the 200 has gone out already.
-  static func openDeferred(_ target: TunnelTarget, for request: Request) {
-    begin(target, request, greeting: "")
-  }
-
-  private static func begin(_ target: TunnelTarget, _ request: Request, greeting: StaticString) {
-    let opening = TunnelOpening(target, request) { [unowned request] result in
-      request.opening = nil
-      switch result {
-      case .failure(let error): request.fail(error)
-      case .success(let (stream, address)):
-        request.summary.upstreamAddress = address
-        request.summary.status = 200
-        request.summary.isTunnel = true
-        request.answer = .begun
-        let farEnd = FarEnd(stream)
-        if let token = stream.token { request.loop.hand(token, to: farEnd) }
-        let tunnel = Tunnel(request, far: stream, upstream: nil, farEnd: farEnd, rest: nil)
-        tunnel.start(greeting: greeting)
-      }
-    }
-    request.opening = opening
-    let timeouts = request.snapshot.settings.timeouts
-    request.loop.arm(request.timer, afterMilliseconds: timeouts.resolve + timeouts.connect)
-    opening.start()
-  }
-
-  /// CONNECT to an entry's host and port: the requests that follow are served by that entry.
-  static func acceptConnect(_ authority: ConnectedAuthority, for request: Request) {
-    request.client.connectedAuthority = authority
-    request.finishConnect()
-  }
-
-  /// 101: what follows on both connections belongs to another protocol.
-  static func upgrade(_ attempt: Attempt, _ request: Request) {
-    guard let upstream = attempt.detach() else { return }
-    let farEnd = FarEnd(upstream.stream)
-    let rest = upstream.detach(to: farEnd)
-    let tunnel = Tunnel(request, far: upstream.stream, upstream: upstream, farEnd: farEnd, rest: rest)
-    tunnel.start(greeting: "")
-  }
-
-  private func start(greeting: StaticString) {
-    client.tunnel = self
-    client.enterTunnel()
-    request.worker.observer.tunnels(1)
-    if greeting.utf8CodeUnitCount > 0 {
-      let block = client.outbound ?? request.loop.blocks.borrow()
-      block.append(greeting)
-      client.outbound = block
-    }
+    self.pulse = pulse
+    down.block = rest
     // What the app sent ahead goes first.
-    if let block = client.inbound {
-      client.inbound = nil
-      if block.isEmpty { request.loop.blocks.giveBack(block) } else { up.block = block }
+    if let block = app.inbound {
+      app.inbound = nil
+      if block.isEmpty { app.loop.blocks.giveBack(block) } else { up.block = block }
     }
-    touch()
-    pump()
   }
 
-  // MARK: Bytes
-
-  func pump() {
-    guard !isOver else { return }
+  func pump() -> Outcome {
     // Nothing more comes from there, and nothing can be sent.
-    if far.isBroken && down.isDone || client.stream.isBroken && up.isDone { return end(reset: true) }
-    guard flushGreeting() else { return }
-    guard copy(&up, from: client.stream, to: far) else { return end(reset: true) }
-    guard copy(&down, from: far, to: client.stream) else { return end(reset: true) }
-    if up.isDone, down.isDone { end(reset: false) }
-  }
-
-  private func flushGreeting() -> Bool {
-    guard let block = client.outbound else { return true }
-    while !block.isEmpty {
-      switch client.stream.write(block.bytes) {
-      case .bytes(let count): block.consume(count)
-      case .later: return false
-      case .failed:
-        end(reset: true)
-        return false
-      }
+    if far.isBroken && down.isDone || app.stream.isBroken && up.isDone { return .broken }
+    switch app.flush() {
+    case .whole: break
+    case .partly: return .open
+    case .failed: return .broken
     }
-    client.outbound = nil
-    request.loop.blocks.giveBack(block)
-    return true
+    guard copy(&up, from: app.stream, to: far), copy(&down, from: far, to: app.stream) else { return .broken }
+    return up.isDone && down.isDone ? .ended : .open
   }
 
   /// - Returns: false where one side is broken.
@@ -144,9 +67,9 @@ final class Tunnel {
       if let block = direction.block, !block.isEmpty {
         switch sink.write(block.bytes) {
         case .bytes(let count):
-          if sink === far { request.summary.bytesReceived += Int64(count) } else { request.summary.bytesSent += Int64(count) }
+          if sink === far { sentUp += Int64(count) } else { sentDown += Int64(count) }
           block.consume(count)
-          touch()
+          pulse.moved()
           continue
         case .later: return true
         case .failed: return false
@@ -167,43 +90,27 @@ final class Tunnel {
       case .truncated, .failed: return false
       }
     }
-    request.loop.again(client)
+    app.loop.again(app)
     return true
   }
 
   private func emptySpace(_ direction: inout Direction) -> UnsafeMutableRawBufferPointer {
-    let block = direction.block ?? request.loop.blocks.borrow()
+    let block = direction.block ?? app.loop.blocks.borrow()
     direction.block = block
     block.clear()
     return block.space
   }
 
   private func giveBack(_ direction: inout Direction) {
-    if let block = direction.block { request.loop.blocks.giveBack(block) }
+    if let block = direction.block { app.loop.blocks.giveBack(block) }
     direction.block = nil
   }
 
-  private func touch() {
-    let timeout = request.entry?.settings.timeouts.tunnel ?? request.snapshot.settings.timeouts.tunnel
-    request.loop.arm(request.timer, afterMilliseconds: timeout)
-  }
-
-  // MARK: End
-
-  func expired() { end(reset: true) }
-
-  private func end(reset: Bool) {
-    guard !isOver else { return }
-    isOver = true
-    request.worker.observer.tunnels(-1)
+  /// Closes the far end and gives the blocks back. The app's connection is its request's to close.
+  func close(reset: Bool) {
     giveBack(&up)
     giveBack(&down)
-    far.close(on: request.loop, reset: reset)
+    far.close(on: app.loop, reset: reset)
     upstream?.tunnelEnded()
-    request.endedAsTunnel()
-    client.close(reset: reset)
   }
-
-  /// The client connection is closing for another reason.
-  func abandon() { end(reset: true) }
 }

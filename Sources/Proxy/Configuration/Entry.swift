@@ -1,0 +1,61 @@
+import Forwarding
+import HTTPWire
+import Settings
+import TLS
+import Upstreams
+
+/// One `upstreams` entry as requests use it: rendered once, immutable. Also stands for what `unlisted_hosts: forward` lets
+/// through (`isUnlisted`).
+public final class Entry: Sendable {
+  /// Place in the snapshot's entries.
+  public let index: Int
+  public let settings: UpstreamSettings
+  public let isUnlisted: Bool
+  /// nil where each host below a wildcard is an origin of its own.
+  let origin: Origin?
+  let trust: TrustMaterial?
+  let identity: TLSIdentity?
+  /// Place in the snapshot's credentials.
+  let credential: Int?
+  /// What becomes of the heads that pass.
+  let rules: ForwardingRules
+  let timeouts: Deadlines
+
+  var name: String { settings.name }
+
+  init(
+    index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
+    identity: TLSIdentity?, credential: Int?, rules: ForwardingRules
+  ) {
+    self.index = index
+    self.settings = settings
+    self.isUnlisted = isUnlisted
+    self.origin = origin
+    self.trust = trust
+    self.identity = identity
+    self.credential = credential
+    self.rules = rules
+    timeouts = Deadlines(settings.timeouts)
+  }
+}
+
+extension ForwardingRules {
+  /// - Parameter credentialField: the name of the field that the entry's credential sets; nil: it has none.
+  convenience init(_ settings: UpstreamSettings, isUnlisted: Bool = false, credentialField: [UInt8]?, name: ProxyName) {
+    let match = settings.match
+    let appCredential: AppCredential =
+      switch settings.clientAuthorization {
+      case .replace: .replace
+      case .keep: .keep
+      case .reject: .reject
+      }
+    let rewrite = settings.rewrite
+    self.init(
+      name: name, credentialField: credentialField, appCredential: appCredential, keepsHost: settings.hostHeader == .app,
+      decompresses: settings.decompress,
+      rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
+      rewriteTo: match.isWildcard
+        ? nil : "http://\(Authority.text(host: match.host, port: match.port ?? 80, defaultPort: 80))",
+      rewritesURLs: !isUnlisted)
+  }
+}

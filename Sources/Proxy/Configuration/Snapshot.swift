@@ -1,0 +1,230 @@
+import Credentials
+import Crypto
+import Fetch
+import Forwarding
+import Routing
+import Settings
+import Synchronization
+import TLS
+import Trust
+import Upstreams
+
+/// What outlives one configuration while the next is built from it: anchors that were loaded, token stores.
+public final class SnapshotBuilder: Sendable {
+  private let anchors = AnchorStores()
+  private let warn: @Sendable (TrustWarning) -> Void
+  private let stores = TokenStores()
+  private let credentialSerial = Atomic<UInt64>(0)
+
+  /// - Parameter warn: called inside handshakes, on any loop; must not block.
+  public init(warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) { self.warn = warn }
+
+  public struct LoadError: Error, Sendable, CustomStringConvertible {
+    public let message: String
+    public var description: String { message }
+  }
+
+  /// Blocks while anchors are loaded: to be called off the loops.
+  /// - Parameters:
+  ///   - sources: where the secrets came from, by key path.
+  ///   - previous: what serves now. Credentials that it has in the same way keep their identity.
+  public func build(
+    _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
+  ) throws(LoadError) -> Snapshot {
+    var trust: [String: TrustMaterial] = [:]
+    for (name, policy) in settings.trust { trust[name] = try material(policy, settings.systemRoots) }
+    let fallback: TrustMaterial
+    if let own = trust["default"] { fallback = own } else { fallback = try material(.systemDefault, settings.systemRoots) }
+    var identities: [String: TLSIdentity] = [:]
+    for upstream in settings.upstreams {
+      guard let certificate = upstream.clientCertificate else { continue }
+      do {
+        identities[upstream.name] = try TLSIdentity(
+          certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
+      } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
+    }
+    let responders = try material(
+      TrustPolicy(
+        name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]),
+      settings.systemRoots)
+    // Forgets what this configuration does not use; it lives on where it is still in use.
+    anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy], system: settings.systemRoots)
+    let store: any TokenStore
+    do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
+      throw LoadError(message: "token_store: its key is not 32 bytes long")
+    }
+    let credentials = settings.credentials.values.sorted { $0.name < $1.name }.map { policy in
+      var endpoint = fallback
+      if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
+      let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
+        Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
+      }
+      let identity = CredentialIdentity(
+        policy.name, digest: CredentialIdentity.digest(of: policy, grants: Array(grants)),
+        after: previous?.credentials.first { $0.name == policy.name }?.identity,
+        serial: credentialSerial.add(1, ordering: .relaxed).newValue)
+      return CredentialSetup(
+        policy, identity, generation: generation, trust: endpoint.forFetches, store: store,
+        sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
+    }
+    return Snapshot(
+      settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
+      identities: identities, credentials: credentials)
+  }
+
+  /// Where an entry lets its credential be sent, and under which trust.
+  private static func grant(_ upstream: UpstreamSettings, _ trust: TrustMaterial, _ identity: TLSIdentity?) -> [UInt8] {
+    let origin = upstream.origin
+    // Below a wildcard each host is an origin of its own.
+    let isOpen = origin.host.isEmpty
+    return SHA256.digest(parts: [
+      Array(origin.scheme.rawValue.utf8), Array((isOpen ? "*." + upstream.match.host : origin.host).utf8),
+      Array("\(origin.port)".utf8), trust.digest, PolicyDigest.of(identity),
+    ])
+  }
+
+  private func material(_ policy: TrustPolicy, _ system: SystemRoots?) throws(LoadError) -> TrustMaterial {
+    do {
+      return try TrustMaterial(TrustEvaluation(policy, warn: warn), anchors: anchors.store(for: policy, system: system))
+    } catch { throw LoadError(message: "trust.\(policy.name): \(error)") }
+  }
+}
+
+/// One configuration as requests see it: immutable. A loop holds its own reference and is given the next by message; a request
+/// keeps the one that it began with.
+public final class Snapshot: Sendable {
+  public let generation: Int
+  public let settings: Settings
+  public let entries: [Entry]
+  public let credentials: [CredentialSetup]
+  /// Names the entries without a `trust` of their own fall under, and token endpoints too.
+  public let trust: [String: TrustMaterial]
+  let router: Router
+  let unlisted: Entry?
+  let upstreamRules: UpstreamRules
+  let defaultTrust: TrustMaterial
+  let name: ProxyName
+
+  init(
+    _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
+    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup]
+  ) {
+    self.generation = generation
+    self.settings = settings
+    self.trust = trust
+    self.defaultTrust = defaultTrust
+    self.credentials = credentials
+    name = ProxyName(settings.name)
+    var entries: [Entry] = []
+    for upstream in settings.upstreams {
+      let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
+      let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
+      var origin: Origin?
+      if !upstream.origin.host.isEmpty {
+        origin = Self.origin(
+          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit)
+      }
+      entries.append(
+        Entry(
+          index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
+          credential: credential,
+          rules: ForwardingRules(
+            upstream, credentialField: credential.map { credentials[$0].policy.fieldName }, name: name)))
+    }
+    router = Router(
+      entries.map {
+        RoutedEntry(
+          name: $0.name, match: $0.settings.match, clients: $0.settings.clients, hasCredential: $0.credential != nil)
+      }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
+    if settings.unlistedHosts == .forward {
+      let upstream = UpstreamSettings(
+        name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
+        clientAuthorization: .keep, timeouts: settings.timeouts)
+      let entry = Entry(
+        index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
+        credential: nil, rules: ForwardingRules(upstream, isUnlisted: true, credentialField: nil, name: name))
+      entries.append(entry)
+      unlisted = entry
+    } else {
+      unlisted = nil
+    }
+    self.entries = entries
+    let writtenHosts =
+      entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)
+    upstreamRules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
+  }
+
+  /// What of the way to origins stays valid under this configuration.
+  func succession(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Succession {
+    Upstreams.Succession(
+      policies: Set(trust.values.map(\.digest) + [defaultTrust.digest]),
+      certificates: Set(entries.map { PolicyDigest.of($0.identity) } + [[]]), entry: entry)
+  }
+
+  /// The first entry whose requests may go to this origin under this trust. Looks at them all: for what is rare.
+  func entry(leadingTo identity: OriginIdentity) -> Entry? {
+    entries.first { $0.origin.map { $0.identity == identity } ?? mayLead($0, to: identity) }
+  }
+
+  /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
+  func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
+    guard identity.checksAddresses else { return false }
+    if identity.isTLS {
+      guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
+        PolicyDigest.of(entry.identity) == identity.certificateDigest
+      else { return false }
+    }
+    if entry.isUnlisted { return true }
+    let match = entry.settings.match
+    return identity.isTLS && identity.port == 443
+      && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(
+        host: identity.host, port: identity.port)
+  }
+
+  /// Where a request that the entry serves really goes.
+  func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {
+    if let origin = entry.origin { return origin }
+    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
+    let https = entry.isUnlisted ? isHTTPS : true
+    return Snapshot.origin(
+      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
+      entry.trust ?? defaultTrust, entry.identity, checksAddresses: true)
+  }
+
+  static func origin(
+    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool
+  ) -> Origin {
+    let isTLS = origin.scheme == .https
+    return Origin(
+      OriginIdentity(
+        scheme: origin.scheme, host: origin.host, port: origin.port, trustDigest: isTLS ? trust.digest : [],
+        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses),
+      trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil)
+  }
+}
+
+extension CredentialPolicy {
+  /// Name of the header field that it sets.
+  var fieldName: [UInt8] {
+    if case .header(let name, _, _) = kind { Array(name.utf8) } else { Array("Authorization".utf8) }
+  }
+}
+
+/// Token stores by what the configuration says: they outlive it, as they hold locks, or the tokens themselves.
+private final class TokenStores: Sendable {
+  private let stores = Mutex<[TokenStoreSettings: any TokenStore]>([:])
+
+  func store(_ settings: TokenStoreSettings) throws(FileTokenStore.Problem) -> any TokenStore {
+    if let known = stores.withLock({ $0[settings] }) { return known }
+    let store: any TokenStore
+    switch settings {
+    case .memory: store = MemoryTokenStore()
+    case .file(let path, let key): store = try FileTokenStore(path: path, key: key)
+    }
+    return stores.withLock { stores in
+      if let known = stores[settings] { return known }
+      stores[settings] = store
+      return store
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Credentials
+import EventIO
+import Fetch
+
+/// Credentials as one loop has them: its view of each, and the owners whose home it is. Confined to the loop, which owns it.
+final class CredentialDesk {
+  let loop: EventLoop
+  let group: LoopGroup
+  let registry: CredentialRegistry
+  /// For token requests.
+  let fetch: FetchClient
+  let observer: LoopObserver
+  private var snapshot: Snapshot?
+  private var views: [CredentialIdentity: CredentialView] = [:]
+  /// Of the present snapshot, in its order.
+  private var current: [CredentialView] = []
+  private var owners: [CredentialIdentity: CredentialOwner] = [:]
+  private var bySerial: [UInt64: CredentialOwner] = [:]
+  private var lastSerial: UInt64 = 0
+
+  /// Creates the loop's desk and leaves it with the loop.
+  static func install(
+    on loop: EventLoop, group: LoopGroup, registry: CredentialRegistry, fetch: FetchClient, observer: LoopObserver
+  ) -> CredentialDesk {
+    let desk = CredentialDesk(loop, group, registry, fetch, observer)
+    loop.install(desk)
+    return desk
+  }
+
+  private init(
+    _ loop: EventLoop, _ group: LoopGroup, _ registry: CredentialRegistry, _ fetch: FetchClient, _ observer: LoopObserver
+  ) {
+    self.loop = loop
+    self.group = group
+    self.registry = registry
+    self.fetch = fetch
+    self.observer = observer
+  }
+
+  static func of(_ loop: EventLoop) -> CredentialDesk { loop.resident(CredentialDesk.self) }
+
+  /// Where the credential's owner lives: by its name alone, so that all loops know without asking.
+  func home(of credential: String) -> LoopExecutor {
+    // FNV-1a
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in credential.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return group.executors[Int(hash % UInt64(group.executors.count))]
+  }
+
+  func adopt(_ next: Snapshot) {
+    snapshot = next
+    current = next.credentials.map { setup in
+      let view = view(of: setup)
+      view.adopt(setup)
+      if home(of: setup.name) === loop.executor { _ = owner(of: setup) }
+      return view
+    }
+    let identities = Set(next.credentials.map(\.identity))
+    for (identity, owner) in owners where !identities.contains(identity) {
+      if owner.isRetired {
+        // It had the time of a whole configuration. Should one more request of an older one ask, another owner begins for it.
+        if !owner.isBusy { forget(owner) }
+      } else {
+        retire(owner, in: next)
+      }
+    }
+    for identity in Array(views.keys) where !identities.contains(identity) {
+      // Requests that began before hold on to theirs.
+      var view = views.removeValue(forKey: identity)
+      if !isKnownUniquelyReferenced(&view) { views[identity] = view }
+    }
+  }
+
+  private func retire(_ owner: CredentialOwner, in next: Snapshot) {
+    owner.retire()
+    if !next.credentials.contains(where: { $0.name == owner.name }) { registry.forget(owner.name) }
+  }
+
+  private func view(of setup: CredentialSetup) -> CredentialView {
+    if let view = views[setup.identity] { return view }
+    let view = CredentialView(setup, self)
+    views[setup.identity] = view
+    return view
+  }
+
+  /// - Parameter index: place in the snapshot's credentials; a request may have begun on an older one.
+  func view(_ index: Int, of snapshot: Snapshot) -> CredentialView {
+    snapshot === self.snapshot ? current[index] : view(of: snapshot.credentials[index])
+  }
+
+  func view(_ identity: CredentialIdentity) -> CredentialView? { views[identity] }
+
+  // MARK: On the home loop
+
+  /// The credential's owner, under this configuration or a newer one. A message may be faster than the reload's own.
+  func owner(of setup: CredentialSetup) -> CredentialOwner {
+    if let present = owners[setup.identity] {
+      present.adopt(setup)
+      return present
+    }
+    lastSerial += 1
+    // Versions of one name are told apart in the logs, whichever identity they are of.
+    let version = owners.values.lazy.filter { $0.name == setup.name }.map(\.latestVersion).max() ?? 0
+    let owner: CredentialOwner
+    if case .oauth2(let policy) = setup.policy.kind {
+      owner = TokenOwner(setup, policy, self, serial: lastSerial, after: version)
+    } else {
+      owner = StaticOwner(setup, self, serial: lastSerial, after: version)
+    }
+    owners[setup.identity] = owner
+    bySerial[owner.serial] = owner
+    // For a request of an older configuration, whose owner has gone.
+    if let snapshot, setup.generation < snapshot.generation,
+      !snapshot.credentials.contains(where: { $0.identity == setup.identity })
+    {
+      retire(owner, in: snapshot)
+    }
+    return owner
+  }
+
+  func owner(serial: UInt64) -> CredentialOwner? { bySerial[serial] }
+
+  private func forget(_ owner: CredentialOwner) {
+    owner.stop()
+    loop.forget(owner)
+    owners[owner.setup.identity] = nil
+    bySerial[owner.serial] = nil
+  }
+}

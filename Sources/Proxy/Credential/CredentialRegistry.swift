@@ -1,0 +1,49 @@
+import EventIO
+import Synchronization
+
+/// What all loops know of the credentials.
+final class CredentialRegistry: Sendable {
+  private struct Record: Sendable {
+    let count = WaitCount()
+    var report: CredentialReport?
+    var refreshes: [RefreshResult: UInt64] = [:]
+  }
+  private let records = Mutex<[String: Record]>([:])
+  private let unfinished = Mutex<Set<UInt64>>([])
+
+  /// The same one for all loops.
+  func waitCount(of name: String) -> WaitCount {
+    records.withLock { records in
+      // Reading with a default would not keep it.
+      let record = records[name] ?? Record()
+      records[name] = record
+      return record.count
+    }
+  }
+  func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
+  /// The credential is in no configuration any more.
+  func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
+  func count(_ result: RefreshResult, of name: String) {
+    records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
+  }
+  /// - Parameter owner: different for each in the process.
+  func note(owner: UInt64, mustFinish: Bool) {
+    unfinished.withLock { if mustFinish { $0.insert(owner) } else { $0.remove(owner) } }
+  }
+  var mustFinish: Bool { unfinished.withLock { !$0.isEmpty } }
+
+  var reports: [CredentialReport] {
+    let now = wallClockSeconds()
+    let found = records.withLock { records in
+      records.values.compactMap { record -> CredentialReport? in
+        guard var report = record.report else { return nil }
+        report.waiting = record.count.value
+        report.refreshes = record.refreshes
+        // Nobody needed it since it ended.
+        if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }
+        return report
+      }
+    }
+    return found.sorted { $0.name < $1.name }
+  }
+}

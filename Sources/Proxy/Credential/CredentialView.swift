@@ -1,0 +1,250 @@
+import Credentials
+import EventIO
+
+/// One credential as one loop sees it: the current version, and who waits here for the next. It speaks with the owner by message,
+/// for all its requests at once; it outlives configurations, as long as they or requests that began before have this identity.
+final class CredentialView: EventHandler {
+  /// Requests that are resumed in one turn of the loop: the others of the loop want their turn, too.
+  private static let wakeUps = 64
+  private static let rememberedKeys = 65_536
+
+  private(set) var setup: CredentialSetup
+  private unowned let desk: CredentialDesk
+  private let home: LoopExecutor
+  private let count: WaitCount
+  private(set) var current: CredentialVersion?
+  /// A static value changed with this configuration: what the owner had before it and sends still is not taken.
+  private var changedIn = 0
+
+  private var waiting = ContiguousArray<CredentialWait>()
+  private var hasAsked = false
+  private var holding: [UInt64: CredentialWait] = [:]
+  private var lastTicket: UInt64 = 0
+  private var waking = ContiguousArray<Waking>()
+  private var awake = 0
+  /// Requests, by hash, whose refusals were relayed: should one of them be accepted, the owner wants to know.
+  private var refusedKeys: Set<Int> = []
+
+  private enum Waking {
+    case token(CredentialWait)
+    case unavailable(CredentialWait, ProxyError)
+    case resend(CredentialWait)
+    case relay(CredentialWait, RelayReason)
+  }
+
+  enum Authorization {
+    case ready(CredentialVersion)
+    case wait(CredentialWait)
+    case failed(ProxyError)
+  }
+
+  enum Refusal {
+    case decided(RefusalDecision)
+    /// Until the owner has decided.
+    case wait(CredentialWait)
+  }
+
+  /// The owner's.
+  enum Decision: Sendable {
+    case resend(CredentialVersion)
+    case waitForRefresh
+    case relay(RelayReason)
+  }
+
+  init(_ setup: CredentialSetup, _ desk: CredentialDesk) {
+    self.setup = setup
+    self.desk = desk
+    home = desk.home(of: setup.name)
+    count = desk.registry.waitCount(of: setup.name)
+  }
+
+  private var name: String { setup.name }
+  private var identity: CredentialIdentity { setup.identity }
+  private var executor: LoopExecutor { desk.loop.executor }
+  /// Monotonic milliseconds.
+  private var now: Int64 { desk.loop.now / 1_000_000 }
+
+  /// Another configuration. A static value that may have changed is asked for again, so that no later request gets the old one.
+  func adopt(_ next: CredentialSetup) {
+    if case .oauth2 = next.policy.kind {
+    } else if next.policy != setup.policy {
+      current = nil
+      changedIn = next.generation
+    }
+    setup = next
+  }
+
+  // MARK: What requests ask
+
+  func authorize(_ request: CredentialWaiter) -> Authorization {
+    if let current, current.isUsable(at: now) { return .ready(current) }
+    guard count.enter(limit: setup.waitingLimit) else { return .failed(queueFull) }
+    let wait = CredentialWait(request, count: count)
+    if waiting.count > 64, waiting.count > 2 * count.value { waiting.removeAll { $0.request == nil } }
+    waiting.append(wait)
+    ask()
+    return .wait(wait)
+  }
+
+  private var queueFull: ProxyError {
+    .credentialUnavailable(name, reason: "too many requests wait for it (limits.waiting_for_credential)", retryAfter: 1)
+  }
+
+  private func ask() {
+    if hasAsked { return }
+    hasAsked = true
+    let (setup, executor) = (setup, executor)
+    home.call { loop in CredentialDesk.of(loop).owner(of: setup).need(from: executor) }
+  }
+
+  /// An answer refused `version`. The request holds it until it is told.
+  func refused(_ request: CredentialWaiter, version: UInt64) -> Refusal {
+    if let current, current.isUsable(at: now), version < current.number { return .decided(.resend(current)) }
+    guard count.enter(limit: setup.waitingLimit) else {
+      reportRefusal(of: request, version: version, isRetry: false)
+      return .decided(.relay(.tooManyWait))
+    }
+    let wait = CredentialWait(request, refused: version, count: count)
+    lastTicket += 1
+    let ticket = lastTicket
+    holding[ticket] = wait
+    let (setup, executor, key) = (setup, executor, request.refusalKey)
+    home.call { loop in
+      CredentialDesk.of(loop).owner(of: setup).refused(
+        version: version, by: key, isRetry: false, ticket: ticket, from: executor)
+    }
+    return .wait(wait)
+  }
+
+  /// An answer refused `version`, and is relayed whatever comes of it.
+  func reportRefusal(of request: CredentialWaiter, version: UInt64, isRetry: Bool) {
+    let (setup, executor, key) = (setup, executor, request.refusalKey)
+    home.call { loop in
+      CredentialDesk.of(loop).owner(of: setup).refused(version: version, by: key, isRetry: isRetry, ticket: nil, from: executor)
+    }
+    if isRetry { remember(key) }
+  }
+
+  /// The upstream took the credential.
+  @inline(__always)
+  func accepted(_ request: CredentialWaiter) {
+    if !refusedKeys.isEmpty { forget(request.refusalKey) }
+  }
+
+  private func forget(_ key: RequestKey) {
+    guard refusedKeys.remove(key.hashValue) != nil else { return }
+    let setup = setup
+    home.call { loop in CredentialDesk.of(loop).owner(of: setup).accepted(key) }
+  }
+
+  private func remember(_ key: RequestKey) {
+    let (identity, hash) = (identity, key.hashValue)
+    desk.group.all { loop in CredentialDesk.of(loop).view(identity)?.noteRefused(hash) }
+  }
+
+  private func noteRefused(_ hash: Int) {
+    if refusedKeys.count >= Self.rememberedKeys { refusedKeys.removeAll() }
+    refusedKeys.insert(hash)
+  }
+
+  // MARK: What the owner says
+
+  func published(_ version: CredentialVersion) {
+    if version.generation < changedIn {
+      // The answer to a question of before: who waits asks again, under the present configuration.
+      hasAsked = false
+      if !waiting.isEmpty { ask() }
+      return
+    }
+    current = version
+    hasAsked = false
+    for wait in waiting { wake(.token(wait)) }
+    waiting.removeAll()
+    for (ticket, wait) in holding where wait.isPromised {
+      guard let refused = wait.refused, refused < version.number else { continue }
+      holding[ticket] = nil
+      wake(.resend(wait))
+    }
+  }
+
+  func failed(_ unavailable: CredentialUnavailable) {
+    hasAsked = false
+    let error: ProxyError
+    switch unavailable {
+    case .temporarily(let why, _):
+      error = .credentialUnavailable(name, reason: why, retryAfter: Int(clamping: unavailable.retryAfterSeconds ?? 1))
+    case .needsOperator(let why): error = .credentialMissing(name, reason: why)
+    }
+    for wait in waiting { wake(.unavailable(wait, error)) }
+    waiting.removeAll()
+  }
+
+  func decided(_ ticket: UInt64, _ decision: Decision) {
+    guard let wait = holding[ticket] else { return }
+    guard wait.request != nil else {
+      holding[ticket] = nil
+      return
+    }
+    switch decision {
+    case .waitForRefresh: wait.isPromised = true
+    case .resend(let version):
+      if version.number > current?.number ?? 0 { current = version }
+      holding[ticket] = nil
+      wake(.resend(wait))
+    case .relay(let reason):
+      holding[ticket] = nil
+      wake(.relay(wait, reason))
+    }
+  }
+
+  func released(_ reason: RelayReason) {
+    for (ticket, wait) in holding where wait.isPromised {
+      holding[ticket] = nil
+      wake(.relay(wait, reason))
+    }
+  }
+
+  // MARK: Waking up
+
+  private func wake(_ waking: Waking) {
+    self.waking.append(waking)
+    desk.loop.again(self)
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    let end = min(waking.count, awake + Self.wakeUps)
+    while awake < end {
+      let next = waking[awake]
+      awake += 1
+      resume(next)
+    }
+    if awake == waking.count {
+      waking.removeAll(keepingCapacity: waking.count <= 1024)
+      awake = 0
+    } else {
+      loop.again(self)
+    }
+  }
+
+  private func resume(_ waking: Waking) {
+    switch waking {
+    case .token(let wait):
+      guard let request = wait.request else { return }
+      if let current, current.isUsable(at: now) {
+        wait.cancel()
+        return request.credentialArrived(.success(current))
+      }
+      // It ended before its turn came: a token of very short life.
+      waiting.append(wait)
+      ask()
+    case .unavailable(let wait, let error): wait.take()?.credentialArrived(.failure(error))
+    case .resend(let wait):
+      guard let request = wait.take() else { return }
+      request.refusalDecided(current.map { .resend($0) } ?? .relay(.refreshFailed))
+    case .relay(let wait, let reason):
+      guard let request = wait.take() else { return }
+      remember(request.refusalKey)
+      request.refusalDecided(.relay(reason))
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Credentials
+import EventIO
+
+/// Owns a credential whose value the configuration names: reads it again, once, when it is refused.
+final class StaticOwner: CredentialOwner {
+  private var machine: StaticCredentialMachine?
+  private var version: UInt64
+  private var problem = ""
+
+  /// - Parameter version: the last one that an owner before this one has published.
+  init(_ setup: CredentialSetup, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
+    self.version = version
+    super.init(setup, desk, serial: serial)
+    render()
+  }
+
+  private func render() {
+    do throws(CredentialError) {
+      let machine = try StaticCredentialMachine(setup.policy, after: version)
+      self.machine = machine
+      version = machine.current.version
+    } catch { problem = error.description }
+    note()
+  }
+
+  override var latestVersion: UInt64 { version }
+
+  override func reconfigure() {
+    guard machine != nil else {
+      render()
+      return
+    }
+    do throws(CredentialError) { perform(try machine?.reconfigure(setup.policy) ?? []) } catch { problem = error.description }
+  }
+
+  /// Its source may hold what is meant for others by now: who waits for that is told that it won't come.
+  override func retire() {
+    super.retire()
+    tellAll { $0.released(.replaced) }
+  }
+
+  override func need(from executor: LoopExecutor) {
+    if let current = machine?.current {
+      publish(current, to: executor)
+    } else {
+      let problem = problem
+      tell(executor) { $0.failed(.needsOperator(problem)) }
+    }
+  }
+
+  override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
+    guard let outcome = machine?.refused(version: version, by: key, isRetry: isRetry, now: now) else { return }
+    if let ticket { tell(executor, ticket, outcome.decision) }
+    perform(outcome.actions)
+  }
+
+  override func accepted(_ key: RequestKey) { machine?.accepted(key) }
+
+  private func perform(_ actions: [StaticCredentialMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .readSource(let id): read(id)
+      case .publish(let credential):
+        version = credential.version
+        publish(credential)
+        desk.observer.credential(name, .replaced(version: credential.version))
+        note()
+      case .releaseRefused(let reason): tellAll { $0.released(reason) }
+      }
+    }
+  }
+
+  private func read(_ id: UInt64) {
+    let (sources, kind) = (setup.sources, setup.policy.kind)
+    inLane(sources.runProgram ? .helpers : .files) {
+      sources.reread(kind)
+    } then: { owner, found in
+      (owner as? StaticOwner)?.sourceRead(id, found ?? nil)
+    }
+  }
+
+  private func sourceRead(_ id: UInt64, _ kind: CredentialPolicy.Kind?) {
+    if isRetired { return }
+    perform(machine?.sourceRead(id: id, kind, now: now) ?? [])
+  }
+
+  private func note() {
+    if isRetired { return }
+    desk.registry.note(
+      CredentialReport(
+        name: name, phase: machine == nil ? .needsOperator : .ready, version: version, reason: machine == nil ? problem : nil))
+  }
+}

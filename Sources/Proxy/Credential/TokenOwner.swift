@@ -1,0 +1,258 @@
+import Credentials
+import EventIO
+import Fetch
+
+/// Owns an OAuth 2.0 credential: carries out what its machine says, and brings back what came of it.
+final class TokenOwner: CredentialOwner {
+  private var machine: OAuth2Machine
+  private var exchange: TokenExchange
+  /// Changes with the policy: what an exchange has discovered under another one is not kept.
+  private var epoch = 0
+  private var flight: Flight?
+  /// The store that the credential's lock was taken in.
+  private var store: any TokenStore
+
+  private var wasUnfinished = false
+
+  private struct Flight {
+    let id: UInt64
+    let epoch: Int
+    var exchange: TokenExchange
+    var transfer: FetchTransfer?
+  }
+
+  /// - Parameter version: the last one that an owner before this one has published.
+  init(_ setup: CredentialSetup, _ policy: OAuth2Policy, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
+    machine = OAuth2Machine(name: setup.name, policy: policy, seed: UInt64.random(in: 0 ... .max), after: version)
+    exchange = TokenExchange(policy: policy)
+    store = setup.store
+    super.init(setup, desk, serial: serial)
+    note()
+  }
+
+  override var latestVersion: UInt64 { machine.published?.version ?? machine.lastVersion }
+  override var mustFinish: Bool { machine.mustFinish }
+  override var isBusy: Bool {
+    if case .refreshing = machine.state(now: now) { true } else { machine.mustFinish }
+  }
+
+  // MARK: Inputs
+
+  override func reconfigure() {
+    guard case .oauth2(let policy) = setup.policy.kind else { return }
+    if policy != machine.policy {
+      exchange = TokenExchange(policy: policy)
+      epoch += 1
+    }
+    perform(machine.reconfigure(policy, now: now))
+  }
+
+  override func retire() {
+    super.retire()
+    perform(machine.retire(now: now))
+  }
+
+  override func stop() { perform(machine.stop(now: now)) }
+
+  override func need(from executor: LoopExecutor) {
+    // A refresh token of another configuration's is not spent any more, and its record in the store is not this one's to write.
+    if isRetired, machine.usesStore, !isBusy, machine.published?.isUsable(at: now) != true {
+      return tell(executor) { $0.failed(.temporarily("a reload has replaced the credential", retryAfter: 1_000)) }
+    }
+    let (need, actions) = machine.need(now: now)
+    switch need {
+    case .ready(let credential): publish(credential, to: executor)
+    case .unavailable(let unavailable): tell(executor) { $0.failed(unavailable) }
+    case .wait: break
+    }
+    perform(actions)
+  }
+
+  override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
+    let (decision, actions) = machine.refused(version: version, by: key, isRetry: isRetry, now: now)
+    // Before the actions: what they publish finds the request among those that were promised it.
+    if let ticket { tell(executor, ticket, decision) }
+    perform(actions)
+  }
+
+  override func accepted(_ key: RequestKey) { machine.accepted(key) }
+
+  override func expired(on loop: EventLoop) { perform(machine.timer(now: now)) }
+
+  // MARK: Actions
+
+  private func perform(_ actions: [OAuth2Machine.Action]) {
+    for action in actions {
+      switch action {
+      case .fetch(let id, let refreshToken): fetch(id, refreshToken)
+      case .cancelFetch(let id):
+        guard flight?.id == id else { continue }
+        flight?.transfer?.cancel()
+        flight = nil
+      case .store(let id, let request): carry(id, request)
+      case .publish(let credential): publish(credential)
+      case .releaseRefused(let reason): tellAll { $0.released(reason) }
+      case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
+      case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
+      case .wakeAt(nil): loop.disarm(self)
+      case .report(let report):
+        let event = CredentialEvent.token(report, now: now)
+        if let result = event.refreshResult { desk.registry.count(result, of: name) }
+        desk.observer.credential(name, event)
+      }
+    }
+    note()
+  }
+
+  // MARK: Token requests
+
+  private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
+    flight = Flight(id: id, epoch: epoch, exchange: exchange)
+    let (sources, started, now, wall) = (setup.sources, exchange, now, wallClockSeconds())
+    // Assertions are read and signed there: files, programs and keys may take their time.
+    inLane(sources.runProgram ? .helpers : .files) {
+      var exchange = started
+      do {
+        return Progress(exchange.start(try sources.material(refreshToken: refreshToken), now: now, wall: wall), exchange)
+      } catch {
+        return Progress(exchange.failed(.secretUnreadable("\(error)")), exchange)
+      }
+    } then: { owner, progress in
+      (owner as? TokenOwner)?.advance(id, progress)
+    }
+  }
+
+  /// An exchange after a step, and the step that it wants next.
+  private struct Progress: Sendable {
+    let step: TokenExchange.Step
+    let exchange: TokenExchange
+    init(_ step: TokenExchange.Step, _ exchange: TokenExchange) {
+      self.step = step
+      self.exchange = exchange
+    }
+  }
+
+  private func advance(_ id: UInt64, _ progress: Progress?) {
+    guard flight?.id == id else { return }
+    guard let progress else { return end(id, .failed(.unreachable("too much work waits in the proxy"))) }
+    flight?.exchange = progress.exchange
+    switch progress.step {
+    case .finished(let answer): end(id, answer)
+    case .send(let http): send(id, http)
+    }
+  }
+
+  private func send(_ id: UInt64, _ http: TokenHTTPRequest) {
+    guard case .oauth2(let policy) = setup.policy.kind else { return }
+    let request = HTTPFetch(
+      method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
+      body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
+    flight?.transfer = desk.fetch.start(request, under: setup.trust) { [weak self] in self?.fetched(id, $0) }
+  }
+
+  private func fetched(_ id: UInt64, _ outcome: HTTPFetch.Outcome) {
+    guard let flight, flight.id == id else { return }
+    self.flight?.transfer = nil
+    let (sent, now, wall) = (flight.exchange, now, wallClockSeconds())
+    switch outcome {
+    case .success(let answer):
+      // After discovery comes a token request, which may have to be signed.
+      inLane(.files) {
+        var exchange = sent
+        let step = exchange.answered(
+          status: answer.status, retryAfter: answer.retryAfter, body: answer.body, now: now, wall: wall)
+        return Progress(step, exchange)
+      } then: { owner, progress in
+        (owner as? TokenOwner)?.advance(id, progress)
+      }
+    case .failure(let failure):
+      var exchange = sent
+      let step = exchange.failed(TokenFailure(failure))
+      advance(id, Progress(step, exchange))
+    }
+  }
+
+  private func end(_ id: UInt64, _ answer: TokenAnswer) {
+    guard let ended = flight else { return }
+    flight = nil
+    if ended.epoch == epoch { exchange = ended.exchange }
+    perform(machine.tokenAnswer(id: id, answer, now: now, wall: wallClockSeconds()))
+  }
+
+  // MARK: Store
+
+  /// One credential's requests keep their order, as the lane for files is one queue.
+  private func carry(_ id: UInt64, _ request: TokenStoreRequest) {
+    // A lock begins a series, and is where another store may take over.
+    if case .lock = request { store = setup.store }
+    let (store, name) = (store, name)
+    inLane(.files) {
+      store.perform(request, for: name)
+    } then: { owner, answer in
+      (owner as? TokenOwner)?.stored(id, request, answer)
+    }
+  }
+
+  private func stored(_ id: UInt64, _ request: TokenStoreRequest, _ answer: TokenStoreAnswer?) {
+    if answer == nil, case .release = request {
+      // A lock that is never given back would stop every other process.
+      let serial = serial
+      return Later.run(on: loop, afterMilliseconds: 100) { [desk] in
+        (desk.owner(serial: serial) as? TokenOwner)?.carry(id, request)
+      }
+    }
+    perform(machine.storeAnswered(id: id, answer ?? .failed("too much waits for the disk"), now: now, wall: wallClockSeconds()))
+  }
+
+  // MARK: What is seen from outside
+
+  private func note() {
+    if machine.mustFinish != wasUnfinished {
+      wasUnfinished = machine.mustFinish
+      desk.registry.note(owner: UInt64(loop.executor.index) << 48 | serial, mustFinish: wasUnfinished)
+    }
+    if isRetired { return }
+    let published = machine.published
+    var report = CredentialReport(name: name, phase: .empty, version: latestVersion)
+    if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {
+      report.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
+    }
+    switch machine.state(now: now) {
+    case .empty: report.phase = .empty
+    case .refreshing: report.phase = .refreshing
+    case .ready: report.phase = .ready
+    case .failed:
+      report.phase = .failed
+      report.reason = machine.failureReason
+    case .needsOperator(let reason, _):
+      report.phase = .needsOperator
+      report.reason = reason
+    }
+    desk.registry.note(report)
+  }
+}
+
+extension TokenFailure {
+  init(_ failure: HTTPFetch.Failure) {
+    self =
+      switch failure {
+      case .timedOut: .timedOut
+      case .unreachable(let why): .unreachable(LogText.bounded(why))
+      case .untrusted(let refusal): .notTrusted(LogText.bounded("\(refusal.evaluator): \(refusal.detail)"))
+      case .addressForbidden: .unreachable("its address is forbidden")
+      case .tooLarge: .tooLarge
+      case .malformed(let why): .malformed(LogText.bounded(why))
+      }
+  }
+}
+
+/// Something to be done on a loop after a while.
+final class Later: EventHandler {
+  private let body: () -> Void
+  private init(_ body: @escaping () -> Void) { self.body = body }
+
+  static func run(on loop: EventLoop, afterMilliseconds delay: Int, _ body: @escaping () -> Void) {
+    loop.arm(Later(body), afterMilliseconds: delay)
+  }
+  override func expired(on loop: EventLoop) { body() }
+}

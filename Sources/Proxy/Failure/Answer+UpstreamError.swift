@@ -1,0 +1,82 @@
+import CSystem
+import EventIO
+import Forwarding
+import Upstreams
+
+extension UpstreamError {
+  /// - Parameter upstream: how messages name where the request was to go.
+  func answer(for upstream: String) -> OwnAnswer {
+    switch self {
+    case .nameNotFound(let host):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host) was not found",
+        body: "The name \(host) of \(upstream) does not exist. Check `origin`, or the resolver.\n")
+    case .resolverFailed(let host, let text):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "dns_error", details: "\(host): \(text)",
+        body: "The name \(host) of \(upstream) could not be resolved: \(text).\n")
+    case .resolverTimeout(let host):
+      return OwnAnswer(
+        status: 504, reason: "Gateway Timeout", error: "dns_timeout", details: host,
+        body: "The name \(host) of \(upstream) was not resolved in time (timeouts.resolve).\n")
+    case .addressForbidden(let host):
+      return OwnAnswer(
+        status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
+        body:
+          "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n"
+      )
+    case .connectFailed(let error): return Self.connectAnswer(error, upstream)
+    case .connectTimeout:
+      return OwnAnswer(
+        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
+        body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
+    case .outOfDescriptors:
+      return OwnAnswer(
+        status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
+        body: "The proxy has no file descriptors left. Raise its limit (LimitNOFILE, ulimit -n).\n", retryAfter: 1)
+    case .tlsFailed(let text):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "tls_protocol_error", details: text,
+        body: "TLS with \(upstream) failed: \(text).\n")
+    case .untrusted(let evaluator, let reason, let detail):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "tls_certificate_error", details: "\(evaluator): \(reason)",
+        body: "The proxy does not trust the server behind \(upstream): \(detail) (\(evaluator): \(reason)).\n")
+    case .connectionLost(let error):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error",
+        details: error == 0 ? "the upstream ended the connection without an answer" : Socket.text(ofError: error),
+        body: "The connection to \(upstream) ended before an answer came.\n")
+    case .badResponse(let error):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "\(error.reason)",
+        body: "The answer of \(upstream) is not valid HTTP: \(error.reason).\n")
+    case .responseHeadTooLarge:
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
+        body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
+    case .responseTimeout:
+      return OwnAnswer(
+        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
+        body: "\(upstream) did not answer in time (timeouts.response_head).\n")
+    }
+  }
+
+  private static func connectAnswer(_ error: Int32, _ upstream: String) -> OwnAnswer {
+    let text = Socket.text(ofError: error)
+    switch error {
+    case ECONNREFUSED:
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
+        body: "\(upstream) refuses connections: nothing listens there.\n")
+    case ETIMEDOUT:
+      return OwnAnswer(
+        status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,
+        body: "No connection to \(upstream) came about in time.\n")
+    default:
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable", details: text,
+        body: "\(upstream) cannot be reached: \(text).\n")
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import EventIO
+import HTTPWire
+import Upstreams
+
+/// What all loops share, beside the snapshot.
+public final class Shared: Sendable {
+  public let group: LoopGroup
+  let accounts = ClientAccounts()
+  let registry = CredentialRegistry()
+  let upstreams: SharedUpstreams
+
+  public init(group: LoopGroup) {
+    self.group = group
+    upstreams = SharedUpstreams(group: group)
+  }
+
+  /// The credentials of the configuration, by name, each as its owner knew it when it last changed.
+  public var credentialReports: [CredentialReport] { registry.reports }
+  /// True while ending the process would lose a refresh token: for the time of a token request at most.
+  public var mustFinish: Bool { registry.mustFinish }
+}
+
+/// What the requests of one loop use: everything that is not immutable, confined to the loop. Lives as long as its loop.
+final class LoopServices {
+  let loop: EventLoop
+  let shared: Shared
+  let observer: LoopObserver
+  let upstreams: Upstreams
+  let credentials: CredentialDesk
+  /// Requests begin on this one.
+  private(set) var snapshot: Snapshot
+  /// No connection serves more than its present request.
+  private(set) var isDraining = false
+  /// Scratch for heads that come in one piece; what trickles gets its own.
+  var requestHead = RequestHead()
+
+  private var poolOfEntry: ContiguousArray<OriginPool?>
+  private var dateSecond: Int64 = -1
+  private var dateLine: [UInt8] = []
+
+  init(_ loop: EventLoop, _ shared: Shared, _ snapshot: Snapshot, _ observer: LoopObserver) {
+    self.loop = loop
+    self.shared = shared
+    self.snapshot = snapshot
+    self.observer = observer
+    upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
+    credentials = .install(
+      on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
+    poolOfEntry = ContiguousArray(repeating: nil, count: snapshot.entries.count)
+  }
+
+  /// From now on requests begin on this snapshot.
+  /// - Parameter entry: the entry that leads to an origin under this trust; pools of others are retired.
+  func adopt(_ next: Snapshot, entry: @escaping (OriginIdentity) -> Entry?) {
+    snapshot = next
+    credentials.adopt(next)
+    poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
+    upstreams.adopt(next.upstreamRules, next.succession { entry($0)?.name })
+    observer.adopted(next)
+  }
+
+  func drain() {
+    isDraining = true
+    upstreams.isDraining = true
+  }
+
+  /// The pool of the origin that a request goes to. Entries of the present snapshot remember theirs.
+  func pool(of entry: Entry, in snapshot: Snapshot, host: String, port: UInt16, isHTTPS: Bool) -> OriginPool {
+    guard let origin = entry.origin else {
+      return upstreams.pool(of: snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS), named: entry.name)
+    }
+    guard snapshot === self.snapshot else { return upstreams.pool(of: origin, named: entry.name) }
+    if let pool = poolOfEntry[entry.index] { return pool }
+    let pool = upstreams.pool(of: origin, named: entry.name)
+    pool.isOfEntry = true
+    poolOfEntry[entry.index] = pool
+    return pool
+  }
+
+  /// `Date: ...\r\n`, formatted once a second.
+  func currentDateLine() -> [UInt8] {
+    let second = loop.now / 1_000_000_000
+    if second != dateSecond {
+      dateSecond = second
+      let block = Block(capacity: 64)
+      var writer = ByteWriter(block.base, capacity: block.capacity)
+      writer.append("Date: ")
+      writer.append(httpDate: wallClockSeconds())
+      writer.appendCRLF()
+      dateLine = Array(writer.written)
+    }
+    return dateLine
+  }
+}

@@ -1,0 +1,94 @@
+import EventIO
+import HTTPWire
+
+/// A request's body as it comes from the app, and the copy that is kept for sending it again. Outlives attempts.
+struct AppBody {
+  enum Piece {
+    /// Where in the app's block the next payload lies; may be empty when only framing was read.
+    case piece(Range<Int>)
+    /// The app has not sent more yet.
+    case blocked
+    /// The app ended in the middle of its body: nobody is there to be answered.
+    case appLeft
+    case malformed(ChunkedError)
+  }
+
+  let framing: BodyFraming
+  private var source: BodySource
+  private(set) var tee: ReplayTee
+  /// Bytes that came behind those that came with the head.
+  private(set) var received: Int64 = 0
+
+  /// No body.
+  init() { self.init(.none, capacity: 0) }
+
+  /// - Parameter capacity: bytes that are kept for sending them again.
+  init(_ framing: BodyFraming, capacity: Int) {
+    self.framing = framing
+    source = BodySource(framing)
+    tee = ReplayTee(capacity: capacity)
+  }
+
+  /// All of it was read.
+  var isDone: Bool { source.isDone }
+  /// All that was read can be sent again.
+  var canReplay: Bool { source.count == 0 || tee.isIntact }
+  var isChunked: Bool { source.isChunked }
+  /// Trailers follow the last piece.
+  var hasTrailers: Bool { source.hasTrailers }
+  func lastChunk() -> Block { source.lastChunk() }
+  func dropTrailers(named name: [UInt8]) { source.dropTrailers(named: name) }
+
+  /// Nothing was read yet, and more than the tee holds will or may come.
+  /// - Parameter isKnownLast: it is not sent a third time, so a body of unknown size needs no keeping.
+  func mayExceedTee(isLast: Bool) -> Bool {
+    switch framing {
+    case .length(let length): length > tee.capacity
+    case .chunked: !isLast
+    case .none, .untilClose: false
+    }
+  }
+
+  /// Takes the next piece from the app, and keeps a copy of it.
+  mutating func read(from app: AppConnection, _ pulse: Pulse) -> Piece {
+    if app.inbound?.isEmpty ?? true {
+      switch app.stream.read(into: app.blockForBody().bodySpace) {
+      case .bytes(let count):
+        app.inbound?.end += count
+        received += Int64(count)
+        pulse.moved()
+      case .later:
+        app.giveBackEmptyBlock()
+        return .blocked
+      case .end, .truncated, .failed: return .appLeft
+      }
+    }
+    guard let block = app.inbound else { return .blocked }
+    do {
+      let range = try source.take(from: block)
+      // The end that was seen before is one of a whole message now.
+      if source.isDone, app.stream.peerEnded { app.loop.again(app) }
+      tee.append(UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))
+      return .piece(range)
+    } catch {
+      if case .chunked(let error) = error { return .malformed(error) }
+      return .appLeft
+    }
+  }
+
+  /// Reads on while the answer to what was sent is held, as far as the body can be kept.
+  /// - Returns: nil: it goes on; else why the request ends.
+  mutating func readWhileHeld(from app: AppConnection, _ pulse: Pulse) -> Piece? {
+    while !isDone, tee.isIntact {
+      if case .length(let length) = framing, length > tee.capacity { return nil }
+      if isChunked, tee.bytes.count + BlockPool.small > tee.capacity { return nil }
+      let piece = read(from: app, pulse)
+      switch piece {
+      case .piece: continue
+      case .blocked: return nil
+      case .appLeft, .malformed: return piece
+      }
+    }
+    return nil
+  }
+}

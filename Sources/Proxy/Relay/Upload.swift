@@ -1,0 +1,185 @@
+import EventIO
+import HTTPWire
+import Streams
+import Upstreams
+
+/// How far one attempt has sent a request to the origin: its head, then its body as it comes from the app, or from the replay tee.
+struct Upload {
+  enum Outcome {
+    /// Waits for an event.
+    case blocked
+    /// Others of the loop have their turn first.
+    case turnIsOver
+    /// The last byte has gone.
+    case sent
+    /// The origin's connection broke.
+    case broken
+    case appLeft
+    case malformed(ChunkedError)
+  }
+
+  enum State {
+    case sending
+    /// The body is kept back until the origin says 100, or too long nothing.
+    case withheld
+    case sent
+    /// The rest is not sent: the connection ends out of step.
+    case stopped
+  }
+
+  /// More is not worth a copy.
+  private static let joined = 8 << 10
+
+  private(set) var state = State.sending
+  /// Head and small pieces on their way; never empty.
+  private var out: Block?
+  /// What of the app's block is on its way.
+  private var piece = 0..<0
+  /// How much of the replay tee this attempt has sent.
+  private var replayed = 0
+  /// The last chunk stands in what is on its way.
+  private var isTerminated = false
+  /// Trailers of that name do not go on; empty: none are dropped.
+  private var credentialField: [UInt8] = []
+
+  var isSent: Bool { state == .sent }
+  /// Nothing more is to be sent.
+  var isOver: Bool { state == .sent || state == .stopped }
+  /// Bytes stand ready for the origin.
+  var isPending: Bool { !piece.isEmpty || out != nil }
+
+  // MARK: Head
+
+  /// - Parameters:
+  ///   - head: the block, to be written to its end before the first `pump`.
+  ///   - credentialField: a server that merges trailers into the head would have two credentials.
+  mutating func begin(_ head: Block, droppingTrailersNamed credentialField: [UInt8]) {
+    out = head
+    self.credentialField = credentialField
+  }
+
+  mutating func withhold() { state = .withheld }
+  mutating func release() { if state == .withheld { state = .sending } }
+
+  /// Whether a chunked body is too large to be kept shows when it is whole in what was read with its head.
+  mutating func readChunksAtHand(of body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
+    guard body.tee.bytes.isEmpty, let inbound = app.inbound, !inbound.isEmpty, inbound.count <= body.tee.capacity else {
+      return nil
+    }
+    return read(&body, app, pulse)
+  }
+
+  /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
+  mutating func join(_ body: inout AppBody, to head: Block, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
+    guard state == .sending, !body.isDone || !piece.isEmpty, let inbound = app.inbound else { return nil }
+    let room = min(head.room - ChunkFraming.front - ChunkFraming.back, Self.joined)
+    if piece.isEmpty {
+      // What is read must be kept: the connection may turn out to be stale.
+      guard body.tee.bytes.isEmpty, !inbound.isEmpty, inbound.count <= min(room, body.tee.capacity) else { return nil }
+      if let outcome = read(&body, app, pulse) { return outcome }
+    }
+    guard piece.count <= room else { return nil }
+    head.append(UnsafeRawBufferPointer(start: inbound.base + piece.lowerBound, count: piece.count))
+    piece = 0..<0
+    return nil
+  }
+
+  // MARK: Bytes
+
+  mutating func pump(_ exchange: Exchange, _ body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome {
+    guard exchange.connection != nil else { return .blocked }
+    var budget = 32
+    while !isOver {
+      if let out {
+        guard let count = write(out.bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
+        out.consume(count)
+        // An app that stalls in its body must not hold a block for a head that has gone.
+        if out.isEmpty { giveBack(to: app.loop) }
+      } else if state == .withheld {
+        return .blocked
+      } else if !piece.isEmpty, let block = app.inbound {
+        let bytes = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count)
+        guard let count = write(bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
+        piece = piece.lowerBound + count..<piece.upperBound
+      } else if replayed < body.tee.bytes.count, !isTerminated {
+        replay(body, app.loop)
+      } else if !body.isDone {
+        budget -= 1
+        if budget == 0 { return .turnIsOver }
+        if let outcome = read(&body, app, pulse) { return outcome }
+      } else if body.isChunked, !isTerminated {
+        if !credentialField.isEmpty { body.dropTrailers(named: credentialField) }
+        out = body.lastChunk()
+        isTerminated = true
+      } else {
+        state = .sent
+        app.giveBackEmptyBlock()
+        return .sent
+      }
+    }
+    return .blocked
+  }
+
+  /// - Returns: how many bytes went out; nil: the origin takes none, or `state` is `stopped` as its connection broke.
+  private mutating func write(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ pulse: Pulse) -> Int? {
+    switch exchange.write(bytes) {
+    case .bytes(let count):
+      pulse.moved()
+      return count
+    case .later: return nil
+    case .failed:
+      state = .stopped
+      return nil
+    }
+  }
+
+  /// Sends what an earlier attempt read of the body already.
+  private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) {
+    let bytes = body.tee.bytes
+    let count = min(bytes.count - replayed, BlockPool.small - ChunkFraming.front - ChunkFraming.back)
+    let block = loop.blocks.borrow()
+    block.clearForBody()
+    bytes.withUnsafeBytes { block.append(UnsafeRawBufferPointer(rebasing: $0[replayed..<replayed + count])) }
+    replayed += count
+    if body.isChunked {
+      let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
+      block.start = framed.lowerBound
+      block.end = framed.upperBound
+    }
+    out = block
+  }
+
+  /// Takes the next piece of the body from the app.
+  /// - Returns: nil: it is in `piece`; else why there is none.
+  private mutating func read(_ body: inout AppBody, _ app: AppConnection, _ pulse: Pulse) -> Outcome? {
+    switch body.read(from: app, pulse) {
+    case .piece(let range):
+      // Everything read before was sent, so the tee holds exactly what this attempt has sent, and now this piece.
+      replayed = body.tee.bytes.count
+      guard body.isChunked, let block = app.inbound else {
+        piece = range
+        return nil
+      }
+      let isLast = body.isDone && !body.hasTrailers
+      piece = ChunkFraming.frame(range, in: block, isLast: isLast)
+      isTerminated = isLast
+      return nil
+    case .blocked: return .blocked
+    case .appLeft: return .appLeft
+    case .malformed(let error): return .malformed(error)
+    }
+  }
+
+  // MARK: End
+
+  /// What was not sent is not sent any more.
+  mutating func stop(on loop: EventLoop) {
+    if state != .sent { state = .stopped }
+    giveBack(to: loop)
+  }
+
+  mutating func giveBack(to loop: EventLoop) {
+    if let out { loop.blocks.giveBack(out) }
+    out = nil
+  }
+}

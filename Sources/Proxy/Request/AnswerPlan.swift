@@ -1,0 +1,121 @@
+import EventIO
+import Forwarding
+import HTTPWire
+import Upstreams
+
+/// What happens upon a response head.
+enum AnswerPlan {
+  /// An informational response: relayed, or swallowed; the final one follows.
+  case interim(isContinue: Bool)
+  /// 101: the connection changes its protocol.
+  case upgrade
+  /// `Attempt.download` has the body.
+  case relay
+  /// It refuses the credential, and is `Attempt.held` until that is settled.
+  case hold
+  /// Sent again at once, without `Expect`.
+  case repeatWithoutExpectation
+  /// Sent again after a while: `Attempt.dropped`.
+  case drop
+}
+
+extension Request {
+  /// The one decision after a response head (`Upstreams.responseHead`, over `bytes`). What goes to the app is written into the app's
+  /// outbound block.
+  func decide(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
+    try decide(&services.upstreams.responseHead, bytes)
+  }
+
+  private func decide(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
+    guard let way else { throw .internalError }
+    let entry = way.entry
+    let status = head.status
+    if status == 101 {
+      try writeUpgrade(&head, bytes, way)
+      return .upgrade
+    }
+    if head.isInterim {
+      writeInterim(&head, bytes, entry.rules)
+      return .interim(isContinue: status == 100)
+    }
+    if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+    let framing: BodyFraming
+    do { framing = try head.framing(to: message.outbound.method, in: bytes) } catch { throw .upstream(.badResponse(error)) }
+    let keepsUpstream = head.persists(in: bytes)
+    // 417 to an expectation that the app never had.
+    if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
+    if authorization.view != nil, holds(head, bytes) {
+      attempt.held = HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream)
+      return .hold
+    }
+    if let wish = retryWish(head, bytes, entry) {
+      attempt.dropped = DroppedAnswer(retryAfter: wish.seconds, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return .drop
+    }
+
+    let coding = entry.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
+    var inflater: Inflater?
+    if let coding, framing != .none { inflater = Inflater(coding) }
+    let isUploadCut = !attempt.upload.isSent && (status >= 300 || attempt.awaitsContinue)
+    if head.isEventStream(in: bytes) { self.way?.stall = entry.timeouts.tunnel }
+    record.answer.status = status
+    record.answer.author = .upstream
+    let interim = app.outbound?.count ?? 0
+    let outbound = OutboundResponse(
+      &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
+      keepsClient: message.persists && !app.isClosing && !isUploadCut, note: authorization.relayReason.map { "\($0)" },
+      of: way.pool.origin.authority, rules: entry.rules, asked: record.target.authority)
+    write(outbound, head, bytes, entry.rules)
+    attempt.download = Download(
+      from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
+      behind: interim)
+    return .relay
+  }
+
+  private func writeUpgrade(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) throws(ProxyError) {
+    // What is left of the request would be read as the other protocol.
+    guard attempt.upload.isSent else { throw .unexpectedUpgrade }
+    do {
+      let outbound = try OutboundResponse(
+        switching: &head, in: bytes, to: message.outbound, of: way.pool.origin.authority, rules: way.entry.rules,
+        asked: record.target.authority)
+      write(outbound, head, bytes, way.entry.rules)
+    } catch { throw ProxyError(error, for: way.entry.name) }
+    record.answer.status = 101
+    record.answer.author = .upstream
+  }
+
+  private struct Wish { var seconds: Int? }
+
+  /// Whether the entry's `retry` asks for another attempt; a Retry-After beyond `max_wait` is relayed instead.
+  private func retryWish(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry) -> Wish? {
+    let policy = entry.settings.retry
+    guard policy.attempts > 0, policy.statuses.contains(head.status), mayRetry else { return nil }
+    let wish = head.retryAfter(now: wallClockSeconds(), in: bytes).map { Int(clamping: $0) }
+    if let wish, wish > policy.maxWait / 1_000 { return nil }
+    return Wish(seconds: wish)
+  }
+
+  private func writeInterim(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ rules: ForwardingRules) {
+    let interim = InterimResponse(&head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue)
+    guard let interim else { return }
+    let size = interim.sizeLimit(of: head, rules: rules)
+    // One block at most.
+    guard size <= app.outbound?.room ?? BlockPool.small else { return }
+    let block = app.outbound(with: size)
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    interim.write(head, in: bytes, rules: rules, into: &writer)
+    block.end = writer.count
+    if head.status == 100 { message.expectsContinue = false }
+  }
+
+  private func write(
+    _ outbound: borrowing OutboundResponse, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
+    _ rules: ForwardingRules
+  ) {
+    let block = app.outbound(with: outbound.sizeLimit(of: bytes, head, rules: rules))
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    outbound.write(head, in: bytes, rules: rules, dateLine: services.currentDateLine(), into: &writer)
+    block.end = writer.count
+  }
+}

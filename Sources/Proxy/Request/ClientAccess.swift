@@ -1,0 +1,81 @@
+import Crypto
+import EventIO
+import HTTPWire
+import Routing
+import Settings
+
+extension ClientIdentity {
+  init(_ client: ClientSettings) { self.init(name: client.name, access: client.allow, maxRequests: client.maxRequests) }
+
+  init(anonymousIn settings: Settings) {
+    self.init(name: nil, access: settings.anonymous, maxRequests: settings.anonymousMaxRequests)
+  }
+}
+
+/// Who asks: by Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407
+/// everywhere, also where nobody has to say who it is.
+enum ClientAccess {
+  /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
+  static func identify(
+    _ head: borrowing RequestHead, _ bytes: UnsafeRawBufferPointer, earlier: [UInt8]?, on app: AppConnection,
+    in snapshot: Snapshot
+  ) throws(ProxyError) -> ClientIdentity {
+    if knowsNobody(app, snapshot) { return ClientIdentity(anonymousIn: snapshot.settings) }
+    guard let field = head.fields.first(.proxyAuthorization) else {
+      return try identify(earlier: earlier, on: app, in: snapshot)
+    }
+    guard head.fields.count(of: .proxyAuthorization) == 1 else { throw .wrongPassword }
+    guard let found = identity(by: field.value.bytes(in: bytes), app, snapshot) else { throw .wrongPassword }
+    return found
+  }
+
+  /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
+  static func identify(earlier: [UInt8]?, on app: AppConnection, in snapshot: Snapshot) throws(ProxyError) -> ClientIdentity {
+    if knowsNobody(app, snapshot) { return ClientIdentity(anonymousIn: snapshot.settings) }
+    if let earlier {
+      guard let found = earlier.withUnsafeBytes({ identity(by: $0, app, snapshot) }) else { throw .wrongPassword }
+      return found
+    }
+    if let found = byAddress(app.peer, snapshot.settings.clients) { return found }
+    guard !app.listener.settings.clientsRequired else { throw .passwordRequired }
+    return ClientIdentity(anonymousIn: snapshot.settings)
+  }
+
+  /// There are no clients to tell apart: what anybody says is not looked at.
+  private static func knowsNobody(_ app: AppConnection, _ snapshot: Snapshot) -> Bool {
+    snapshot.settings.clients.isEmpty && !app.listener.settings.clientsRequired
+  }
+
+  private static func identity(
+    by value: UnsafeRawBufferPointer, _ app: AppConnection, _ snapshot: Snapshot
+  ) -> ClientIdentity? {
+    let generation = snapshot.generation
+    if let memo = app.access, memo.generation == generation, memo.field.withUnsafeBytes({ equalBytes($0, value) }) {
+      return memo.identity
+    }
+    guard let found = byPassword(value, snapshot.settings.clients) else { return nil }
+    app.access = AccessMemo(field: Array(value), generation: generation, identity: found)
+    return found
+  }
+
+  /// RFC 7617 section 2.
+  private static func byPassword(_ value: UnsafeRawBufferPointer, _ clients: [ClientSettings]) -> ClientIdentity? {
+    guard value.count > 6, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: value[..<6]), "basic ") else { return nil }
+    let encoded = value[6...].drop { $0 == 32 }
+    guard let decoded = Base64.decode(Array(encoded)), let colon = decoded.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let name = String(decoding: decoded[..<colon], as: UTF8.self)
+    // Digests of equal length are compared, so that neither content nor length shows in time; one comparison happens for unknown
+    // names, too.
+    let given = SHA256.digest(Array(decoded[(colon + 1)...]))
+    let client = clients.first { $0.name == name && $0.password != nil }
+    let isRight = constantTimeEquals(given, SHA256.digest(client?.password?.bytes ?? []))
+    guard let client, isRight else { return nil }
+    return ClientIdentity(client)
+  }
+
+  private static func byAddress(_ peer: Address, _ clients: [ClientSettings]) -> ClientIdentity? {
+    guard let address = peer.bytes else { return nil }
+    let match = clients.first { $0.from.contains { range in range.contains(address) } }
+    return match.map { ClientIdentity($0) }
+  }
+}

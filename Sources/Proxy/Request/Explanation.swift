@@ -1,0 +1,102 @@
+import Credentials
+import Forwarding
+import HTTPWire
+import Routing
+import Settings
+import Trust
+import Upstreams
+
+/// What the proxy would do with a request, decided by the code that decides it on the loops, and why.
+public struct Explanation: Sendable {
+  public enum Outcome: Sendable {
+    case forwarded(Forwarded)
+    /// CONNECT to a host and port of these entries: no tunnel, clear HTTP follows. `tunnelsTLS`: a TLS handshake that comes instead is
+    /// let through as a tunnel; else the connection is closed.
+    case entriesThroughConnect(names: [String], tunnelsTLS: Bool)
+    case tunnel
+    /// The proxy answers by itself.
+    case answered(status: Int, reason: String, text: String)
+  }
+
+  public struct Forwarded: Sendable {
+    public var upstream: UpstreamSettings
+    /// No entry matches: `unlisted_hosts: forward`.
+    public var isUnlisted: Bool
+    /// The request's own where the entry stands for many.
+    public var origin: UpstreamSettings.Origin
+    public var credential: CredentialPolicy?
+    /// nil for http origins.
+    public var trust: TrustPolicy?
+    /// `forbidden_addresses` holds for what the name resolves to.
+    public var checksAddresses: Bool
+  }
+
+  public var outcome: Outcome
+  /// The entries for the target's host, most specific first.
+  public var candidates: [Candidate] = []
+
+  /// - Parameters:
+  ///   - target: as an app sends it to a proxy: an absolute URL, or `host:port` for CONNECT.
+  ///   - client: nil = no password and no known address.
+  public static func of(method: String, target: String, client: ClientSettings?, in snapshot: Snapshot) -> Explanation {
+    var explanation = Explanation(outcome: .tunnel)
+    let request = Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+    explanation.outcome = request.withUnsafeBytes { bytes in
+      do throws(ProxyError) { return try explanation.decide(bytes, client, snapshot) } catch {
+        return answered(error.answer(for: nil))
+      }
+    }
+    return explanation
+  }
+
+  private static func answered(_ answer: OwnAnswer) -> Outcome {
+    .answered(status: answer.status, reason: "\(answer.reason)", text: String(answer.body.drop { $0 == "\n" }))
+  }
+
+  private mutating func decide(
+    _ bytes: UnsafeRawBufferPointer, _ client: ClientSettings?, _ snapshot: Snapshot
+  ) throws(ProxyError) -> Outcome {
+    var head = RequestHead()
+    if case .invalid(let error) = head.parse(bytes, limit: snapshot.settings.limits.requestHead) { throw .malformed(error) }
+    let target: RequestTarget
+    do { target = try RequestTarget(of: head, in: bytes) } catch { throw .malformed(error) }
+    // Those of a known address get in without a password; who they are, only --client can say.
+    if client == nil, snapshot.settings.listeners.allSatisfy(\.clientsRequired) { throw .passwordRequired }
+    let access = client.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: snapshot.settings)
+    let host = normalisedHost(target.host.bytes(in: bytes))
+    let router = snapshot.router
+    switch target.form {
+    case .origin: throw .originForm
+    case .asterisk: return Self.answered(.options)
+    case .authority:
+      guard let port = target.port else { throw .malformed(.port) }
+      candidates = router.candidates(host: host, port: port, isHTTPS: false, path: nil, in: bytes, client: access.name)
+      let way: Router.ConnectWay
+      do { way = try router.wayOfConnect(host: host, port: port, for: access) } catch { throw ProxyError(error) }
+      switch way {
+      case .tunnel: return .tunnel
+      case .entries(let routes):
+        let tunnels = (try? router.checkTunnel(host: host, port: port, for: access)) != nil
+        return .entriesThroughConnect(names: routes.entries.map { snapshot.entries[$0].name }, tunnelsTLS: tunnels)
+      }
+    case .absolute:
+      let port = target.effectivePort
+      candidates = router.candidates(
+        host: host, port: port, isHTTPS: target.isHTTPS, path: target.path, in: bytes, client: access.name)
+      let index: Int
+      do {
+        index = try router.entry(
+          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
+          path: target.path, in: bytes, for: access)
+      } catch { throw ProxyError(error) }
+      let entry = snapshot.entries[index]
+      let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)
+      return .forwarded(
+        Forwarded(
+          upstream: entry.settings, isUnlisted: entry.isUnlisted,
+          origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
+          credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
+          checksAddresses: origin.identity.checksAddresses))
+    }
+  }
+}

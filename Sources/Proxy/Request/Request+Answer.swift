@@ -1,0 +1,59 @@
+import EventIO
+import Forwarding
+import HTTPWire
+
+/// The proxy's own answers, and what stands before an answer.
+extension Request {
+  /// Writes an answer of the proxy's own.
+  /// - Returns: whether the app's connection is kept after it.
+  func write(_ reply: Reply) -> Bool {
+    pulse.moved()
+    let own: OwnAnswer
+    switch reply {
+    case .established:
+      record.answer.status = 200
+      // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
+      app.outbound(with: 64).append("HTTP/1.1 200 Connection established\r\n\r\n")
+      return true
+    case .own(let answer): own = answer
+    case .error(let error): own = error.answer(for: way?.entry.name)
+    }
+    record.answer.author = .proxy
+    record.answer.status = own.status
+    // What was not read of a body would be taken for the next request.
+    let keepsAlive = message.persists && body.isDone && !own.closes && !app.isClosing
+    // An interim response may stand there, half of it sent.
+    let block = app.outbound(with: own.sizeLimit(by: snapshot.name))
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    own.write(
+      by: snapshot.name, isHead: message.outbound.method == .head, keepsAlive: keepsAlive,
+      dateLine: services.currentDateLine(), into: &writer)
+    block.end = writer.count
+    return keepsAlive
+  }
+
+  /// The origin's head stands in the outbound block, but not a byte of it has left: another answer takes its place.
+  /// - Parameter interim: bytes that stay.
+  func dropComposedAnswer(behind interim: Int) {
+    guard let block = app.outbound else { return }
+    block.end = block.start + interim
+    if block.isEmpty { app.giveBackOutbound() }
+  }
+
+  /// The body is wanted: an app that waits for it is told.
+  /// - Returns: the input if the app has left.
+  func continueApp() -> RequestMachine.Input? {
+    guard message.expectsContinue else { return nil }
+    message.expectsContinue = false
+    if let block = app.outbound, block.room < 32 { return nil }
+    app.outbound(with: 32).append("HTTP/1.1 100 Continue\r\n\r\n")
+    return flushInterim()
+  }
+
+  /// Sends what of interim responses stands ready; what the app's side does not take now leaves with the final head.
+  /// - Returns: the input if the app has left.
+  func flushInterim() -> RequestMachine.Input? {
+    if case .failed = app.flush() { return .clientBroken }
+    return nil
+  }
+}

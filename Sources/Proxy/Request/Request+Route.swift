@@ -1,0 +1,157 @@
+import EventIO
+import Forwarding
+import HTTPWire
+import Routing
+import Upstreams
+
+/// From the head to where it goes: message, client, entry, and the head for the origin.
+extension Request {
+  /// - Parameter bytes: of the head, which was parsed into `services.requestHead`.
+  func route(_ bytes: UnsafeRawBufferPointer) -> RequestMachine.Input {
+    do throws(ProxyError) {
+      let target = try readMessage(bytes)
+      return try find(target, bytes)
+    } catch { return failing(error) }
+  }
+
+  private func readMessage(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> RequestTarget {
+    let services = services
+    message.outbound = OutboundRequest(services.requestHead)
+    let target: RequestTarget
+    do {
+      try services.requestHead.checkHost(in: bytes)
+      message.outbound.framing = try services.requestHead.framing(in: bytes)
+      target = try RequestTarget(of: services.requestHead, in: bytes)
+    } catch { throw .malformed(error) }
+    message.persists = services.requestHead.persists(in: bytes)
+    if message.outbound.framing != .none, message.outbound.framing != .length(0) {
+      body = AppBody(message.outbound.framing, capacity: snapshot.settings.limits.replayBody)
+      message.expectsContinue = services.requestHead.expectation(in: bytes) == .continue
+    }
+    record.target.method = methodText(bytes)
+    do { try services.requestHead.checkForwarding(by: snapshot.name, in: bytes) } catch { throw ProxyError(error, for: nil) }
+    return target
+  }
+
+  /// From the one authority of the target to the entry.
+  private func find(_ target: RequestTarget, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> RequestMachine.Input {
+    switch target.form {
+    case .authority:
+      record.target.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
+      return try routeConnect(target, bytes, try identify(bytes, earlier: nil))
+    case .asterisk, .origin:
+      guard let connected = app.connectedAuthority else {
+        if target.form == .asterisk { return answering(.own(.options)) }
+        throw .originForm
+      }
+      record.target.authority = connected.text
+      note(path: target, bytes)
+      // The route, too, is of the snapshot of the CONNECT.
+      let routes = snapshot.router.find(host: connected.host, port: connected.port, isHTTPS: false)
+      return try routeTo(connected.host, connected.port, routes, target, bytes, earlier: connected.authorization)
+    case .absolute:
+      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      if app.connectedAuthority != nil { throw .malformed(.targetForm) }
+      app.route.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
+      record.target.authority = app.route.text
+      note(path: target, bytes)
+      return try routeTo(app.route.host, app.route.port, app.route.routes, target, bytes, earlier: nil)
+    }
+  }
+
+  private func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+    let identity = try ClientAccess.identify(services.requestHead, bytes, earlier: earlier, on: app, in: snapshot)
+    try admit(identity)
+    return identity
+  }
+
+  private func routeTo(
+    _ host: String, _ port: UInt16, _ routes: HostRoutes?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
+    earlier: [UInt8]?
+  ) throws(ProxyError) -> RequestMachine.Input {
+    let services = services
+    let access = try identify(bytes, earlier: earlier)
+    let index: Int
+    do {
+      index = try snapshot.router.entry(
+        routes, method: message.outbound.method, host: host, port: port, path: target.path, in: bytes, for: access)
+    } catch { throw ProxyError(error) }
+    let entry = snapshot.entries[index]
+    if services.requestHead.endsHere(in: bytes) {
+      return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
+    }
+    do { try message.outbound.decide(&services.requestHead, in: bytes, rules: entry.rules) } catch {
+      throw ProxyError(error, for: entry.name)
+    }
+    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
+    message.head = rendered(target, bytes, for: pool.origin.authority, entry.rules)
+    way = Way(entry: entry, pool: pool, stall: entry.timeouts.stall)
+    record.upstream.entry = entry
+    return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
+  }
+
+  private func rendered(
+    _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, for origin: OriginAuthority, _ rules: ForwardingRules
+  ) -> Block {
+    let services = services
+    let size = message.outbound.sizeLimit(of: services.requestHead, target, to: origin, rules: rules)
+    let head = Block(capacity: size)
+    var writer = ByteWriter(head.base, capacity: head.capacity)
+    message.outbound.write(services.requestHead, in: bytes, target, to: origin, rules: rules, into: &writer)
+    head.end = writer.count
+    return head
+  }
+
+  private func note(path target: RequestTarget, _ bytes: UnsafeRawBufferPointer) {
+    record.target.path = target.path.isEmpty ? "/" : String(decoding: target.path.bytes(in: bytes), as: UTF8.self)
+  }
+
+  private func methodText(_ bytes: UnsafeRawBufferPointer) -> String {
+    switch message.outbound.method {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .post: "POST"
+    case .put: "PUT"
+    default: String(decoding: services.requestHead.methodText.bytes(in: bytes), as: UTF8.self)
+    }
+  }
+
+  // MARK: CONNECT
+
+  /// CONNECT: to an entry's host and port it is no tunnel but a way to that entry; elsewhere a tunnel where that is allowed.
+  private func routeConnect(
+    _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
+  ) throws(ProxyError) -> RequestMachine.Input {
+    guard app.connectedAuthority == nil else { throw .malformed(.targetForm) }
+    let host = normalisedHost(target.host.bytes(in: bytes))
+    guard let port = target.port else { throw .malformed(.port) }
+    record.target.isTunnel = true
+    let way: Router.ConnectWay
+    do { way = try snapshot.router.wayOfConnect(host: host, port: port, for: identity) } catch { throw ProxyError(error) }
+    switch way {
+    case .entries:
+      let field = services.requestHead.fields.first(.proxyAuthorization)
+      app.connectedAuthority = ConnectedAuthority(
+        host: host, port: port, text: record.target.authority, authorization: field.map { Array($0.value.bytes(in: bytes)) })
+      return answering(.established)
+    case .tunnel:
+      tunnel = TunnelState(TunnelTarget(host: host, port: port), isAnswered: false)
+      return .tunnelAllowed
+    }
+  }
+
+  /// A CONNECT to an entry was followed by a TLS handshake, for the real host: a tunnel where that is allowed. The 200 has gone.
+  /// - Throws: nothing was begun, and nothing is recorded.
+  func beginDeferredTunnel(_ authority: ConnectedAuthority) throws(ProxyError) {
+    record.target.method = "CONNECT"
+    record.target.authority = authority.text
+    // The tunnel begins now: a reload since the CONNECT may have changed the clients.
+    let identity = try ClientAccess.identify(earlier: authority.authorization, on: app, in: snapshot)
+    try admit(identity)
+    do { try snapshot.router.checkTunnel(host: authority.host, port: authority.port, for: identity) } catch {
+      throw ProxyError(error)
+    }
+    tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port), isAnswered: true)
+    take(.tunnelAllowed)
+  }
+}

@@ -1,0 +1,105 @@
+import EventIO
+import Streams
+import Upstreams
+
+/// A request's tunnel: being opened, then open.
+final class TunnelState {
+  /// Nil: an upgraded connection.
+  fileprivate let target: TunnelTarget?
+  /// The 200 has gone to the app already.
+  fileprivate let isAnswered: Bool
+  fileprivate var dial: Dial?
+  fileprivate var far: ByteStream?
+  fileprivate var open: Tunnel?
+  /// Not where both directions ended in good order.
+  fileprivate(set) var endsByReset = true
+
+  init(_ target: TunnelTarget?, isAnswered: Bool) {
+    self.target = target
+    self.isAnswered = isAnswered
+  }
+
+  func stopOpening() {
+    dial?.cancel()
+    dial = nil
+  }
+}
+
+/// CONNECT to a host that no entry matches, and what follows a 101: bytes that are not looked at.
+extension Request {
+  /// Who is charged for looking names up that a client chose: a client by its name, else its address.
+  var nameAsker: NameAsker { .client(record.client.map { "name \($0)" } ?? "address \(app.peer.host)") }
+
+  /// Always answered, also with an error.
+  func openTunnel() -> RequestMachine.Input? {
+    guard let tunnel, let target = tunnel.target else { return failing(.internalError) }
+    record.times.connectStarted = loop.now
+    let timeouts = snapshot.settings.timeouts
+    loop.arm(timer, afterMilliseconds: timeouts.resolve + timeouts.connect)
+    let dial = Dial(Dial.Target(host: target.host, port: target.port, checksAddresses: true), on: services.upstreams) {
+      [unowned self] in self.dialled($0)
+    }
+    tunnel.dial = dial
+    dial.start(for: nameAsker)
+    return nil
+  }
+
+  private func dialled(_ progress: Dial.Progress) {
+    guard let tunnel else { return }
+    switch progress {
+    case .connecting: break
+    case .failed(let error):
+      tunnel.dial = nil
+      take(failing(.upstream(error)))
+    case .connected(let stream, let address):
+      tunnel.dial = nil
+      record.times.connected = loop.clock()
+      record.upstream.address = address
+      record.answer.status = 200
+      record.target.isTunnel = true
+      tunnel.far = stream
+      if !tunnel.isAnswered { app.outbound(with: 64).append("HTTP/1.1 200 Connection established\r\n\r\n") }
+      take(.tunnelOpened)
+    }
+  }
+
+  func beginTunnel() -> RequestMachine.Input? {
+    let pulse = Pulse(
+      loop: loop, timer: timer, limit: way?.entry.timeouts.tunnel ?? Int64(snapshot.settings.timeouts.tunnel) * 1_000_000)
+    let state = tunnel ?? TunnelState(nil, isAnswered: true)
+    tunnel = state
+    if let upstream = attempt.exchange?.detach() {
+      let farEnd = FarEnd(upstream.stream, of: self)
+      let rest = upstream.detach(to: farEnd)
+      attempt.end(on: loop)
+      state.open = Tunnel(app, far: upstream.stream, upstream: upstream, rest: rest, pulse)
+    } else if let far = state.far {
+      if let token = far.token { loop.hand(token, to: FarEnd(far, of: self)) }
+      state.open = Tunnel(app, far: far, upstream: nil, rest: nil, pulse)
+    }
+    services.observer.tunnels(1)
+    pulse.moved()
+    return pumpTunnel()
+  }
+
+  func farEndReady() { take(pumpTunnel()) }
+
+  func pumpTunnel() -> RequestMachine.Input? {
+    switch tunnel?.open?.pump() {
+    case .open: return nil
+    case .ended:
+      tunnel?.endsByReset = false
+      return .tunnelEnded
+    case .broken, nil: return .tunnelEnded
+    }
+  }
+
+  func closeTunnel(reset: Bool) {
+    guard let open = tunnel?.open else { return }
+    tunnel?.open = nil
+    services.observer.tunnels(-1)
+    record.bytesReceived += open.sentUp
+    record.bytesSent += open.sentDown
+    open.close(reset: reset)
+  }
+}

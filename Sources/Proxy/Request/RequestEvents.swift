@@ -1,0 +1,53 @@
+import EventIO
+import Streams
+import Upstreams
+
+// What wakes a request up. Each turns one event into one call.
+
+/// The timer of a request. It belongs to whatever the request came from (a connection, later a stream) and is used by one request
+/// after another, so that arming it is a store.
+final class RequestTimer: EventHandler {
+  /// Nil between requests: a deadline of the last one means nothing.
+  var request: Request?
+
+  override func expired(on loop: EventLoop) { request?.expired() }
+}
+
+/// A request's exchange with its origin.
+final class RequestExchange: Exchange {
+  /// Owns this exchange in turn, until that has ended.
+  let request: Request
+
+  init(_ request: Request, _ way: Request.Way, of account: ClientAccount) {
+    self.request = request
+    super.init(way.pool, of: account, for: request.app.holdings, timeouts: way.entry.timeouts)
+  }
+
+  override var clientName: String? { request.record.client }
+  override var nameAsker: NameAsker { request.nameAsker }
+  override func begin() { request.take(.connectionLent) }
+  override func failed(_ error: UpstreamError) { request.take(request.attemptFailed(.upstream(error), isStale: false)) }
+  override func pump() { request.exchangeReady() }
+  override func timeUp() { request.headTimeUp() }
+}
+
+/// Ends the wait for an origin's 100.
+final class ContinueTimer: EventHandler {
+  private unowned let request: Request
+  init(_ request: Request) { self.request = request }
+  override func expired(on loop: EventLoop) { request.originStayedSilent() }
+}
+
+/// The far end of a tunnel.
+final class FarEnd: EventHandler {
+  private weak var request: Request?
+  private let stream: ByteStream
+  init(_ stream: ByteStream, of request: Request) {
+    self.stream = stream
+    self.request = request
+  }
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    stream.note(events)
+    request?.farEndReady()
+  }
+}

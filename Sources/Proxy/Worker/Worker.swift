@@ -1,0 +1,107 @@
+import EventIO
+import Upstreams
+
+/// One loop's engine: listeners, client connections and the configuration that they serve. Confined to the loop, which owns it.
+public final class Worker {
+  let services: LoopServices
+  private lazy var register = ClientRegister(services) { [services] in
+    services.shared.group.all { loop in for acceptor in Worker.of(loop).acceptors { acceptor.resume() } }
+  }
+  private(set) var acceptors: [Acceptor] = []
+  /// Of listeners that are gone from the configuration, until their queues are empty.
+  private var retiringAcceptors: [Acceptor] = []
+  /// Where this process listens beside its listeners: the admin's address.
+  private var otherAddresses: [Address] = []
+  private lazy var retirement = Retirement(self)
+
+  var loop: EventLoop { services.loop }
+  var group: LoopGroup { services.shared.group }
+  public var observer: LoopObserver { services.observer }
+  public var upstreams: Upstreams { services.upstreams }
+
+  /// Creates the loop's worker and leaves it with the loop.
+  @discardableResult
+  public static func install(on loop: EventLoop, shared: Shared, snapshot: Snapshot, observer: LoopObserver) -> Worker {
+    let worker = Worker(LoopServices(loop, shared, snapshot, observer))
+    loop.install(worker)
+    worker.adopt(snapshot)
+    return worker
+  }
+
+  private init(_ services: LoopServices) { self.services = services }
+
+  public static func of(_ loop: EventLoop) -> Worker { loop.resident(Worker.self) }
+
+  // MARK: Configuration
+
+  /// From now on requests begin on this snapshot. Pools of origins that it no longer leads to are retired; exchanges that it has
+  /// no place for end after `drain`.
+  public func adopt(_ next: Snapshot) {
+    let succession = Succession(to: next)
+    services.adopt(next) { succession.entry(leadingTo: $0) }
+    let end = loop.now + Int64(next.settings.timeouts.drain) * 1_000_000
+    for case let request? in register.clients.lazy.map(\.request) {
+      // A second reload neither prolongs nor shortens what the first one gave.
+      request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
+    }
+    armRetirement()
+    upstreams.adoptCapacity()
+  }
+
+  /// Ends what a reload has cut off and whose time is up.
+  func endCutOff() {
+    for client in Array(register.clients) {
+      guard let request = client.request, let end = request.endsAt, end <= loop.now else { continue }
+      request.endsAt = nil
+      request.cutOff()
+    }
+    armRetirement()
+  }
+
+  private func armRetirement() {
+    let next = register.clients.lazy.compactMap { $0.request?.endsAt }.min()
+    if let next { loop.arm(retirement, at: next) } else { loop.disarm(retirement) }
+  }
+
+  /// Listens on exactly these from now on; sockets that stay are not touched.
+  /// - Parameter others: where the process listens, too, and what therefore is never connected to.
+  public func listen(on listeners: [BoundListener], others: [Address] = []) {
+    otherAddresses = others
+    if services.isDraining { return }
+    for acceptor in acceptors where !listeners.contains(where: { $0 === acceptor.listener }) {
+      if listeners.contains(where: { $0.socket === acceptor.listener.socket }) { acceptor.stop() } else { retire(acceptor) }
+    }
+    acceptors = listeners.map { listener in
+      acceptors.first { $0.listener === listener } ?? Acceptor(listener, self)
+    }
+    noteOwnAddresses()
+    register.adopt(listeners)
+  }
+
+  private func retire(_ acceptor: Acceptor) {
+    retiringAcceptors.append(acceptor)
+    acceptor.retire()
+  }
+
+  func stopped(_ acceptor: Acceptor) { retiringAcceptors.removeAll { $0 === acceptor } }
+
+  private func noteOwnAddresses() { upstreams.ownAddresses = acceptors.map(\.listener.socket.address) + otherAddresses }
+
+  /// No more accepting; connections end with their present exchange, and idle ones after `grace` milliseconds, in which they are
+  /// told with their next answer.
+  public func drain(grace: Int) {
+    services.drain()
+    for acceptor in acceptors { retire(acceptor) }
+    acceptors = []
+    noteOwnAddresses()
+    register.drain(grace: grace)
+  }
+
+  // MARK: Clients
+
+  func adopt(_ descriptor: Int32, _ peer: Address, _ listener: BoundListener) {
+    // The message may have been slower than a reload.
+    let current = acceptors.first { $0.listener.socket === listener.socket }?.listener ?? listener
+    if !register.adopt(descriptor, peer, current) { for acceptor in acceptors { acceptor.pauseForLack() } }
+  }
+}

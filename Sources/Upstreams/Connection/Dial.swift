@@ -1,0 +1,92 @@
+import EventIO
+import Streams
+
+/// The way from a host's name to a connected socket: look-up, rules for addresses, a race of the addresses that are left. The same
+/// for origins and for tunnels. Owned by whoever waits for it.
+public final class Dial {
+  public struct Target {
+    public var host: String
+    public var port: UInt16
+    /// Whether `forbidden_addresses` applies.
+    public var checksAddresses: Bool
+
+    public init(host: String, port: UInt16, checksAddresses: Bool) {
+      self.host = host
+      self.port = port
+      self.checksAddresses = checksAddresses
+    }
+  }
+
+  public enum Progress {
+    /// The addresses are known, and are being connected to.
+    case connecting
+    /// Connected, and registered with the loop for a handler that is to be replaced (`EventLoop.hand`).
+    case connected(ByteStream, Address)
+    case failed(UpstreamError)
+  }
+
+  private let target: Target
+  private unowned let upstreams: Upstreams
+  private let report: (Progress) -> Void
+  private var lookup: Resolver.Waiter?
+  private var race: ConnectionRace?
+
+  /// - Parameter report: is called up to twice, also before `start` returns, and not after `cancel`.
+  public init(_ target: Target, on upstreams: Upstreams, report: @escaping (Progress) -> Void) {
+    self.target = target
+    self.upstreams = upstreams
+    self.report = report
+  }
+
+  /// - Parameter asker: who is charged for the look-up, unless the configuration itself names the host.
+  public func start(for asker: NameAsker) {
+    let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
+    switch upstreams.loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in self.resolved($0) }) {
+    case .known(let answer): resolved(answer)
+    case .pending(let waiter): lookup = waiter
+    }
+  }
+
+  public func cancel() {
+    lookup?.cancel()
+    race?.cancel()
+    lookup = nil
+    race = nil
+  }
+
+  private func resolved(_ answer: Resolver.Answer) {
+    lookup = nil
+    switch answer {
+    case .failure(.notFound): report(.failed(.nameNotFound(target.host)))
+    case .failure(.broken(let text)): report(.failed(.resolverFailed(target.host, text)))
+    case .failure(.overloaded): report(.failed(.resolverFailed(target.host, "too many look-ups are waiting")))
+    case .success(var addresses):
+      for index in addresses.indices { addresses[index].port = target.port }
+      if target.checksAddresses {
+        addresses = upstreams.permitted(addresses)
+        guard !addresses.isEmpty else { return report(.failed(.addressForbidden(target.host))) }
+      }
+      report(.connecting)
+      let race = ConnectionRace(on: upstreams.loop, to: addresses) { [unowned self] in self.raced($0) }
+      self.race = race
+      race.start()
+    }
+  }
+
+  private func raced(_ result: Result<(descriptor: Int32, token: Token, address: Address), ConnectionRace.Failure>) {
+    race = nil
+    switch result {
+    case .failure(.system(let error)): report(.failed(.connectFailed(error)))
+    case .failure(.outOfDescriptors):
+      upstreams.ranOutOfDescriptors()
+      report(.failed(.outOfDescriptors))
+    case .success(let (descriptor, token, address)):
+      let stream = ByteStream(descriptor: descriptor, token: token)
+      if target.checksAddresses, upstreams.isOwnListener(connected: descriptor, to: address) {
+        stream.close(on: upstreams.loop)
+        return report(.failed(.addressForbidden(target.host)))
+      }
+      report(.connected(stream, address))
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Fetch
+import Forwarding
+import Settings
+import TLS
+import Trust
+
+/// Where requests really go, and under which trust: what pools, sessions and verdicts are keyed by. Two entries with equal
+/// identities share their connections; a reload that changes a part of it leads to another identity.
+public struct OriginIdentity: Sendable, Hashable {
+  public var scheme: UpstreamSettings.Origin.Scheme
+  /// Lower-case, without brackets and trailing dot.
+  public var host: String
+  public var port: UInt16
+  /// Digest of the trust policy's content; empty for http.
+  public var trustDigest: [UInt8]
+  /// Digest of the client certificate; empty = none.
+  public var certificateDigest: [UInt8]
+  /// Whether `forbidden_addresses` applies: not where the operator wrote the origin out.
+  public var checksAddresses: Bool
+
+  public init(
+    scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
+    checksAddresses: Bool
+  ) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port
+    self.trustDigest = trustDigest
+    self.certificateDigest = certificateDigest
+    self.checksAddresses = checksAddresses
+  }
+
+  var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
+  public var isTLS: Bool { scheme == .https }
+}
+
+/// An identity with what is needed to connect there: shared, immutable.
+public final class Origin: Sendable {
+  public let identity: OriginIdentity
+  public let trust: TrustMaterial?
+  /// For mutual TLS.
+  let clientIdentity: TLSIdentity?
+  /// As messages name it.
+  public let authority: OriginAuthority
+
+  public init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?) {
+    self.identity = identity
+    self.trust = trust
+    self.clientIdentity = clientIdentity
+    authority = OriginAuthority(isTLS: identity.isTLS, host: identity.host, port: identity.port)
+  }
+}

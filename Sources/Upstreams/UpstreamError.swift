@@ -1,0 +1,37 @@
+import HTTPWire
+
+/// Why an origin could not be reached, or its answer not be had.
+public enum UpstreamError: Error, Sendable {
+  case nameNotFound(String)
+  case resolverFailed(String, String)
+  case resolverTimeout(String)
+  /// All addresses of that host are in `forbidden_addresses`, or the proxy's own.
+  case addressForbidden(String)
+  /// errno.
+  case connectFailed(Int32)
+  case connectTimeout
+  case outOfDescriptors
+  case tlsFailed(String)
+  case untrusted(evaluator: String, reason: String, detail: String)
+  /// errno; 0: it ended in good order.
+  case connectionLost(Int32)
+  case badResponse(HeadError)
+  case responseHeadTooLarge
+  case responseTimeout
+
+  /// A head that could not be parsed.
+  public init(head error: HeadError) {
+    self = error == .headTooLarge || error == .tooManyFields ? .responseHeadTooLarge : .badResponse(error)
+  }
+
+  /// A pooled connection that the origin had closed meanwhile looks like this.
+  public var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
+
+  /// Another attempt may succeed: the origin could not be reached, or said nothing.
+  public var isWorthRepeating: Bool {
+    switch self {
+    case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout: true
+    case .nameNotFound, .addressForbidden, .outOfDescriptors, .tlsFailed, .untrusted, .badResponse, .responseHeadTooLarge: false
+    }
+  }
+}

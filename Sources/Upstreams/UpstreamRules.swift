@@ -1,0 +1,38 @@
+import EventIO
+import Settings
+
+/// What one configuration says about the way to origins.
+public struct UpstreamRules: Sendable {
+  /// Of origins that no entry has asked for yet.
+  public var timeouts: Deadlines
+  /// How many connections an origin may have in the whole process.
+  public var connections: Int
+  public var forbiddenAddresses: [AddressRange]
+  /// Hosts that the configuration itself names, as an origin or as a tunnel's target: looking them up is nobody's wish.
+  public var writtenHosts: Set<String>
+  /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
+  public var responderTrust: TrustMaterial
+
+  public init(_ settings: Settings, writtenHosts: Set<String>, responderTrust: TrustMaterial) {
+    timeouts = Deadlines(settings.timeouts)
+    connections = settings.limits.upstreamConnections
+    forbiddenAddresses = settings.forbiddenAddresses
+    self.writtenHosts = writtenHosts
+    self.responderTrust = responderTrust
+  }
+}
+
+/// The timeouts of an entry in nanoseconds.
+public struct Deadlines: Sendable {
+  public let resolve, connect, responseHead, stall, tunnel, credential, upstreamIdle: Int64
+  public init(_ timeouts: Timeouts) {
+    func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
+    resolve = nanoseconds(timeouts.resolve)
+    connect = nanoseconds(timeouts.connect)
+    responseHead = nanoseconds(timeouts.responseHead)
+    stall = nanoseconds(timeouts.stall)
+    tunnel = nanoseconds(timeouts.tunnel)
+    credential = nanoseconds(timeouts.credential)
+    upstreamIdle = nanoseconds(timeouts.upstreamIdle)
+  }
+}

@@ -1,0 +1,189 @@
+import Crypto
+import EventIO
+import Fetch
+import HTTPWire
+import TLS
+import Trust
+
+/// What all loops share of the way to origins.
+public final class SharedUpstreams: Sendable {
+  public let group: LoopGroup
+  let limits = OriginLimits()
+  public let revocation = RevocationCache()
+  public init(group: LoopGroup) { self.group = group }
+}
+
+/// One loop's way to all origins: a pool for each, and what their connections share. Confined to the loop, which owns it.
+public final class Upstreams {
+  let loop: EventLoop
+  let shared: SharedUpstreams
+  let observer: UpstreamObserver
+  private(set) var rules: UpstreamRules
+  /// No exchange begins any more: what comes free is closed.
+  public var isDraining = false
+  /// Where this process listens, and what therefore is never connected to.
+  public var ownAddresses: [Address] = []
+  /// For the proxy's own requests.
+  public private(set) lazy var fetch = FetchClient(loop: loop)
+  /// Of this loop's TLS connections, each with its verdict.
+  let sessions = SessionCache()
+  private(set) lazy var revocations = RevocationFetches(self)
+  private lazy var endpointGate = EndpointGate(self)
+  /// Scratch for response heads that come in one piece; what trickles gets its own.
+  public var responseHead = ResponseHead()
+
+  private var pools: [OriginIdentity: OriginPool] = [:]
+  /// Those that no entry leads to any more, until their last connection has ended.
+  private var retiredPools: [ObjectIdentifier: OriginPool] = [:]
+  private var contexts: [ContextKey: TLSContext] = [:]
+
+  private struct ContextKey: Hashable {
+    var trust, certificate: [UInt8]
+    /// Policies of equal content stay apart, as a context's warnings bear its policy's name.
+    var policy: String?
+  }
+
+  /// Creates the loop's upstreams and leaves them with the loop.
+  public static func install(
+    on loop: EventLoop, shared: SharedUpstreams, rules: UpstreamRules, observer: UpstreamObserver
+  ) -> Upstreams {
+    let upstreams = Upstreams(loop, shared, rules, observer)
+    loop.install(upstreams)
+    return upstreams
+  }
+
+  private init(_ loop: EventLoop, _ shared: SharedUpstreams, _ rules: UpstreamRules, _ observer: UpstreamObserver) {
+    self.loop = loop
+    self.shared = shared
+    self.rules = rules
+    self.observer = observer
+    fetch.gate = endpointGate
+    _ = revocations
+  }
+
+  static func of(_ loop: EventLoop) -> Upstreams { loop.resident(Upstreams.self) }
+
+  // MARK: Configuration
+
+  /// What of a configuration stays valid under the next one.
+  public struct Succession {
+    /// The entry that leads to an origin under this trust; nil: none does.
+    public var entry: (OriginIdentity) -> String?
+    /// Digests of trust policies, and of client certificates, that are in use.
+    public var policies, certificates: Set<[UInt8]>
+
+    public init(policies: Set<[UInt8]>, certificates: Set<[UInt8]>, entry: @escaping (OriginIdentity) -> String?) {
+      self.policies = policies
+      self.certificates = certificates
+      self.entry = entry
+    }
+  }
+
+  /// Pools of origins that no entry leads to any more are retired; what hangs on a trust that is gone goes.
+  public func adopt(_ next: UpstreamRules, _ succession: Succession) {
+    let addressesChanged = rules.forbiddenAddresses != next.forbiddenAddresses
+    rules = next
+    for (identity, pool) in pools {
+      pool.isOfEntry = false
+      if let entry = succession.entry(identity), !(addressesChanged && identity.checksAddresses) {
+        pool.upstream = entry
+      } else {
+        pools[identity] = nil
+        pool.retire()
+        pool.isForgotten = pool.isEmpty
+        if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
+      }
+    }
+    fetch.keepOnly(succession.policies)
+    contexts = contexts.filter {
+      succession.policies.contains($0.key.trust) && succession.certificates.contains($0.key.certificate)
+    }
+    // A responder that failed may be one that the new configuration puts right.
+    if loop.executor.index == 0 { shared.revocation.forgetFailures() }
+    sessions.retire { succession.policies.contains($0.policy) && succession.certificates.contains($0.identity) }
+  }
+
+  /// Pools take over how many connections there may be; those who wait may get one by it.
+  public func adoptCapacity() { for pool in allPools { pool.adopt(capacity: rules.connections) } }
+
+  // MARK: Pools
+
+  /// - Parameter upstream: name of the entry that leads there.
+  public func pool(of origin: Origin, named upstream: String) -> OriginPool {
+    if let pool = pools[origin.identity] { return pool }
+    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), upstreams: self)
+    pool.upstream = upstream
+    pools[origin.identity] = pool
+    return pool
+  }
+
+  private var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
+
+  func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
+
+  /// For a connection to an origin: idle ones to others are worth less.
+  public func ranOutOfDescriptors() {
+    observer.descriptorsExhausted()
+    for pool in pools.values { pool.surrenderIdle() }
+  }
+
+  /// One whose requests are in line for a place, in the configuration that is or in one that was.
+  func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
+    if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
+    return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
+  }
+
+  /// One that holds requests of that client back, in the configuration that is or in one that was.
+  func pool(holdingBackFor share: OriginShare) -> OriginPool? {
+    if let pool = pools[share.origin], pool.holdsBack(for: share) { return pool }
+    return retiredPools.values.first { $0.holdsBack(for: share) }
+  }
+
+  /// A pool of an origin that no entry names has nothing left: its record goes.
+  func emptied(_ pool: OriginPool) {
+    if pool.isRetired {
+      retiredPools[ObjectIdentifier(pool)] = nil
+      pool.isForgotten = true
+      return
+    }
+    let identity = pool.origin.identity
+    guard pools[identity] === pool, !pool.isOfEntry else { return }
+    pools[identity] = nil
+    pool.isForgotten = true
+  }
+
+  /// A request that waited uses a pool that had been emptied meanwhile. Where another one has its place, it ends with its exchanges.
+  func remember(_ pool: OriginPool) {
+    pool.isForgotten = false
+    let identity = pool.origin.identity
+    if !pool.isRetired, pools[identity] == nil {
+      pools[identity] = pool
+    } else {
+      pool.retire()
+      retiredPools[ObjectIdentifier(pool)] = pool
+    }
+  }
+
+  /// One SSL_CTX per policy and client certificate.
+  func context(for origin: Origin) throws(OpenSSLError) -> TLSContext {
+    let key = ContextKey(
+      trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest, policy: origin.trust?.policy.name)
+    if let context = contexts[key] { return context }
+    let context = try TLSContext.client(for: origin)
+    contexts[key] = context
+    return context
+  }
+
+  public func poolReports() -> [PoolReport] {
+    var reports: [String: PoolReport] = [:]
+    for pool in allPools {
+      var report = reports[pool.upstream] ?? PoolReport(upstream: pool.upstream, idle: 0, active: 0, connecting: 0)
+      report.idle += pool.idleCount
+      report.active += pool.active
+      report.connecting += pool.connectingCount
+      if let expiry = pool.certificateExpiry { report.certificateExpiry = min(report.certificateExpiry ?? expiry, expiry) }
+      reports[pool.upstream] = report
+    }
+    return reports.values.sorted { $0.upstream < $1.upstream }
+  }
+}
