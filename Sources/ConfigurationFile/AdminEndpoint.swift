@@ -2,9 +2,9 @@ import Files
 import Settings
 
 extension ConfigurationFile {
-  /// Where the admin listener is, and nothing else: for a probe that must neither read secrets nor care whether the rest of the
-  /// file is right at the moment.
-  /// - Throws: why it cannot be told, as one line.
+  /// The address of the admin listener. Reads nothing else: a probe must not read secrets, and must work while another part of
+  /// the file has an error.
+  /// - Throws: why the address is unknown, in one line.
   public static func adminEndpoint(path: String) throws(SecretError) -> ListenerSettings.Endpoint {
     let content: FileContent
     do throws(FileError) { content = try FileReading.read(path, limit: NodeComposer.sizeLimit) } catch {
@@ -18,7 +18,8 @@ extension ConfigurationFile {
       throw SecretError(reading.report.sorted.first.map { "\($0)" } ?? "\(path): is empty")
     }
     guard let admin = top.read(\.admin).flatMap({ reading.admin($0, listeners: []) }) else {
-      throw SecretError(reading.report.sorted.first.map { "\($0)" } ?? "\(path): there is no admin listener to ask ('admin')")
+      throw SecretError(
+        reading.report.sorted.first.map { "\($0)" } ?? "\(path): the configuration has no admin listener ('admin')")
     }
     return admin.endpoint
   }

@@ -4,10 +4,10 @@ import Settings
 
 /// `proxy.conf`: YAML to `Settings`, with every error and warning of the file in one pass, each with its place.
 public enum ConfigurationFile {
-  /// Reads the file and all that it names; blocks on files and helper programs.
+  /// Reads the file and every file that it names, and runs its helper programs. Blocks on both.
   /// - Parameters:
   ///   - path: as given on the command line; errors begin with it.
-  ///   - environment: where `{env: NAME}` looks, and what helper programs get.
+  ///   - environment: for `{env: NAME}` and for helper programs.
   public static func load(
     path: String, environment: [String: String], system: SystemAccess = .system
   ) -> LoadedConfiguration {
@@ -25,12 +25,12 @@ public enum ConfigurationFile {
     return loaded
   }
 
-  /// Reads a configuration that is in memory. Any bytes are fine as input; hostile ones want `system: .none`, as a
-  /// configuration names files to read and programs to run.
+  /// Reads a configuration from memory. Any bytes are valid input. For untrusted bytes pass `system: .none`, as a configuration
+  /// names files to read and programs to run.
   /// - Parameters:
   ///   - name: what errors begin with.
-  ///   - folder: where relative paths start.
-  ///   - readableByOthers: group or others may read the file: a warning at each plain secret.
+  ///   - folder: base of relative paths.
+  ///   - readableByOthers: group or others may read the file, so each plain secret gets a warning.
   public static func read(
     text: [UInt8], name: String, folder: String, environment: [String: String], readableByOthers: Bool = false,
     system: SystemAccess = .system
@@ -41,7 +41,7 @@ public enum ConfigurationFile {
     return read(text, reading).loaded
   }
 
-  /// With the keys that were asked for, which is what the reader knows of the language.
+  /// Also returns the keys that the reader asked for, for the tests of the language's description.
   static func read(_ text: [UInt8], _ reading: Reading) -> (loaded: LoadedConfiguration, askedKeys: Set<String>) {
     read(NodeComposer.compose(text, report: reading.report), reading)
   }
@@ -51,7 +51,7 @@ public enum ConfigurationFile {
     if let root {
       settings = reading.root(root).map(reading.settings)
     } else if !reading.report.hasErrors {
-      reading.error(Place(line: 1, column: 1), "the file is empty; the least is 'listen' and 'upstreams'")
+      reading.error(Place(line: 1, column: 1), "the file is empty; a configuration needs at least 'listen' and 'upstreams'")
     }
     let loaded = LoadedConfiguration(
       settings: reading.report.hasErrors ? nil : settings, diagnostics: reading.report.sorted, watched: reading.watched,

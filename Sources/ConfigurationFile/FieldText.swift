@@ -1,4 +1,4 @@
-/// Character rules of HTTP fields that values from the configuration end up in.
+/// Character rules for values of the configuration that the proxy writes into HTTP fields.
 enum FieldText {
   /// token, RFC 9110 section 5.6.2.
   static func isToken(_ text: String) -> Bool {
@@ -21,7 +21,7 @@ enum FieldText {
   /// user-id and password, RFC 7617 section 2: no controls.
   static func hasNoControls(_ bytes: some Sequence<UInt8>) -> Bool { bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }
 
-  /// Fields that frame, route or belong to one hop: no credential can live in one.
+  /// Fields of framing, routing or a single hop, which cannot carry a credential.
   static let reserved: Set<String> = [
     "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
     "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "via",

@@ -1,4 +1,4 @@
-/// Where in the language a value stands: as it is shown, and as the language knows it.
+/// The path of keys to a value: as errors show it, and as the language's description has it.
 struct KeyPath {
   /// `upstreams[0].retry.attempts`; "" for the whole file.
   var shown = ""

@@ -1,6 +1,6 @@
 import Settings
 
-/// A YAML value with the place where it stands. Scalars are the text that they are: `no`, `1e3` and `0x10` hold no surprise.
+/// A YAML value and its place. Every scalar is its text: `no`, `1e3` and `0x10` are not converted.
 struct Node: Sendable {
   enum Content: Sendable {
     /// `plain`: written without quotes, not as a block.
@@ -17,13 +17,13 @@ struct Node: Sendable {
   var place: Place
   var content: Content
 
-  /// Nothing was written: `key:` and the end of the line.
+  /// Whether nothing was written: `key:` and the end of the line.
   var isEmpty: Bool {
     guard case .scalar(let text, plain: true) = content else { return false }
     return text.isEmpty
   }
 
-  /// For errors; the value itself may be a secret in the wrong place.
+  /// The kind of value, for errors. They do not show the value, which may be a misplaced secret.
   var kind: String {
     if isEmpty { return "nothing" }
     switch content {

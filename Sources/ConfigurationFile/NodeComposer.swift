@@ -1,12 +1,12 @@
 import Settings
 
-/// libyaml's events to nodes: anchors, aliases and merge keys resolved, duplicate keys reported with both places.
+/// Builds nodes from libyaml's events. Resolves anchors, aliases and merge keys; reports duplicate keys with both places.
 struct NodeComposer {
-  /// Bytes of a configuration file: some 50,000 upstreams.
+  /// Largest configuration file in bytes: enough for some 50,000 upstreams.
   static let sizeLimit = 8 << 20
-  /// Deeper than any configuration; keeps recursion and hostile input off the stack's end.
+  /// Bounds the recursion, so that hostile input cannot overflow the stack. No configuration is this deep.
   private static let depthLimit = 64
-  /// Nodes that aliases may add: enough for honest sharing, an end to "billion laughs".
+  /// Nodes that aliases may add. Stops a "billion laughs" file.
   private static let aliasLimit = 100_000
 
   private let events: YAMLEvents
@@ -14,7 +14,7 @@ struct NodeComposer {
   private var anchors: [String: (node: Node, weight: Int)] = [:]
   private var added = 0
 
-  /// The file's one document; nil if there is none, or a syntax error, which is in the report then.
+  /// The file's one document; nil if it is empty, or after a syntax error, which is reported.
   static func compose(_ bytes: [UInt8], report: Report) -> Node? {
     guard bytes.count <= sizeLimit else {
       report.error(nil, "larger than \(sizeLimit) bytes")
@@ -24,7 +24,7 @@ struct NodeComposer {
       report.error(place, "not UTF-8")
       return nil
     }
-    // libyaml takes the mark for a character once it has been told the encoding.
+    // libyaml reads the byte order mark as a character if the caller sets the encoding.
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
     var composer = NodeComposer(events: YAMLEvents(text), report: report)
     do throws(SyntaxError) { return try composer.document() } catch {
@@ -45,12 +45,12 @@ struct NodeComposer {
     _ = try events.next()
     let after = try events.next()
     if case .documentStart = after.kind {
-      throw SyntaxError(place: after.place, message: "a second document; a configuration is one")
+      throw SyntaxError(place: after.place, message: "a second YAML document; a configuration is one document")
     }
     return root
   }
 
-  /// A node and how many nodes it holds, those behind aliases counted each time.
+  /// A node and the number of nodes in it; nodes behind an alias count at each use.
   private mutating func compose(_ event: YAMLEvent, depth: Int) throws(SyntaxError) -> (Node, weight: Int) {
     guard depth < Self.depthLimit else {
       throw SyntaxError(place: event.place, message: "nested deeper than \(Self.depthLimit) levels")
@@ -112,7 +112,7 @@ struct NodeComposer {
         entries.append(Node.Entry(key: name, keyPlace: next.place, value: value))
       }
     }
-    // Own keys win over merged ones, earlier parents over later ones (the YAML merge key type).
+    // The mapping's own keys override merged ones, and earlier parents override later ones (YAML's merge key type).
     for case .mapping(let inherited) in merged.map(\.content) {
       for entry in inherited where places[entry.key] == nil {
         places[entry.key] = entry.keyPlace
@@ -140,7 +140,7 @@ struct NodeComposer {
   private func checkTag(_ event: YAMLEvent) {
     guard let tag = event.tag, tag != "!" else { return }
     let known = ["str", "map", "seq", "int", "bool", "float", "null", "merge"].map { "tag:yaml.org,2002:" + $0 }
-    if !known.contains(tag) { report.error(event.place, "unknown tag \(shown(tag)); values are plain texts here") }
+    if !known.contains(tag) { report.error(event.place, "unknown tag \(shown(tag)); all values are plain text") }
   }
 
   private static func firstInvalidUTF8(_ bytes: [UInt8]) -> Place? {

@@ -5,7 +5,7 @@ enum PEM {
   struct Block: Equatable {
     var label: String
     var der: [UInt8]
-    /// Header fields, as old encrypted keys have them (RFC 1421): the content is not DER then.
+    /// The block has header fields, as old encrypted keys do (RFC 1421); then its content is not DER.
     var isEncrypted: Bool
   }
   struct Malformed: Error { var message: String }
@@ -28,11 +28,11 @@ enum PEM {
         open = (line.dropFirst(begin.count).dropLast(5), [], false)
       } else if line.starts(with: end) {
         guard let block = open, line.dropFirst(end.count).elementsEqual(Array(block.label) + dashes) else {
-          throw Malformed(message: "the end of a PEM block that did not begin")
+          throw Malformed(message: "the end of a PEM block without its beginning")
         }
         let label = String(decoding: block.label, as: UTF8.self)
         guard let der = block.isEncrypted ? [] : Base64.decode(block.body) else {
-          throw Malformed(message: "a PEM block that is no base64")
+          throw Malformed(message: "a PEM block that is not base64")
         }
         blocks.append(Block(label: label, der: der, isEncrypted: block.isEncrypted))
         open = nil

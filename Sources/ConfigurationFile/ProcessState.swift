@@ -1,11 +1,11 @@
 import Glibc
 
-/// The little that a reading needs to know of the process that it happens in.
+/// The clock and working directory of the process, for a reading.
 enum ProcessState {
   /// Seconds since 1970.
   static func now() -> Int64 { Int64(time(nil)) }
 
-  /// The path from the root, so that it stays right when the working directory changes.
+  /// The absolute path, which stays valid when the working directory changes.
   static func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     guard let current = getcwd(nil, 0) else { return path }

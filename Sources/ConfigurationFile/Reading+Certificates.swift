@@ -4,12 +4,12 @@ import Settings
 import TLS
 
 extension Reading {
-  /// The certificates of a PEM or DER file, DER each; nil where there is an error, which is reported.
+  /// The certificates of a PEM or DER file, DER each; nil after an error, which is reported.
   func certificates(_ file: Located<String>, _ path: KeyPath) -> [[UInt8]]? {
     guard let found = objects(file, path, labels: ["CERTIFICATE", "X509 CERTIFICATE"], named: "certificate") else { return nil }
     for der in found {
       guard let certificate = try? Certificate(der: der) else {
-        error(file.place, "\(path.shown): \(file.value) holds what is no X.509 certificate")
+        error(file.place, "\(path.shown): \(file.value) contains data that is not an X.509 certificate")
         return nil
       }
       checkDates(certificate, file, path)
@@ -22,11 +22,12 @@ extension Reading {
     guard let found = objects(file, path, labels: ["X509 CRL"], named: "CRL") else { return nil }
     for der in found {
       guard let list = try? CertificateList(der: der) else {
-        error(file.place, "\(path.shown): \(file.value) holds what is no CRL")
+        error(file.place, "\(path.shown): \(file.value) contains data that is not a CRL")
         return nil
       }
       if let end = list.nextUpdate, end < now {
-        warning(file.place, "\(path.shown): \(file.value) is out of date since \(UTCDate.text(end)) and counts as no answer")
+        warning(
+          file.place, "\(path.shown): \(file.value) has been out of date since \(UTCDate.text(end)); the proxy ignores it")
       }
     }
     return found
@@ -40,21 +41,21 @@ extension Reading {
     case .success(let content):
       guard PEM.isPEM(content.bytes) else {
         if content.bytes.first == 0x30 { return [content.bytes] }
-        error(file.place, "\(path.shown): \(file.value) holds no \(name), neither PEM nor DER")
+        error(file.place, "\(path.shown): \(file.value) contains no \(name) in PEM or DER form")
         return nil
       }
       do throws(PEM.Malformed) {
         let found = try PEM.blocks(content.bytes).filter { labels.contains($0.label) && !$0.isEncrypted }.map(\.der)
-        if found.isEmpty { error(file.place, "\(path.shown): \(file.value) holds no \(name)") }
+        if found.isEmpty { error(file.place, "\(path.shown): \(file.value) contains no \(name)") }
         return found.isEmpty ? nil : found
       } catch let malformed {
-        error(file.place, "\(path.shown): \(file.value) holds \(malformed.message)")
+        error(file.place, "\(path.shown): \(file.value) contains \(malformed.message)")
         return nil
       }
     }
   }
 
-  /// Days before the end of a certificate at which it is time to say so.
+  /// `check` warns this many days before a certificate expires.
   private static let notice: Int64 = 30
 
   private func checkDates(_ certificate: Certificate, _ file: Located<String>, _ path: KeyPath) {
@@ -86,7 +87,7 @@ extension Reading {
     guard let pem else { return nil }
     let path = section.path(key).shown
     guard let block = try? PEM.blocks(pem.value.bytes).first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
-      error(pem.place, "\(path) holds no private key in PEM form")
+      error(pem.place, "\(path) contains no private key in PEM form")
       return nil
     }
     let isEncrypted = block.isEncrypted || block.label == "ENCRYPTED PRIVATE KEY"
@@ -102,8 +103,9 @@ extension Reading {
       let opened = try PrivateKey(pem: pem.value.bytes, passphrase: passphrase?.value.bytes)
       return KeyDraft(pem: pem.value, passphrase: passphrase?.value, place: pem.place, key: opened)
     } catch {
-      // OpenSSL's words are left out: what went wrong is one of two things, and neither it nor the key need be shown.
-      self.error(pem.place, "\(path) \(isEncrypted ? "does not open with this 'passphrase'" : "is a key that cannot be read")")
+      // Without OpenSSL's text: only two causes are possible, and the text could show part of the key.
+      self.error(
+        pem.place, "\(path) \(isEncrypted ? "cannot be decrypted with this 'passphrase'" : "is not a readable private key")")
       return nil
     }
   }

@@ -3,9 +3,9 @@ import Routing
 import Settings
 
 extension Reading {
-  /// The names of a list's entries before these are read, so that what refers to a wrong one is not called dangling. nil: not
-  /// known, as the section is misspelt.
-  /// - Parameter keys: where an entry's name stands; the first that is there.
+  /// The names of a list's entries, read before the entries themselves. So a reference to an entry with a mistake in it is not
+  /// reported as a second error. nil: unknown, because the section's key is misspelt.
+  /// - Parameter keys: the keys that may hold an entry's name; the first one present counts.
   func entryNames<Keys: KeySet>(
     _ root: Section<RootKeys>, _ section: PartialKeyPath<RootKeys>, _ keys: [PartialKeyPath<Keys>]
   ) -> Set<String>? {
@@ -26,9 +26,9 @@ extension Reading {
 
   /// What an `allow` list may mean.
   struct AccessContext {
-    /// nil: not known, as the section is misspelt.
+    /// nil: unknown, because the section's key is misspelt.
     var upstreams: Set<String>?
-    /// What unlisted hosts and tunnels can be reached at all; nil = every host.
+    /// The unlisted hosts and tunnels that the configuration allows at all; nil = every host.
     var reachable: [HostPattern]?
   }
 
@@ -48,14 +48,14 @@ extension Reading {
       }
       if entry.hasEmptyList(\.from) { error(entry.valuePlace(\.from), "\(entry.path(\.from).shown) is empty") }
       if let password, !FieldText.hasNoControls(password.value.bytes) {
-        error(password.place, "\(entry.path(\.password).shown) holds a control character, maybe a line end")
+        error(password.place, "\(entry.path(\.password).shown) contains a control character, possibly a line break")
       }
       guard let name, checkName(name, entry.path(\.name)) else { continue }
       if name.value.utf8.contains(UInt8(ascii: ":")) {
-        error(name.place, "\(entry.path(\.name).shown) must not hold a ':', where a Basic user name ends")
+        error(name.place, "\(entry.path(\.name).shown) must not contain ':', which ends the user name in Basic authentication")
       }
       if let first = names[name.value] {
-        error(name.place, "\(entry.path.shown): a client named \(shown(name.value)) stands at \(first) already")
+        error(name.place, "\(entry.path.shown): there is already a client named \(shown(name.value)) at \(first)")
       }
       names[name.value] = name.place
       clients.append(
@@ -72,7 +72,7 @@ extension Reading {
     for item in items {
       guard let range = range(item.text, item.path) else { continue }
       if let first = blocks[range] {
-        error(item.text.place, "\(item.path.shown): the same block stands at \(first); whose are they?")
+        error(item.text.place, "\(item.path.shown): the same block is at \(first); a block can identify only one client")
       }
       blocks[range] = item.text.place
       ranges.append(range)
@@ -94,8 +94,8 @@ extension Reading {
     }
   }
 
-  /// An `allow` list: a text is an upstream's name where one is called so; else it must be a host or pattern, with a dot, a
-  /// colon or a star, so that a mistyped name is not taken for a host.
+  /// An `allow` list. A text that names an upstream means that upstream. Any other text must be a host or a pattern with a dot,
+  /// a colon or a star, so that a mistyped name is not read as a host.
   private func access(_ items: [TextItem]?, _ context: AccessContext) -> Access? {
     guard let items else { return nil }
     var upstreams: Set<String> = []
@@ -153,7 +153,8 @@ extension Reading {
       if item.text.value == "default" {
         ranges += AddressRange.defaults
       } else if let hint = Suggestion.nearest(to: item.text.value, among: ["default"]) {
-        error(item.text.place, "\(item.path.shown): \(shown(item.text.value)) is no block (did you mean '\(hint)'?)")
+        error(
+          item.text.place, "\(item.path.shown): \(shown(item.text.value)) is not an address block (did you mean '\(hint)'?)")
       } else if let range = range(item.text, item.path) {
         ranges.append(range)
       }

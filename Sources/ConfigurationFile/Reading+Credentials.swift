@@ -3,7 +3,7 @@ import Crypto
 import Settings
 
 extension Reading {
-  /// A credential as far as it could be read: what the upstreams' checks need is known of a wrong one, too.
+  /// A credential as far as it could be read. Even one with errors has what the checks of upstreams need.
   struct CredentialDraft {
     var place: Place
     var policy: CredentialPolicy?
@@ -36,7 +36,7 @@ extension Reading {
     guard entry.countOfAlternatives == 1 else {
       if !entry.isMisspelt(CredentialKeys.alternatives) {
         let kinds = listed(CredentialKeys.alternativeNames.map { "'\($0)'" }, "and")
-        error(entry.place, "\(entry.path.shown) must hold one of \(kinds)")
+        error(entry.place, "\(entry.path.shown) must have one of \(kinds)")
       }
       return draft
     }
@@ -55,13 +55,13 @@ extension Reading {
     let username = section.read(\.username)
     let password = section.read(\.password)
     guard let username, let password else { return nil }
-    // RFC 7617 section 2: the first colon ends the user-id.
+    // RFC 7617 section 2: the first colon ends the user name.
     guard FieldText.hasNoControls(username.value.utf8), !username.value.utf8.contains(UInt8(ascii: ":")) else {
-      error(username.place, "\(section.path(\.username).shown) must not hold a ':' or a control character")
+      error(username.place, "\(section.path(\.username).shown) must not contain a ':' or a control character")
       return nil
     }
     guard FieldText.hasNoControls(password.value.bytes) else {
-      error(password.place, "\(section.path(\.password).shown) holds a control character, maybe a line end")
+      error(password.place, "\(section.path(\.password).shown) contains a control character, possibly a line break")
       return nil
     }
     return .basic(username: username.value, password: password.value)
@@ -72,7 +72,7 @@ extension Reading {
     guard TokenResponse.isAccessToken(token.value.bytes) else {
       error(
         token.place,
-        "\(section.path(\.token).shown) holds a character that no access token has: not visible ASCII (RFC 6749 appendix A.12)"
+        "\(section.path(\.token).shown) contains a character that is not visible ASCII, as access tokens require (RFC 6749 appendix A.12)"
       )
       return nil
     }
@@ -85,7 +85,7 @@ extension Reading {
     let format = section.read(\.format)
     guard let name, let value, format != nil || !section.has(\.format) else { return nil }
     guard FieldText.isToken(name.value) else {
-      error(name.place, "\(section.path(\.name).shown) must be the name of a field, not \(shown(name.value))")
+      error(name.place, "\(section.path(\.name).shown) must be an HTTP field name, not \(shown(name.value))")
       return nil
     }
     guard !FieldText.reserved.contains(name.value.lowercased()) else {
@@ -95,18 +95,19 @@ extension Reading {
       return nil
     }
     guard FieldText.isFieldValue(value.value.bytes) else {
-      error(value.place, "\(section.path(\.value).shown) holds a character that no field value has, maybe a line end")
+      error(
+        value.place, "\(section.path(\.value).shown) contains a character that field values cannot have, possibly a line break")
       return nil
     }
     guard let format else { return .header(name: name.value, value: value.value, format: HeaderKeys.placeholder) }
     // Not shown: people write secrets into it.
     let path = section.path(\.format).shown
     guard format.value.occurrences(of: HeaderKeys.placeholder) == 1 else {
-      error(format.place, "\(path) must hold \(HeaderKeys.placeholder) once")
+      error(format.place, "\(path) must contain \(HeaderKeys.placeholder) exactly once")
       return nil
     }
     guard FieldText.isFieldValue(Array(format.value.utf8)) else {
-      error(format.place, "\(path) holds a character that no field value has, or a space at an end")
+      error(format.place, "\(path) contains a character that field values cannot have, or begins or ends with a space")
       return nil
     }
     return .header(name: name.value, value: value.value, format: format.value)
@@ -138,7 +139,7 @@ extension Reading {
 }
 
 extension String {
-  /// How often a text stands in this one, without overlaps.
+  /// How often `text` occurs in this one, without overlaps.
   fileprivate func occurrences(of text: String) -> Int {
     let (all, wanted) = (Array(utf8), Array(text.utf8))
     var (count, at) = (0, 0)

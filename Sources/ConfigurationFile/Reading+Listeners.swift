@@ -5,19 +5,19 @@ extension Reading {
     var endpoint: ListenerSettings.Endpoint
     var text: String
     var place: Place
-    /// Loopback or unix. What an inherited descriptor is bound to is not known here: false.
+    /// Loopback or unix. False for an inherited descriptor: its address is unknown here.
     var isLocal: Bool
   }
 
   /// `listen`: a text, a mapping or a list of these.
   func listeners(_ root: Section<RootKeys>, clientsConfigured: Bool) -> [(settings: ListenerSettings, address: Address)] {
-    if root.hasEmptyList(\.listen) { error(root.valuePlace(\.listen), "listen is empty: there would be nothing to talk to") }
+    if root.hasEmptyList(\.listen) { error(root.valuePlace(\.listen), "listen is empty: the proxy needs at least one address") }
     var listeners: [(settings: ListenerSettings, address: Address)] = []
     for item in root.read(\.listen)?.items ?? [] {
       guard let listener = listener(item, clientsConfigured) else { continue }
       if let other = listeners.first(where: { $0.address.endpoint == listener.address.endpoint && !listener.address.hasAnyPort }
       ) {
-        error(listener.address.place, "\(listener.address.text) is listened on already, at \(other.address.place)")
+        error(listener.address.place, "\(listener.address.text) is already in use, at \(other.address.place)")
       }
       listeners.append(listener)
     }
@@ -49,7 +49,7 @@ extension Reading {
         place ?? address.place, "\(path.key(ListenerKeys.table.name(\.clients)).shown) is required, but there are no 'clients'")
     case nil where !clientsConfigured && !address.isLocal:
       let why = address.isInherited ? "may be reachable from other machines" : "is reachable from other machines"
-      error(address.place, "\(address.text) \(why) and wants 'clients', or 'clients: optional' if everybody may use it")
+      error(address.place, "\(address.text) \(why) and needs 'clients', or 'clients: optional' if everybody may use the proxy")
     case .optional where !clientsConfigured && !address.isLocal:
       warning(place ?? address.place, "\(address.text) lets everybody who reaches it use the proxy")
     default: break
@@ -102,16 +102,16 @@ extension Reading {
     }
     if text.hasPrefix("fd:") {
       guard let descriptor = try? Units.integer(String(text.dropFirst(3))), (3...65535).contains(descriptor) else {
-        throw HostError("must name a descriptor from 3 upwards")
+        throw HostError("must name a descriptor of 3 or more")
       }
       return (.inherited(descriptor: Int32(descriptor)), false)
     }
     let (host, port) = try HostName.split(text)
-    guard let port else { throw HostError("needs a port, as in 127.0.0.1:3128; or is it unix:/path, or fd:3?") }
+    guard let port else { throw HostError("needs a port, as in 127.0.0.1:3128; unix:/path and fd:3 are possible, too") }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     guard let address = IPAddress.parse(inner) else {
       switch inner {
-      case "", "*": throw HostError("must start with an IP address; 0.0.0.0 is every IPv4 one, [::] every one")
+      case "", "*": throw HostError("must start with an IP address; 0.0.0.0 is every IPv4 address, [::] every address")
       case "localhost": throw HostError("must start with an IP address: 127.0.0.1:\(port)")
       default: throw HostError("must start with an IP address")
       }
@@ -131,7 +131,7 @@ extension Reading {
     }
     guard let found else { return nil }
     if !found.hasAnyPort, let other = listeners.first(where: { $0.endpoint == found.endpoint }) {
-      error(found.place, "\(found.text) is listened on already, at \(other.place)")
+      error(found.place, "\(found.text) is already in use, at \(other.place)")
     }
     var expose: Set<AdminSettings.Page> = [.healthz, .readyz, .metrics]
     if found.isLocal { expose.insert(.status) }

@@ -3,7 +3,7 @@ import Settings
 import TLS
 
 extension Reading {
-  /// Everything that carries a secret or a name of the client's, as written.
+  /// The keys that identify the client or the user, and their secrets.
   private struct Parts {
     var clientID: Located<String>?
     var clientSecret: Located<Secret>?
@@ -72,7 +72,7 @@ extension Reading {
   private func endpoint(_ section: Section<OAuth2Keys>, token: Located<String>?, issuer: Located<String>?) -> TokenEndpoint? {
     switch (section.has(\.tokenURL), section.has(\.issuer)) {
     case (true, true):
-      error(section.keyPlace(\.issuer), "\(section.path.shown) has both 'token_url' and 'issuer'; the one replaces the other")
+      error(section.keyPlace(\.issuer), "\(section.path.shown) has both 'token_url' and 'issuer'; give only one of them")
       return nil
     case (false, false):
       if section.isMisspelt([\.tokenURL, \.issuer]) { return nil }
@@ -87,7 +87,7 @@ extension Reading {
       // RFC 8414 section 2: an issuer has neither query nor fragment.
       if token == nil, url.target.contains("?") { throw HostError("must not have a query") }
       guard url.isHTTPS || url.isLoopback else {
-        throw HostError("must be https unless it is on loopback: secrets go there")
+        throw HostError("must be https unless it is on loopback: the proxy sends secrets there")
       }
       return TokenEndpoint(
         value: token == nil ? .issuer(url: text.value) : .token(url: text.value), isHTTPS: url.isHTTPS, place: text.place)
@@ -104,7 +104,7 @@ extension Reading {
     if let name, !trust.check(name, path, self) { return false }
     guard let endpoint else { return true }
     guard endpoint.isHTTPS else {
-      if let name { error(name.place, "\(path.shown) would protect nothing: the token endpoint is http://") }
+      if let name { error(name.place, "\(path.shown) has no effect: the token endpoint is http://") }
       return true
     }
     if name == nil && trust.allMustBeNamed && !section.has(\.trust) {
@@ -121,7 +121,7 @@ extension Reading {
   }
 
   private func grant(_ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>, _ parts: Parts) -> OAuth2Policy.Grant? {
-    let reason = "has no meaning for grant \(grant.rawValue)"
+    let reason = "cannot be used with grant \(grant.rawValue)"
     if grant != .password { section.refuse([\.username, \.password], because: reason) }
     if grant != .refreshToken { section.refuse([\.refreshToken], because: reason) }
     if grant != .jwtBearer { section.refuse([\.assertion], because: reason) }
@@ -168,7 +168,7 @@ extension Reading {
         return nil
       }
     }
-    let reason = "has no meaning with client_auth \(name.rawValue)"
+    let reason = "cannot be used with client_auth \(name.rawValue)"
     if name != .basic && name != .post { section.refuse([\.clientSecret], because: reason) }
     if name != .clientAssertion { section.refuse([\.clientAssertion], because: reason) }
     if name != .privateKeyJWT && grant != .jwtBearer { section.refuse([\.privateKey], because: reason) }
@@ -204,7 +204,7 @@ extension Reading {
     OAuth2Policy.SigningKey(pem: key.pem, passphrase: key.passphrase, keyID: keyID?.value)
   }
 
-  /// `{issuer, subject, audience, lifetime}` to be signed, or a secret that is a ready assertion.
+  /// `{issuer, subject, audience, lifetime}`, which the proxy signs, or a secret that is a signed assertion.
   private func assertion(_ section: Section<OAuth2Keys>, key: KeyDraft?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
     let claims: Section<AssertionKeys>
     switch section.read(\.assertion) {
@@ -232,7 +232,7 @@ extension Reading {
       !token.isEmpty && token.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
     if !good {
-      error(scope.place, "\(section.path(\.scope).shown) must be words with one space between, not \(shown(scope.value))")
+      error(scope.place, "\(section.path(\.scope).shown) must be words separated by single spaces, not \(shown(scope.value))")
     }
     return scope.value
   }
@@ -247,7 +247,7 @@ extension Reading {
     for field in section.read(\.parameters) ?? [] {
       guard let value = field.value else { continue }
       if Reading.ownParameters.contains(field.name.value) {
-        error(field.name.place, "\(field.path.shown) is set by the grant itself")
+        error(field.name.place, "\(field.path.shown) is a parameter that the proxy sets itself")
       }
       parameters[field.name.value] = value.value
     }

@@ -1,12 +1,12 @@
 import Settings
 
-/// What concerns the process as a whole: its name, threads, log, limits and timeouts.
+/// Reads the keys of the process as a whole: name, log, limits and timeouts.
 extension Reading {
   func processName(_ root: Section<RootKeys>) -> String {
     guard let name = root.read(\.name) else { return Settings.standardName }
     // A pseudonym in Via (RFC 9110 section 7.6.3) and a token in Proxy-Status (RFC 9209 section 2).
     guard FieldText.isToken(name.value), name.value.utf8.count <= 64, name.value.utf8.first.map(isLetter) == true else {
-      error(name.place, "name must be a word of letters, digits and -._ that starts with a letter, at most 64 of them")
+      error(name.place, "name must be at most 64 letters, digits and -._ and must start with a letter")
       return Settings.standardName
     }
     return name.value
@@ -53,7 +53,7 @@ extension Reading {
     return timeouts
   }
 
-  /// The global ones with what the entry sets otherwise.
+  /// The global timeouts, with the entry's own in place of those that it sets.
   func timeouts(ofUpstream entry: Section<UpstreamKeys>, over global: Timeouts) -> Timeouts {
     var timeouts = global
     if let section = entry.read(\.timeouts) { replace(&timeouts, section, \.ofOrigin) }

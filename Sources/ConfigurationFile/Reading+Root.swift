@@ -1,7 +1,7 @@
 import Settings
 
 extension Reading {
-  /// The whole file. What is wrong is in the report; the value is whole only where nothing is.
+  /// Reads the whole file. Errors go to the report; only without errors is the result complete.
   func settings(_ root: Section<RootKeys>) -> Settings {
     let timeouts = timeouts(root)
     let policies = trust(root)
@@ -38,10 +38,10 @@ extension Reading {
       allHostsMustBeEvaluated: allMustBeNamed)
     settings.systemRoots = systemRoots(for: settings)
     if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.mentions(\.upstreams) {
-      warning(root.place, "there are no 'upstreams', and nothing else may be reached: every request will be refused")
+      warning(root.place, "there are no 'upstreams', and no other host is allowed: the proxy will refuse every request")
     }
     warnOfUnused(root, settings)
-    // What is wrong is reported where it is found; nothing may be lost in silence.
+    // Nothing may be dropped without an error in the report.
     assert(
       report.hasErrors
         || (settings.credentials.count == credentials.count && settings.trust.count == policies.count
@@ -51,20 +51,20 @@ extension Reading {
     return settings
   }
 
-  /// Names that nobody refers to are mistyped elsewhere, or left over.
+  /// Warns of credentials and policies that nothing refers to: either a reference is mistyped, or they are left over.
   private func warnOfUnused(_ root: Section<RootKeys>, _ settings: Settings) {
     let credentials = Set(settings.upstreams.compactMap(\.credential))
     var trust = Set(settings.upstreams.compactMap(\.trust)).union(["default"])
     for case .oauth2(let policy) in settings.credentials.values.map(\.kind) {
       if let name = policy.trust { trust.insert(name) }
     }
-    // Where entries are wrong, what they refer to may be missing here.
+    // An entry with an error is missing from `settings`, and so is what it refers to.
     guard !report.hasErrors else { return }
     for entry in root.read(\.credentials) ?? [] where !credentials.contains(entry.name.value) {
       warning(entry.name.place, "\(entry.path.shown) is used by no upstream")
     }
     for entry in root.read(\.trust) ?? [] where !trust.contains(entry.name.value) {
-      warning(entry.name.place, "\(entry.path.shown) is used by nobody")
+      warning(entry.name.place, "\(entry.path.shown) is not used")
     }
   }
 }

@@ -28,7 +28,7 @@ extension Reading {
     }
     secretSources[path.shown] = source
     do throws(SecretError) {
-      // Through the cache, so that the watched digest is that of the content in use.
+      // Files come from this reading's cache, so that the watched digest belongs to the content in use.
       let cached = SystemAccess(
         readFile: { (_: String, _: Int) throws(FileError) in throw FileError("not read") }, run: system.run)
       let secret: Secret
@@ -65,7 +65,7 @@ extension Reading {
       error(section.place, "\(section.path.shown) must be a secret with one of \(forms)")
       return nil
     }
-    if !section.has(\.command) { section.refuse([\.timeout, \.refresh], because: "is for 'command' only") }
+    if !section.has(\.command) { section.refuse([\.timeout, \.refresh], because: "applies to 'command' only") }
     if let file { return .file(file.value) }
     if let variable {
       guard let value = environment[variable.value], !value.isEmpty else {
@@ -91,11 +91,11 @@ extension Reading {
       return nil
     }
     guard program.value.utf8.contains(UInt8(ascii: "/")) else {
-      error(program.place, "\(path): the program must be written as a path; PATH is not searched")
+      error(program.place, "\(path): the program must be a path; the proxy does not search PATH")
       return nil
     }
     guard arguments.allSatisfy({ !$0.value.utf8.contains(0) }) else {
-      error(program.place, "\(path) holds a NUL")
+      error(program.place, "\(path) contains a NUL")
       return nil
     }
     return .command(

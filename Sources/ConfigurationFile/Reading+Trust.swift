@@ -5,7 +5,7 @@ import TLS
 import Trust
 
 extension Reading {
-  /// The policies of the file by name; nil stands for one that is there but wrong.
+  /// The policies of the file by name; nil for a policy with an error.
   typealias TrustPolicies = [String: TrustPolicy?]
 
   func trust(_ root: Section<RootKeys>) -> TrustPolicies {
@@ -17,9 +17,9 @@ extension Reading {
     return policies
   }
 
-  /// The system's roots, if something rests on them: a policy, or for want of one called `default` an upstream, an unlisted host, a
-  /// token endpoint or a responder. All files that could be the bundle are watched up to the one that is: the coming of an
-  /// earlier one is a change, too.
+  /// The system's roots, if the configuration needs them: for a policy, or, without a policy `default`, for an upstream, an
+  /// unlisted host, a token endpoint or a responder. Watches every possible bundle file up to the one in use, as an earlier one
+  /// that appears would replace it.
   func systemRoots(for settings: Settings) -> SystemRoots? {
     let usesFallback =
       settings.unlistedHosts == .forward || settings.upstreams.contains { $0.trust == nil }
@@ -29,7 +29,9 @@ extension Reading {
     guard areAnchors || (usesFallback && settings.trust["default"] == nil) else { return nil }
     if environment["SSL_CERT_DIR"]?.isEmpty == false, environment["SSL_CERT_FILE"]?.isEmpty != false {
       warning(
-        nil, "SSL_CERT_DIR is not read: give the roots in one file, as SSL_CERT_FILE or as the 'ca_file' of a trust policy")
+        nil,
+        "the proxy does not read SSL_CERT_DIR: give the roots in one file, as SSL_CERT_FILE or as the 'ca_file' of a trust policy"
+      )
     }
     return SystemRoots.read(environment) { path in
       let result: Result<FileContent, FileError>
@@ -41,14 +43,14 @@ extension Reading {
     }
   }
 
-  /// What belongs to the policy as a whole while its evaluators are read.
+  /// What applies to the whole policy, collected while its evaluators are read.
   private struct Draft {
     var anchors: TrustPolicy.Anchors?
     var minimumVersion = TrustPolicy.TLSVersion.tls12
-    /// Where the one `default` stands.
+    /// Place of the one `default`.
     var chain: Place?
     var systemRootsOff: Place?
-    /// Evaluators that are fit only beside another one which validates the chain, and why.
+    /// Evaluators that need another evaluator to validate the chain, each with its error.
     var dependent: [(place: Place, message: String)] = []
     var selfSigned: [Place] = []
     var disabled: [Place] = []
@@ -60,10 +62,10 @@ extension Reading {
     guard let evaluators = evaluators(items, path, &draft) else { return nil }
     if let disabled = draft.disabled.first {
       guard evaluators == [.disabled] else {
-        error(disabled, "\(path.shown): 'disabled' must stand alone: beside other evaluators it would say nothing")
+        error(disabled, "\(path.shown): 'disabled' must be the only evaluator of a policy")
         return nil
       }
-      warning(disabled, "\(path.shown) is disabled: whoever answers is trusted")
+      warning(disabled, "\(path.shown) is disabled: it trusts every server")
     }
     let policy = TrustPolicy(
       name: name, anchors: draft.anchors ?? .system, minimumVersion: draft.minimumVersion, evaluators: evaluators)
@@ -71,7 +73,7 @@ extension Reading {
       for dependent in draft.dependent { error(dependent.place, dependent.message) }
     }
     if let off = draft.systemRootsOff, draft.selfSigned.isEmpty {
-      error(off, "\(path.shown): no root is left to trust: 'system_roots' is false and there is no 'ca_file'")
+      error(off, "\(path.shown): the policy trusts no root: 'system_roots' is false and there is no 'ca_file'")
     }
     if let place = draft.selfSigned.first {
       if draft.anchors != nil {
@@ -82,7 +84,7 @@ extension Reading {
         )
       }
       if draft.selfSigned.count > 1 {
-        error(draft.selfSigned[1], "\(path.shown): 'accept_self_signed' stands twice; a policy has one set of anchors")
+        error(draft.selfSigned[1], "\(path.shown): 'accept_self_signed' is set twice; a policy has one set of anchors")
       }
     }
     return draft.ok ? policy : nil
@@ -117,7 +119,7 @@ extension Reading {
     guard item.countOfAlternatives == 1 else {
       if item.countOfAlternatives > 1 || item.isEmpty {
         let kinds = EvaluatorKeys.alternativeNames.joined(separator: ", ")
-        error(item.place, "\(item.path.shown) must hold one evaluator: \(kinds)")
+        error(item.place, "\(item.path.shown) must have one evaluator: \(kinds)")
       }
       return nil
     }
@@ -133,7 +135,7 @@ extension Reading {
 
   private func chain(_ section: Section<ChainKeys>, _ draft: inout Draft) -> TrustPolicy.Evaluator {
     if let first = draft.chain {
-      error(section.place, "\(section.path.shown): a policy has at most one 'default', and one stands at \(first)")
+      error(section.place, "\(section.path.shown): a policy has at most one 'default'; the first is at \(first)")
     }
     draft.chain = section.place
     let file = section.read(\.caFile)
@@ -163,7 +165,7 @@ extension Reading {
       chain: section.read(group.appending(path: \.chain)), host: section.read(group.appending(path: \.host)))
   }
 
-  /// Certificates from a list of files; nil where one of them is wrong.
+  /// Certificates from a list of files; nil if one of them has an error.
   private func certificates<Keys>(
     _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<[TextItem]?>>
   ) -> [[UInt8]]? {
@@ -183,7 +185,7 @@ extension Reading {
     var ok = true
     for item in section.read(\.pins) ?? [] {
       if let pin = pin(item.text, item.path) {
-        if !pins.insert(pin).inserted { warning(item.text.place, "\(item.path.shown) stands in this list already") }
+        if !pins.insert(pin).inserted { warning(item.text.place, "\(item.path.shown) is already in this list") }
       } else {
         ok = false
       }
@@ -207,9 +209,10 @@ extension Reading {
       return nil
     }
     if pins.count == 1 {
-      warning(section.place, "\(section.path.shown) has one pin only; add a backup pin, or a lost key locks everybody out")
+      warning(
+        section.place, "\(section.path.shown) has only one pin; add a backup pin, or every request fails when the key is lost")
     }
-    // The combination that AFSecurityPolicy refused, too: a name on a certificate for which nobody vouches.
+    // AFSecurityPolicy refuses this combination, too: no authority confirms the name in such a certificate.
     if !validation.chain && !enforce {
       draft.dependent.append(
         (
@@ -255,7 +258,7 @@ extension Reading {
       return nil
     }
     guard pin.count == 32 else {
-      error(text.place, "\(path.shown) holds \(pin.count) bytes; a SHA-256 has 32")
+      error(text.place, "\(path.shown) has \(pin.count) bytes; a SHA-256 has 32")
       return nil
     }
     return pin
@@ -270,7 +273,7 @@ extension Reading {
       if !validation.chain {
         error(
           section.valuePlace(\.validation.chain),
-          "\(section.path.shown): 'accept_self_signed' is about the chain, which 'validate_chain: false' leaves unchecked")
+          "\(section.path.shown): 'accept_self_signed' needs chain validation, which 'validate_chain: false' switches off")
       }
     }
     guard let found, section.has(\.certificates) else { return nil }
@@ -279,7 +282,9 @@ extension Reading {
       return nil
     }
     if Set(found).count == 1 {
-      warning(section.place, "\(section.path.shown) has one pin only; add a backup pin, or its renewal locks everybody out")
+      warning(
+        section.place,
+        "\(section.path.shown) has only one pin; add a backup pin, or every request fails when the certificate is renewed")
     }
     return .pinnedCertificates(
       TrustPolicy.PinnedCertificates(certificates: found, acceptSelfSigned: selfSigned, validation: validation))
@@ -297,7 +302,7 @@ extension Reading {
           continue
         }
         if revocation.methods.contains(method) {
-          error(item.text.place, "\(item.path.shown) stands in this list already")
+          error(item.text.place, "\(item.path.shown) is already in this list")
         } else {
           revocation.methods.append(method)
         }
@@ -323,13 +328,13 @@ extension Reading {
       ok = self.responder(responder, section, &revocation) && ok
     }
     if ok, files?.isEmpty == false, !revocation.methods.contains(.crl) {
-      error(section.keyPlace(\.crlFiles), "\(section.path(\.crlFiles).shown) contradicts 'methods', which leaves out crl")
+      error(section.keyPlace(\.crlFiles), "\(section.path(\.crlFiles).shown) contradicts 'methods', which does not list crl")
     }
     if !revocation.validation.chain {
       draft.dependent.append(
         (
           section.valuePlace(\.validation.chain),
-          "\(section.path.shown): 'validate_chain: false' wants another evaluator of the policy that validates the chain"
+          "\(section.path.shown): 'validate_chain: false' needs another evaluator of the policy that validates the chain"
         ))
     }
     return ok ? .revocation(revocation) : nil
@@ -344,7 +349,7 @@ extension Reading {
       return false
     }
     revocation.responder = text.value
-    if !revocation.methods.contains(.ocsp) { error(text.place, "\(path) contradicts 'methods', which leaves out ocsp") }
+    if !revocation.methods.contains(.ocsp) { error(text.place, "\(path) contradicts 'methods', which does not list ocsp") }
     if !revocation.network { error(text.place, "\(path) contradicts 'network: false'") }
     return true
   }

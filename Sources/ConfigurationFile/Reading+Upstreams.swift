@@ -9,10 +9,10 @@ extension Reading {
     var matchPlace: Place
   }
 
-  /// What an entry may refer to.
+  /// What an entry can refer to by name.
   struct UpstreamContext {
     var trust: TrustRules
-    /// nil here and below: not known, as the section is misspelt.
+    /// nil here and below: unknown, because the section's key is misspelt.
     var credentials: [String: CredentialDraft]?
     var clients: Set<String>?
     var timeouts: Timeouts
@@ -28,11 +28,11 @@ extension Reading {
       if let place = names[draft.name.value] {
         error(
           draft.name.place,
-          "\(entry.path.shown): an upstream named \(shown(draft.name.value)) stands at \(place) already; "
-            + "give one a 'name' of its own")
+          "\(entry.path.shown): there is already an upstream named \(shown(draft.name.value)) at \(place); "
+            + "give one of them another 'name'")
       }
       if let other = matches[draft.settings.match]?.first(where: { collide($0.settings, draft.settings) }) {
-        error(draft.matchPlace, "\(entry.path.shown): the same match stands at \(other.matchPlace), for the same clients")
+        error(draft.matchPlace, "\(entry.path.shown): the same match for the same clients is at \(other.matchPlace)")
       }
       names[draft.name.value] = draft.name.place
       matches[draft.settings.match, default: []].append(draft)
@@ -41,12 +41,12 @@ extension Reading {
     return drafts
   }
 
-  /// Equal matches that some client could mean both of.
+  /// Whether two entries with equal matches could both serve some client.
   private func collide(_ one: UpstreamSettings, _ other: UpstreamSettings) -> Bool {
     switch (one.clients, other.clients) {
     case (nil, nil): return true
     case (let left?, let right?): return !left.isDisjoint(with: right)
-    // The entry for certain clients is the more specific one.
+    // An entry with `clients` is more specific than one without.
     default: return false
     }
   }
@@ -116,27 +116,27 @@ extension Reading {
       if !settings.originIsExplicit && !wildcardCredential {
         error(
           entry.keyPlace(\.credential),
-          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; write "
-            + "'origin' out, or say 'wildcard_credential: true'"
+          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; set "
+            + "'origin', or say 'wildcard_credential: true'"
         )
       }
     } else if wildcardCredential {
-      warning(entry.keyPlace(\.wildcardCredential), "\(path) has no effect: 'match' is no wildcard")
+      warning(entry.keyPlace(\.wildcardCredential), "\(path) has no effect: 'match' is not a wildcard")
     }
   }
 
-  /// Secrets go over TLS that somebody judged, unless the credential says otherwise.
+  /// A credential needs verified TLS, unless its `allow_plaintext` or `allow_untrusted` says otherwise.
   private func checkProtection(
     _ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, _ trust: TrustRules
   ) {
     guard settings.origin.scheme == .https else {
-      let reason = "would protect nothing: the origin is http://"
+      let reason = "has no effect: the origin is http://"
       entry.refuse([\.trust, \.clientCertificate], because: reason)
       if let credential, !credential.allowPlaintext {
         error(
           entry.valuePlace(\.origin),
           "\(entry.path.shown): credential \(shown(settings.credential ?? "")) would go over http:// in the "
-            + "clear; say 'allow_plaintext: true' in it if it may"
+            + "clear; say 'allow_plaintext: true' in it to allow this"
         )
       }
       return
@@ -148,7 +148,7 @@ extension Reading {
       error(
         entry.has(\.trust) ? entry.valuePlace(\.trust) : entry.valuePlace(\.credential),
         "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential "
-          + "\(shown(settings.credential ?? "")) if it may be sent so"
+          + "\(shown(settings.credential ?? "")) to allow this"
       )
     }
   }
@@ -158,10 +158,10 @@ extension Reading {
     let path = entry.path(\.match).shown
     do throws(HostError) {
       guard !text.value.contains("://") else { throw HostError("must be host[:port][/path], without http:// or https://") }
-      guard !text.value.contains("@") else { throw HostError("must not hold a user or password") }
+      guard !text.value.contains("@") else { throw HostError("must not contain a user or password") }
       let slash = text.value.firstIndex(of: "/") ?? text.value.endIndex
       let pattern = try HostPattern(parsing: String(text.value[..<slash]))
-      guard !pattern.host.isEmpty else { throw HostError("must name a host; for all others there is 'unlisted_hosts'") }
+      guard !pattern.host.isEmpty else { throw HostError("must name a host; 'unlisted_hosts' is for all other hosts") }
       return UpstreamSettings.Match(
         host: pattern.host, isWildcard: pattern.isWildcard, port: pattern.port,
         pathPrefix: try prefix(String(text.value[slash...])))
@@ -175,7 +175,7 @@ extension Reading {
     var prefix = text
     if prefix.hasSuffix("/") { prefix.removeLast() }
     guard !prefix.isEmpty else { return "" }
-    // The forms that a request on such a host may not have, so that it could never match.
+    // Routing refuses requests with these forms on such a host, so the prefix could never match.
     let lower = prefix.lowercased()
     let segments = lower.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     let bad = segments.contains { segment in
@@ -185,19 +185,21 @@ extension Reading {
     guard !bad, !lower.contains("%2f"), !lower.contains("\\") else {
       throw HostError("has a path with an empty or dot segment, %2f or a backslash")
     }
-    // An origin may cut parameters off and decode these: the prefix is to be what it then reads.
+    // An origin may remove parameters and decode these characters. The prefix must be what the origin then reads.
     guard !lower.contains(";"), !lower.contains("%3b") else {
       throw HostError("has a path with a parameter (';'), which many servers cut off")
     }
     guard !hasEncodedUnreserved(Array(lower.utf8)) else {
-      throw HostError("has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself")
+      throw HostError("has a path with an encoded letter, digit, '-', '_' or '~'; write it unencoded")
     }
     // pchar, RFC 3986 section 3.3.
-    guard prefix.utf8.allSatisfy({ isPathByte($0) }) else { throw HostError("has a path with a character that no path has") }
+    guard prefix.utf8.allSatisfy({ isPathByte($0) }) else {
+      throw HostError("has a path with a character that paths cannot have")
+    }
     return prefix
   }
 
-  /// RFC 3986 section 2.3: encoded or not, it is the same path.
+  /// RFC 3986 section 2.3: these characters mean the same encoded and unencoded.
   private func hasEncodedUnreserved(_ path: [UInt8]) -> Bool {
     path.indices.contains { index in
       guard path[index] == UInt8(ascii: "%"), index + 2 < path.count,
@@ -221,7 +223,7 @@ extension Reading {
     do throws(HostError) {
       let url = try URLText(parsing: text.value)
       guard url.target.isEmpty || url.target == "/" else {
-        throw HostError("must end after host and port; a path stays as the app sent it")
+        throw HostError("must end after host and port; the proxy keeps the app's path")
       }
       return UpstreamSettings.Origin(scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port)
     } catch {
@@ -233,7 +235,7 @@ extension Reading {
   private func clients(_ entry: Section<UpstreamKeys>, known: Set<String>?) -> Set<String>? {
     guard let names = entry.read(\.clients) else { return nil }
     if entry.hasEmptyList(\.clients) {
-      error(entry.valuePlace(\.clients), "\(entry.path(\.clients).shown) is empty: nobody could use this entry")
+      error(entry.valuePlace(\.clients), "\(entry.path(\.clients).shown) is empty: no client could use this entry")
     }
     for name in names where known?.contains(name.text.value) == false {
       error(
@@ -272,14 +274,14 @@ extension Reading {
           error(
             item.text.place,
             "\(item.path.shown): \(shown(item.text.value)) is not among the idempotent methods "
-              + "\(known)\(suggestion(for: item.text.value, among: RetryKeys.idempotentMethods)); another one, repeated, "
-              + "could do twice what was asked for once"
+              + "\(known)\(suggestion(for: item.text.value, among: RetryKeys.idempotentMethods)); repeating another one "
+              + "could do twice what the app asked for once"
           )
         }
       }
       if section.hasEmptyList(\.methods) {
         error(
-          section.valuePlace(\.methods), "\(section.path(\.methods).shown) is empty; to repeat nothing, say 'attempts: 0'")
+          section.valuePlace(\.methods), "\(section.path(\.methods).shown) is empty; to switch retries off, say 'attempts: 0'")
       }
     }
     retry.statuses = section.read(\.statuses)

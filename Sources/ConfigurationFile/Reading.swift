@@ -3,21 +3,21 @@ import Crypto
 import Files
 import Settings
 
-/// A value and where it stands.
+/// A value and its place in the file.
 struct Located<Value> {
   var value: Value
   var place: Place
 }
 
-/// One reading of a configuration: what it may touch, and what it gathers on its way. The rest of it is in extensions, a part
-/// of the language each.
+/// One reading of a configuration: the files, programs and environment that it may use, and what it collects. Its extensions
+/// read one part of the language each.
 final class Reading {
   let report: Report
   /// Absolute; relative paths start here.
   let folder: String
   let environment: [String: String]
   let system: SystemAccess
-  /// Group or others may read the configuration file: plain secrets in it deserve a warning.
+  /// Group or others may read the configuration file, so plain secrets in it get a warning.
   let readableByOthers: Bool
   /// Seconds since 1970.
   let now: Int64
@@ -26,7 +26,7 @@ final class Reading {
   var systemRootsFiles: [WatchedFile] = []
   private var files: [String: Result<FileContent, FileError>] = [:]
   var secretSources: [String: SecretSource] = [:]
-  /// Every key that was asked for, by schema path: the language as the reader knows it.
+  /// Schema path of every key that the reader asked for; tests compare it with the language's description.
   var askedKeys: Set<String> = []
 
   init(
@@ -46,7 +46,8 @@ final class Reading {
     return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
   }
 
-  /// Reads a file once, however often it is named, so that all who name it see the same content; watches it from then on.
+  /// Reads a file once, even if the configuration names it several times, so that all uses see the same content. Adds it to the
+  /// watched files.
   func file(_ path: String) -> Result<FileContent, FileError> {
     if let known = files[path] { return known }
     let result: Result<FileContent, FileError>
@@ -61,7 +62,7 @@ final class Reading {
   func error(_ place: Place?, _ message: String) { report.error(place, message) }
   func warning(_ place: Place?, _ message: String) { report.warning(place, message) }
 
-  // MARK: values by themselves, as they stand in lists
+  // MARK: values without a key, such as items of lists
 
   func text(_ node: Node, _ path: KeyPath) -> Located<String>? {
     guard case .scalar(let text, _) = node.content, !text.isEmpty else {
@@ -114,7 +115,7 @@ final class Reading {
     }
   }
 
-  /// A name that shows up in logs, metrics and other parts of the file.
+  /// Checks a name that appears in logs, metrics and other parts of the file.
   func checkName(_ name: Located<String>, _ path: KeyPath) -> Bool {
     guard name.value.utf8.count <= 200, name.value.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) else {
       error(name.place, "\(path.shown) must be of at most 200 bytes, without control characters")

@@ -1,11 +1,11 @@
 import Settings
 
-/// Collects everything that is wrong in one pass.
+/// Collects the errors and warnings of one pass over the file.
 final class Report {
   let file: String
   private var seen: Set<Diagnostic> = []
   private(set) var hasErrors = false
-  /// One mistake behind a hundred aliases shows once; a file of nothing but mistakes shows this many.
+  /// Most diagnostics of one file. Equal ones count once, so one mistake behind a hundred aliases appears once.
   private static let limit = 1000
 
   init(file: String) { self.file = file }
@@ -30,7 +30,7 @@ final class Report {
   }
 }
 
-/// A text from the file as it may be shown: without controls, which could rewrite a terminal, and not endless.
+/// A text from the file, quoted for an error: at most 60 characters, without control characters, which could change a terminal.
 func shown(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars.prefix(60) {

@@ -4,14 +4,14 @@ import Settings
 final class Section<Keys: KeySet> {
   let reading: Reading
   let path: KeyPath
-  /// Of the key that leads here.
+  /// Place of the key that this section belongs to.
   let place: Place
   private let entries: [String: Node.Entry]
-  /// Known keys that unknown ones were probably meant to be. What they miss needs no second error.
+  /// Known keys that unknown keys were probably meant to be. They get no second error for being absent.
   private var misspelt: Set<String> = []
 
-  /// Reports keys that the language does not have here, and required ones that are missing.
-  /// - Parameter isPeek: somebody wants one key and does not care for the others: nothing is reported about these.
+  /// Reports keys that this section cannot have, and required keys that are missing.
+  /// - Parameter isPeek: the caller wants a single key, so the others are not checked.
   init(_ reading: Reading, _ path: KeyPath, place: Place, entries: [Node.Entry], isPeek: Bool = false) {
     self.reading = reading
     self.path = path
@@ -49,13 +49,13 @@ final class Section<Keys: KeySet> {
   func valuePlace(_ key: PartialKeyPath<Keys>) -> Place { entries[name(key)]?.value.place ?? place }
   func path(_ key: PartialKeyPath<Keys>) -> KeyPath { path.key(name(key)) }
 
-  /// True where an unknown key was probably meant to be one of these.
+  /// Whether an unknown key was probably meant to be one of these.
   func isMisspelt(_ keys: [PartialKeyPath<Keys>]) -> Bool { keys.contains { misspelt.contains(name($0)) } }
 
-  /// True where the key is there, or an unknown one that was probably meant to be it.
+  /// Whether the key is there, or an unknown key that was probably meant to be it.
   func mentions(_ key: PartialKeyPath<Keys>) -> Bool { has(key) || isMisspelt([key]) }
 
-  /// How many of the section's alternatives are there: one, unless the section is wrong.
+  /// How many of the section's alternatives are there. Any number but one is an error.
   var countOfAlternatives: Int { Keys.alternatives.count(where: has) }
 
   /// Reports the absence of a key that must be there, unless it is misspelt.
@@ -65,7 +65,7 @@ final class Section<Keys: KeySet> {
     return has(key)
   }
 
-  /// Reports each of these keys that is there, though it means nothing here.
+  /// Reports each of these keys that is there, as it has no effect here.
   func refuse(_ keys: [PartialKeyPath<Keys>], because reason: String) {
     for key in keys where has(key) { error(keyPlace(key), "\(path(key).shown) \(reason)") }
   }
@@ -74,13 +74,13 @@ final class Section<Keys: KeySet> {
 
   // MARK: Values
 
-  /// The key's value, its default or nil; what is wrong is reported. Secrets are read each time.
+  /// The key's value, its default or nil. Reports errors. Each call reads secrets again.
   func read<Value>(_ key: Swift.KeyPath<Keys, Key<Value>>) -> Value {
     let key = Keys.table.keys[keyPath: key]
     return key.read(reading, written(key.described))
   }
 
-  /// The key's value as it stands there; nil where the key is absent, or without a value, which is reported.
+  /// The key's node in the file; nil if the key is absent, or has no value, which is reported.
   func written(_ key: PartialKeyPath<Keys>) -> Written? { Keys.table.byName[name(key)].flatMap(written) }
 
   private func written(_ key: KeyDescription) -> Written? {

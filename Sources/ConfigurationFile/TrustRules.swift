@@ -1,15 +1,15 @@
 import Settings
 import Trust
 
-/// What names of trust policies mean to those who use them.
+/// The trust policies, for keys that refer to them by name.
 struct TrustRules {
   var policies: Reading.TrustPolicies
   /// `all_hosts_must_be_evaluated`.
   var allMustBeNamed: Bool
-  /// The section `trust` is misspelt: what it would hold is not known.
+  /// The key `trust` is misspelt, so its policies are unknown.
   var isUnknown = false
 
-  /// Whether the name is a policy's; if not, an error says so.
+  /// Whether a policy has this name; reports an error if not.
   func check(_ name: Located<String>, _ path: KeyPath, _ reading: Reading) -> Bool {
     if isUnknown || policies[name.value] != nil { return true }
     reading.error(
@@ -18,7 +18,7 @@ struct TrustRules {
     return false
   }
 
-  /// Why a secret may not go to a host under this policy unless `allow_untrusted` is said; nil where it may.
+  /// Why a secret needs `allow_untrusted` to go to a host under this policy; nil if it does not.
   func gap(_ name: String?) -> (name: String, what: String)? {
     let name = name ?? "default"
     guard let policy = policies[name] ?? nil else { return nil }

@@ -1,8 +1,7 @@
 import HTTPWire
 import Settings
 
-/// An absolute http or https URL as far as the configuration needs to know it. Errors never show the URL: people write
-/// passwords into them.
+/// An absolute http or https URL of the configuration. Errors never show the URL, as it may contain a password.
 struct URLText {
   private let url: HTTPURL
 
@@ -10,7 +9,7 @@ struct URLText {
   /// As routing compares hosts: lower-case, IPv6 without brackets.
   var host: String { url.host }
   var port: UInt16 { url.effectivePort }
-  /// Path and query as written, "" where there is none.
+  /// Path and query as written, or "".
   var target: String { url.pathAndQuery }
   var isLoopback: Bool { url.isLoopback }
 
@@ -22,8 +21,8 @@ struct URLText {
     } catch {
       switch error {
       case .targetForm, .scheme: throw HostError("must start with https:// or http://")
-      case .targetCharacter: throw HostError("holds a space, a control or a non-ASCII character")
-      case .userinfo: throw HostError("must not hold a user or password")
+      case .targetCharacter: throw HostError("contains a space, a control or a non-ASCII character")
+      case .userinfo: throw HostError("must not contain a user or password")
       case .fragment: throw HostError("must not have a fragment")
       default: throw Self.problem(ofAuthority: text)
       }
@@ -37,7 +36,7 @@ struct URLText {
       let (host, port) = try HostName.split(String(authority.prefix { !"/?".contains($0) }))
       if port == 0 { return HostError("has port 0") }
       _ = try HostName.normalized(host)
-      return HostError("has a host or port that no URL has")
+      return HostError("has an invalid host or port")
     } catch { return error }
   }
 }

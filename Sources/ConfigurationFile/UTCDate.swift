@@ -1,4 +1,4 @@
-/// Days and times in UTC, as pins and certificates carry them.
+/// Days and times in UTC, for the expiry of pins and certificates.
 enum UTCDate {
   /// `2027-06-01`, the end of that day in UTC, or `2027-06-01T12:00:00Z`; seconds since 1970.
   static func parse(_ text: String) -> Int64? {
@@ -34,7 +34,7 @@ enum UTCDate {
 
   /// The day, as `2027-06-01`.
   static func text(_ seconds: Int64) -> String {
-    // Beyond the year 9999 (the end of ASN.1's times) no date says more than this one.
+    // ASN.1's times end with the year 9999; later ones show as its last day.
     var days = Int(min(max(seconds, 0), 253_402_300_799) / 86_400)
     var year = 1970
     while days >= (isLeap(year) ? 366 : 365) {

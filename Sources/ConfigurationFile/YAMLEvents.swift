@@ -1,7 +1,7 @@
 import CYAML
 import Settings
 
-/// Why a text is no YAML that this program reads.
+/// Why a text is not YAML, or is YAML that the configuration does not allow.
 struct SyntaxError: Error {
   var place: Place
   var message: String
@@ -21,7 +21,7 @@ struct YAMLEvent {
   var tag: String?
 }
 
-/// libyaml's event parser, owned.
+/// Owns libyaml's event parser.
 final class YAMLEvents {
   /// On the heap, as libyaml keeps a pointer to it.
   private let parser: UnsafeMutablePointer<yaml_parser_t>
@@ -32,7 +32,7 @@ final class YAMLEvents {
     _ = text.update(fromContentsOf: bytes)
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
-    // Fails when memory has run out only.
+    // Fails only without memory.
     precondition(yaml_parser_initialize(parser) == 1)
     yaml_parser_set_input_string(parser, text.baseAddress, bytes.count)
     yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -81,25 +81,25 @@ final class YAMLEvents {
   private func failure() -> SyntaxError {
     let problem = parser.pointee.problem.map { String(cString: $0) } ?? "out of memory"
     let mark = parser.pointee.problem_mark
-    // The reader's errors, control characters, carry an offset instead of a mark.
+    // Errors of libyaml's reader (control characters) have an offset instead of a mark.
     let place = parser.pointee.error == YAML_READER_ERROR ? place(ofByte: parser.pointee.problem_offset) : Place(mark)
     let context = parser.pointee.context.map { String(cString: $0) }
     return SyntaxError(
       place: place, message: hint(problem, at: place) ?? "not YAML: \(problem)\(context.map { " (\($0))" } ?? "")")
   }
 
-  /// What libyaml says of the two commonest slips does not help whoever made them.
+  /// A clearer text than libyaml's for the most common mistakes; nil for others.
   private func hint(_ problem: String, at place: Place) -> String? {
     let line = self.line(place.line)
     if line.prefix(while: { $0 == 0x20 || $0 == 0x09 }).contains(0x09) {
-      return "a tab in the indentation; YAML is indented by spaces"
+      return "a tab in the indentation; YAML needs spaces"
     }
     let column = place.column - 1
     if line.indices.contains(column), line[column] == UInt8(ascii: "\t") {
-      return "a tab where YAML wants a space"
+      return "a tab where YAML needs a space"
     }
     if parser.pointee.context.map({ String(cString: $0) }) == "while scanning an alias" {
-      return "a value that begins with '*' wants quotes: \"*.example.com\""
+      return "a value that begins with '*' needs quotes: \"*.example.com\""
     }
     return nil
   }

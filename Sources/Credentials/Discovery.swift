@@ -52,7 +52,7 @@ extension Discovery.Failure: CustomStringConvertible {
     case .tooLarge: "the discovery document is larger than \(Discovery.maximumDocument) bytes"
     case .notJSON: "the discovery document is not valid JSON"
     case .missing(let member): "the discovery document has no \(member)"
-    case .otherIssuer(let name): "the discovery document is of another issuer, '\(name)'"
+    case .otherIssuer(let name): "the discovery document belongs to another issuer, '\(name)'"
     case .badTokenEndpoint(let problem): "the discovered token endpoint cannot be used: \(problem)"
     }
   }

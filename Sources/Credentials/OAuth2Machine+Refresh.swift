@@ -41,7 +41,7 @@ extension OAuth2Machine {
   }
 
   static let interruptedHint =
-    "an earlier process ended while it was using this refresh token, so a new one was probably granted and lost"
+    "an earlier process ended while it was using this refresh token, so the server probably issued a new one, which is lost"
 
   mutating func startInBackground(_ now: Int64) {
     guard flight == nil, operatorReason == nil, !retired, backOffUntil.map({ now >= $0 }) ?? true else { return }
@@ -78,7 +78,7 @@ extension OAuth2Machine {
     let expiry = ended.requested + lifetime
     guard expiry > now else { return fail("\(TokenFailure.expiredOnArrival)", retryAfter: nil, now) }
     guard let isNew = publish(grant.accessToken, lifetime: lifetime, expiry: expiry) else {
-      return fail("\(TokenFailure.malformed("its access_token does not fit into a field"))", retryAfter: nil, now)
+      return fail("\(TokenFailure.malformed("its access_token is not valid in an HTTP field"))", retryAfter: nil, now)
     }
     if isNew {
       actions.append(.report(.refreshed(version: latestVersion, expiry: expiry, byRefusal: ended.byRefusal)))

@@ -28,7 +28,7 @@ extension OAuth2Machine {
         self.flight?.phase = .lockBusy(retryAt: now + Self.lockRetry / 2 + random.upTo(Self.lockRetry / 2))
       }
     case (.locking, .wrongKey):
-      fail("\(TokenFailure.store("its record is sealed with another key"))", retryAfter: nil, needsOperator: true, now)
+      fail("\(TokenFailure.store("its record is encrypted with another key"))", retryAfter: nil, needsOperator: true, now)
     case (.marking, .written):
       unsaved = nil
       ownMark = true

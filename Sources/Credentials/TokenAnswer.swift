@@ -92,13 +92,13 @@ extension TokenFailure: CustomStringConvertible {
     case .unreachable(let why): "the token server could not be reached: \(why)"
     case .notTrusted(let why): "the token server is not trusted: \(why)"
     case .status(let code): "the token server answered with status \(code)"
-    case .redirected: "the token server answered with a redirect, which is never followed with a credential"
+    case .redirected: "the token server answered with a redirect, which the proxy does not follow with a credential"
     case .empty: "the token server's answer is empty"
     case .tooLarge: "the token server's answer is larger than \(TokenResponse.maximumBody) bytes"
     case .malformed(let why): "the token server's answer cannot be used: \(why)"
-    case .expiredOnArrival: "the token had expired when it arrived"
+    case .expiredOnArrival: "the token was already expired when it arrived"
     case .discovery(let why): why
-    case .signing(let why): "the assertion could not be made: \(why)"
+    case .signing(let why): "the assertion could not be signed: \(why)"
     case .secretUnreadable(let why): "a secret could not be read: \(why)"
     case .store(let why): "the token store failed: \(why)"
     }

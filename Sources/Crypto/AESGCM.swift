@@ -33,7 +33,7 @@ public enum AESGCM {
     guard key.count == keySize else { throw OpenSSLError(.crypto, "AES-256-GCM needs a key of 32 bytes") }
     let size = sealed.count - nonceSize - tagSize
     guard size >= 0, sealed.count < Int(Int32.max), let context = EVP_CIPHER_CTX_new() else {
-      throw OpenSSLError(.crypto, "too short to be a sealed box")
+      throw OpenSSLError(.crypto, "too short to be encrypted data")
     }
     defer { EVP_CIPHER_CTX_free(context) }
     var plain = [UInt8](repeating: 0, count: size)
@@ -50,7 +50,7 @@ public enum AESGCM {
     }
     guard good else {
       ERR_clear_error()
-      throw OpenSSLError(.crypto, "not authentic: another key, or the bytes were changed")
+      throw OpenSSLError(.crypto, "not authentic: encrypted with another key, or modified")
     }
     return plain
   }

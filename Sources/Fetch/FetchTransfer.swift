@@ -227,7 +227,7 @@ public final class FetchTransfer {
     if let wait {
       self.wait = nil
       pass += 1
-      guard pass < Self.passes else { return finish(.failure(.unreachable("its revocation status could not be settled"))) }
+      guard pass < Self.passes else { return finish(.failure(.unreachable("its revocation status could not be determined"))) }
       body = []
       headSize = 0
       let channel = channel

@@ -6,7 +6,7 @@ public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
   public var reason: StaticString {
     switch self {
     case .size: "a chunk's size is not hexadecimal digits followed by CRLF or an extension"
-    case .sizeTooLarge: "a chunk's size is too large a number"
+    case .sizeTooLarge: "a chunk's size is too large"
     case .extensionMalformed: "a chunk extension is malformed"
     case .extensionTooLarge: "the chunk extensions are too large"
     case .chunkEnd: "a chunk's data is not followed by CRLF"

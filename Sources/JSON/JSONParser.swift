@@ -3,11 +3,11 @@ public struct JSONError: Error, Hashable {
   public enum Reason: String, Sendable {
     case unexpectedEnd = "ends too early"
     case unexpectedByte = "not JSON"
-    case badString = "a string that is not valid"
-    case badNumber = "a number that is not valid"
+    case badString = "an invalid string"
+    case badNumber = "an invalid number"
     case tooDeep = "nested too deeply"
-    case duplicateName = "one member twice"
-    case trailingBytes = "something after the end"
+    case duplicateName = "a duplicate member"
+    case trailingBytes = "extra bytes after the end"
   }
   /// Ends the sentence "it is ...".
   public var reason: Reason

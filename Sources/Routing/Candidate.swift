@@ -33,19 +33,19 @@ extension Router {
     let isTaken = route.entry == taken
     if let other, isTaken || route.entry == other.entry {
       let reading = isTaken ? "as it is written" : "as an origin may read it, \(other.path)"
-      return Candidate(name: entry.name, isTaken: false, reason: "is for the path \(reading)")
+      return Candidate(name: entry.name, isTaken: false, reason: "serves the path \(reading)")
     }
     if isTaken {
       var reasons = [entry.match.isWildcard ? "the host is below \(entry.match.host)" : "the host is the same"]
       if !route.prefix.isEmpty { reasons.append("the path begins with \(entry.match.pathPrefix)") }
-      if route.clients != nil, let client { reasons.append("it is for \(client)") }
+      if route.clients != nil, let client { reasons.append("it serves \(client)") }
       return Candidate(name: entry.name, isTaken: true, reason: reasons.joined(separator: ", "))
     }
     let reason =
       if !HostRoutes.matches(path, route.prefix) {
-        "is for paths under \(entry.match.pathPrefix)"
+        "serves paths under \(entry.match.pathPrefix)"
       } else if let clients = route.clients, !route.serves(client) {
-        "is for \(clients.sorted().joined(separator: ", ")) only"
+        "serves only \(clients.sorted().joined(separator: ", "))"
       } else {
         "is less specific"
       }
@@ -57,7 +57,7 @@ extension Router {
     let known = find(host: host, port: port, isHTTPS: false)?.entries ?? []
     return entries.indices.filter { entries[$0].match.matches(host: host) && !known.contains($0) }.map { index in
       let ports = entries[index].match.port.map { "port \($0)" } ?? "port 80, and 443 of https:// URLs"
-      return Candidate(name: entries[index].name, isTaken: false, reason: "is for \(ports)")
+      return Candidate(name: entries[index].name, isTaken: false, reason: "serves \(ports)")
     }
   }
 }

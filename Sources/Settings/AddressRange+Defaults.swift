@@ -1,5 +1,5 @@
 extension AddressRange {
-  /// What `default` in `forbidden_addresses` stands for.
+  /// The blocks that `default` means in `forbidden_addresses`.
   public static let defaults: [AddressRange] = [
     v4(127, 0, 0, 0, 8),  // loopback, RFC 1122 section 3.2.1.3
     v4(0, 0, 0, 0, 8),  // unspecified, and "this network" around it, same section

@@ -1,5 +1,5 @@
 extension AddressRange {
-  /// Reads `10.2.0.0/16`, `fd00::/8`, or one address. Host bits must be zero: `10.2.3.4/16` would be a guess at what was meant.
+  /// Reads `10.2.0.0/16`, `fd00::/8`, or one address. Host bits must be zero, as `10.2.3.4/16` is ambiguous.
   public init(parsing text: String) throws(HostError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress.parse(String(parts[0])) else {
@@ -9,7 +9,7 @@ extension AddressRange {
     var prefix = 128
     if parts.count == 2 {
       guard let count = UInt8(parts[1]), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), count <= (isV4 ? 32 : 128)
-      else { throw HostError("has a prefix length that is no number from 0 to \(isV4 ? 32 : 128)") }
+      else { throw HostError("has a prefix length that is not a number from 0 to \(isV4 ? 32 : 128)") }
       prefix = Int(count) + (isV4 ? 96 : 0)
     }
     let masked = Self.masked(address, prefix)
@@ -43,7 +43,7 @@ extension AddressRange: CustomStringConvertible {
 }
 
 extension [AddressRange] {
-  /// Whether one of these blocks holds the address, or the IPv4 address that is embedded in it.
+  /// Whether one of these blocks contains the address, or the IPv4 address embedded in it.
   /// - Parameter address: 16 bytes, IPv4 mapped.
   public func isForbidden(_ address: [UInt8]) -> Bool {
     if contains(where: { $0.contains(address) }) { return true }
@@ -54,7 +54,7 @@ extension [AddressRange] {
 
 extension AddressRange {
   /// The IPv4 address, mapped, within 64:ff9b::/96 (NAT64, RFC 6052 section 2.1) or 2002::/16 (6to4, RFC 3056 section 2).
-  /// Those in ::ffff:0:0/96 have the mapped form already.
+  /// Addresses in ::ffff:0:0/96 already have the mapped form.
   static func embeddedIPv4(_ address: [UInt8]) -> [UInt8]? {
     if address[..<12] == [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0] { return IPAddress.mapped(Array(address[12...])) }
     if address[0] == 0x20 && address[1] == 0x02 { return IPAddress.mapped(Array(address[2..<6])) }

@@ -10,13 +10,13 @@ public struct Place: Sendable, Hashable, Comparable, CustomStringConvertible {
   public var description: String { "\(line):\(column)" }
 }
 
-/// What is wrong with a configuration, or deserves a second look. Never holds a secret.
+/// An error or a warning about a configuration. Never contains a secret.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
   public enum Severity: String, Sendable, Hashable { case error, warning }
   public var severity: Severity
   /// The file as it was named on the command line.
   public var file: String
-  /// nil where no line is to blame: the file cannot be opened.
+  /// nil if the diagnostic has no line, for example because the file cannot be opened.
   public var place: Place?
   public var message: String
   public init(severity: Severity, file: String, place: Place?, message: String) {
@@ -25,7 +25,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     self.place = place
     self.message = message
   }
-  /// The form that editors and people know from compilers: `proxy.conf:14:7: error: ...`.
+  /// The form of compilers, which editors understand: `proxy.conf:14:7: error: ...`.
   public var description: String {
     guard let place else { return "\(file): \(severity.rawValue): \(message)" }
     return "\(file):\(place): \(severity.rawValue): \(message)"

@@ -5,13 +5,13 @@ internal import Glibc
 
 /// A program whose standard output is a secret: `{command: [/usr/bin/pass, show, x], timeout: 10s, refresh: 30m}`.
 public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-  /// Absolute path first; never looked up in PATH, never seen by a shell.
+  /// The first is an absolute path. The proxy neither searches PATH nor starts a shell.
   public var arguments: [String]
-  /// `NAME=value` each. Other people's secrets may be among them.
+  /// `NAME=value` each. They may contain secrets of other programs.
   public var environment: [String]
   /// Milliseconds.
   public var timeout: Int
-  /// Milliseconds after which the program is to be run again; nil = on reload only.
+  /// Milliseconds after which the proxy runs the program again; nil = on reload only.
   public var refresh: Int?
   public init(arguments: [String], environment: [String], timeout: Int = 10_000, refresh: Int? = nil) {
     self.arguments = arguments
@@ -22,11 +22,11 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
   public var description: String { "command \(arguments.first ?? "")" }
   public var customMirror: Mirror { Mirror(self, children: ["program": arguments.first ?? ""]) }
 
-  /// More than any token or key: what is longer is no secret but a mistake.
+  /// Bytes. No token or key is longer; more output is a mistake.
   static let outputLimit = 64 << 10
 
-  /// Runs it and blocks until it ended or its time is up; then its whole process group is killed. Its standard input and error
-  /// are /dev/null (a helper that is unhappy may print what it knows), signal mask and dispositions are the default ones.
+  /// Runs the program and blocks until it exits or `timeout` is over; then kills its whole process group. Standard input and
+  /// error are /dev/null, as a failing helper may print secrets. Signal mask and dispositions are the defaults.
   public func run() throws(SecretError) -> [UInt8] {
     var ends: [Int32] = [-1, -1]
     let piped = csys_pipe(&ends)
@@ -92,7 +92,7 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
     var block = [UInt8](repeating: 0, count: 4096)
     while true {
       let left = deadline - now()
-      guard left > 0 else { throw SecretError("did not end in time") }
+      guard left > 0 else { throw SecretError("did not exit in time") }
       var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&wanted, 1, Int32(clamping: left)) > 0 else { continue }
       let got = Glibc.read(descriptor, &block, block.count)
@@ -107,7 +107,7 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
     }
   }
 
-  /// The program has closed its output; it ends now or at the deadline.
+  /// The program has closed its output. Waits until it exits, at most until the deadline.
   private static func wait(_ process: pid_t, deadline: Int) throws(SecretError) {
     while true {
       var status: Int32 = 0
@@ -115,13 +115,13 @@ public struct HelperProgram: Sendable, Hashable, CustomStringConvertible, Custom
       if ended == process {
         // WIFEXITED and its family are macros that Swift does not import: the low seven bits are the signal.
         let signal = status & 0x7f
-        guard signal == 0 else { throw SecretError("was ended by signal \(signal)") }
+        guard signal == 0 else { throw SecretError("was killed by signal \(signal)") }
         let code = status >> 8 & 0xff
-        guard code == 0 else { throw SecretError("ended with status \(code)") }
+        guard code == 0 else { throw SecretError("exited with status \(code)") }
         return
       }
-      if ended < 0 && csys_errno() != EINTR { throw SecretError("its status is not known") }
-      guard now() < deadline else { throw SecretError("did not end in time") }
+      if ended < 0 && csys_errno() != EINTR { throw SecretError("its exit status is unknown") }
+      guard now() < deadline else { throw SecretError("did not exit in time") }
       usleep(2_000)
     }
   }

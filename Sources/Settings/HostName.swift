@@ -1,16 +1,16 @@
 internal import CSystem
 internal import HTTPWire
 
-/// Why a text is no host: a sentence's end.
+/// Why a text is not a host, as the end of a sentence.
 public struct HostError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
   public init(_ description: String) { self.description = description }
 }
 
-/// Hosts as the routing compares them.
+/// Normalises hosts for comparison in routing.
 public enum HostName {
-  /// Lower-case, one trailing dot dropped, IPv6 literals without brackets in their canonical text (RFC 5952). IDNA A-labels
-  /// stay as they are; names in other scripts are an error, as a request brings A-labels.
+  /// Lower-case, without one trailing dot; IPv6 literals without brackets, in canonical text (RFC 5952). IDNA A-labels stay as
+  /// they are. Names in other scripts are an error, as requests carry A-labels.
   public static func normalized(_ text: String) throws(HostError) -> String {
     guard !text.isEmpty else { throw HostError("has no host") }
     guard let (kind, host) = try? Authority.host(text) else { throw problem(of: text) }
@@ -21,9 +21,9 @@ public enum HostName {
 
   /// Why the grammar refuses it.
   private static func problem(of text: String) -> HostError {
-    if text.utf8.first == UInt8(ascii: "[") { return HostError("has a broken IPv6 address") }
+    if text.utf8.first == UInt8(ascii: "[") { return HostError("has an invalid IPv6 address") }
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
-      return HostError("has a host beyond ASCII; write it as it is sent, with xn-- labels")
+      return HostError("has a non-ASCII host; write it with xn-- labels")
     }
     let host = text.utf8.last == UInt8(ascii: ".") ? text.dropLast() : text[...]
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -32,16 +32,18 @@ public enum HostName {
       return HostError("has a host with an empty or too long label")
     }
     guard host.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) }) else {
-      return HostError("has a host with characters that no host has")
+      return HostError("has a host with characters that hosts cannot have")
     }
     return HostError("has a host that is neither a name nor an IPv4 address of four decimal numbers")
   }
 
-  /// Splits `host`, `host:port`, `[v6]`, `[v6]:port`; the host is not looked at.
+  /// Splits `host`, `host:port`, `[v6]`, `[v6]:port`. Does not check the host.
   public static func split(_ text: String) throws(HostError) -> (host: String, port: UInt16?) {
     let bytes = Array(text.utf8)
     guard !bytes.isEmpty else { return (text, nil) }
-    guard let colon = bytes.withUnsafeBytes({ Authority.hostEnd(of: $0) }) else { throw HostError("has a broken IPv6 address") }
+    guard let colon = bytes.withUnsafeBytes({ Authority.hostEnd(of: $0) }) else {
+      throw HostError("has an invalid IPv6 address")
+    }
     if colon == bytes.count { return (text, nil) }
     guard bytes[colon] == UInt8(ascii: ":") else { throw HostError("has text after ']'") }
     guard bytes[0] == UInt8(ascii: "[") || !bytes[(colon + 1)...].contains(UInt8(ascii: ":")) else {
@@ -50,7 +52,7 @@ public enum HostName {
     let digits = bytes[(colon + 1)...]
     guard !digits.isEmpty, digits.count <= 5, digits.allSatisfy({ (0x30...0x39).contains($0) }),
       let port = UInt16(String(decoding: digits, as: UTF8.self))
-    else { throw HostError("has a port that is no number from 0 to 65535") }
+    else { throw HostError("has a port that is not a number from 0 to 65535") }
     return (String(decoding: bytes[..<colon], as: UTF8.self), port)
   }
 }

@@ -1,18 +1,18 @@
 import Crypto
 import Files
 
-/// What reading a configuration file brought: the settings, everything that is wrong or odd, and where all of it came from.
+/// The result of reading a configuration file: settings, errors, warnings, and the files and programs that they came from.
 public struct LoadedConfiguration: Sendable {
-  /// nil where there are errors.
+  /// nil if there are errors.
   public var settings: Settings?
   /// Sorted by place.
   public var diagnostics: [Diagnostic]
-  /// The configuration file itself; nil where it was not read from a file.
+  /// The configuration file itself; nil if the text did not come from a file.
   public var configurationFile: WatchedFile?
   /// Every file that the configuration names, secrets and certificates alike, each once, in the order of the configuration.
-  /// Such as could not be read are among them: their coming is a change too.
+  /// Includes files that could not be read, as their appearance is a change, too.
   public var watched: [WatchedFile]
-  /// The files that the system's roots are in, or would be; empty where nothing rests on them.
+  /// The files that may contain the system's roots; empty if the configuration does not use them.
   public var systemRootsFiles: [WatchedFile]
   /// By key path: `credentials.billing.basic.password`, `clients[0].password`.
   public var secretSources: [String: SecretSource]
@@ -33,7 +33,7 @@ public struct LoadedConfiguration: Sendable {
   public var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }
   public var warnings: [Diagnostic] { diagnostics.filter { $0.severity == .warning } }
 
-  /// Of a credential that does not refresh itself: to be read anew after a 401.
+  /// The source of a static credential's secret. The proxy reads it again after a 401.
   public func source(ofStaticCredential name: String) -> SecretSource? {
     for key in ["basic.password", "bearer.token", "header.value"] {
       if let source = secretSources["credentials.\(name).\(key)"] { return source }
@@ -41,12 +41,13 @@ public struct LoadedConfiguration: Sendable {
     return nil
   }
 
-  /// Of an `oauth2` credential's part: `client_assertion`, to be read anew for each use, `client_secret`, `refresh_token`...
+  /// The source of one secret of an `oauth2` credential: `client_assertion`, which the proxy reads again for each use,
+  /// `client_secret`, `refresh_token`...
   public func source(ofOAuth2Credential name: String, _ key: String) -> SecretSource? {
     secretSources["credentials.\(name).oauth2.\(key)"]
   }
 
-  /// Programs that want to be run again after their `refresh`, by the key path of their secret.
+  /// Programs with a `refresh`, by the key path of their secret.
   public var refreshedPrograms: [(keyPath: String, program: HelperProgram)] {
     secretSources.sorted { $0.key < $1.key }.compactMap { keyPath, source in
       guard case .command(let program) = source, program.refresh != nil else { return nil }
@@ -60,7 +61,7 @@ public struct WatchedFile: Sendable, Hashable, CustomStringConvertible, CustomRe
   public var path: String
   /// nil: it could not be read.
   public var identity: FileIdentity?
-  /// SHA-256 of its content; empty where it could not be read.
+  /// SHA-256 of its content; empty if it could not be read.
   public var digest: [UInt8]
   public init(path: String, identity: FileIdentity?, digest: [UInt8]) {
     self.path = path
@@ -68,19 +69,19 @@ public struct WatchedFile: Sendable, Hashable, CustomStringConvertible, CustomRe
     self.digest = digest
   }
   public var description: String { path }
-  /// Without the digest, which would let a short secret be guessed.
+  /// Without the digest, as a short secret could be guessed from it.
   public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 
   public enum Look: Sendable, Hashable {
-    /// The same content; the value to look with next time (a touched or replaced file has a new identity).
+    /// The same content. The value is for the next look, as a touched or replaced file has a new identity.
     case same(WatchedFile)
     case changed
     /// It was there and cannot be read now.
     case unreadable(String)
   }
 
-  /// Looks whether the content changed, symbolic links followed: one stat where nothing did, a read where the identity differs
-  /// (Kubernetes swaps a folder's link and brings equal files, too). Blocks.
+  /// Checks whether the content has changed. Follows symbolic links. Costs one stat if the identity is the same; else it reads
+  /// the file (Kubernetes swaps a folder's link, even if the files are equal). Blocks.
   public func look(through system: SystemAccess = .system) -> Look {
     if let identity, FileReading.identity(path) == identity { return .same(self) }
     do throws(FileError) {
@@ -93,6 +94,6 @@ public struct WatchedFile: Sendable, Hashable, CustomStringConvertible, CustomRe
     }
   }
 
-  /// Bytes; certificate bundles are the largest of what a configuration names.
+  /// Bytes. The largest files of a configuration are certificate bundles.
   public static let sizeLimit = 16 << 20
 }

@@ -1,17 +1,17 @@
 import Credentials
 import Files
 
-/// Why a secret could not be had, as a clause; never holds any of it.
+/// Why a secret could not be read, as a clause. Never contains any of it.
 public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
   public init(_ description: String) { self.description = description }
 }
 
-/// Where a secret came from. Shows the place, never the value, and can be read again by itself.
+/// The source of a secret. Its description shows the source, never the value. It can be read again.
 public enum SecretSource: Sendable, Hashable, CustomStringConvertible {
   /// Absolute path.
   case file(String)
-  /// A process's environment does not change from outside: the value is the one found at load.
+  /// With its value at load, as the environment of a process cannot change from outside.
   case environment(name: String, value: Secret)
   case command(HelperProgram)
   /// Written in the configuration itself.
@@ -27,10 +27,10 @@ public enum SecretSource: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// More than any token or key; what is longer is no secret but a mistake.
+  /// Bytes. No token or key is longer; a larger file is a mistake.
   public static let sizeLimit = 1 << 20
 
-  /// Reads it anew; blocks on files and programs. One trailing newline is no part of the secret; an empty secret is an error.
+  /// Reads the secret again. Blocks on files and programs. Removes one trailing newline; an empty secret is an error.
   public func read(through system: SystemAccess = .system) throws(SecretError) -> Secret {
     let bytes: [UInt8]
     switch self {
@@ -57,7 +57,7 @@ public enum SecretSource: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The files and programs that reading a configuration touches, as a seam: the fuzzer and the tests put something else there.
+/// Access to the files and programs of a configuration. The fuzzer and the tests replace it.
 public struct SystemAccess: Sendable {
   /// Path and limit in bytes.
   public var readFile: @Sendable (String, Int) throws(FileError) -> FileContent
@@ -74,7 +74,7 @@ public struct SystemAccess: Sendable {
     readFile: { (path: String, limit: Int) throws(FileError) in try FileReading.read(path, limit: limit) },
     run: { (program: HelperProgram) throws(SecretError) in try program.run() })
 
-  /// Nothing can be read or run: for input that nobody vouches for.
+  /// Refuses to read and to run anything: for untrusted input.
   public static let none = SystemAccess(
     readFile: { (_: String, _: Int) throws(FileError) in throw FileError("not read") },
     run: { (_: HelperProgram) throws(SecretError) in throw SecretError("not run") })

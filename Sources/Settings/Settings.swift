@@ -3,7 +3,7 @@ import Routing
 import TLS
 import Trust
 
-/// The whole configuration, read and checked: names resolved, files and secrets loaded, nothing in it contradictory.
+/// The whole configuration, read and checked: names are resolved, files and secrets loaded, and nothing contradicts itself.
 /// All durations are milliseconds, all sizes bytes.
 public struct Settings: Sendable, Hashable {
   public var name: String
@@ -18,8 +18,7 @@ public struct Settings: Sendable, Hashable {
   public var timeouts: Timeouts
   public var clients: [ClientSettings]
   public var anonymous: Access
-  /// How many requests of one address may be in flight at once where it is no client's; unix sockets are one address. nil = no
-  /// limit.
+  /// Most requests in flight from one address that belongs to no client; all unix sockets are one address. nil = no limit.
   public var anonymousMaxRequests: Int?
   public var unlistedHosts: UnlistedHosts
   public var connectAllow: [HostPattern]
@@ -29,7 +28,7 @@ public struct Settings: Sendable, Hashable {
   public var tokenStore: TokenStoreSettings
   public var trust: [String: TrustPolicy]
   public var allHostsMustBeEvaluated: Bool
-  /// Read with the configuration, where a policy may rest on them; nil: there are none, or nobody has looked.
+  /// Read with the configuration, if a policy may use them; nil: not read, or there are none.
   public var systemRoots: SystemRoots?
 
   public static let standardName = "authproxy"
@@ -138,13 +137,13 @@ public struct Timeouts: Sendable, Hashable {
   public init() {}
 }
 
-/// Who may use the proxy: by name and password, by address, or both ways.
+/// A client of the proxy: identified by name and password, by address, or by either.
 public struct ClientSettings: Sendable, Hashable {
   public var name: String
   public var password: Secret?
   public var from: [AddressRange]
   public var allow: Access
-  /// How many of its requests may be in flight at once; nil = no limit.
+  /// Most requests in flight; nil = no limit.
   public var maxRequests: Int?
   public init(
     name: String, password: Secret? = nil, from: [AddressRange] = [], allow: Access = .all, maxRequests: Int? = nil
@@ -157,7 +156,7 @@ public struct ClientSettings: Sendable, Hashable {
   }
 }
 
-/// A CIDR block; IPv4 in its IPv4-mapped IPv6 form, so that one comparison serves both.
+/// A CIDR block. IPv4 has its IPv4-mapped IPv6 form, so that one comparison works for both.
 public struct AddressRange: Sendable, Hashable {
   /// 16 bytes, host bits zero.
   public var network: [UInt8]

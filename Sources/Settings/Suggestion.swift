@@ -1,6 +1,6 @@
-/// "Did you mean": the known name that is nearest to a mistyped one.
+/// "Did you mean": the known name that is most similar to a mistyped one.
 public enum Suggestion {
-  /// nil where nothing is near enough: a third of the name's length may differ, three letters at most.
+  /// nil if none is similar enough: at most a third of the letters, and at most three, may differ.
   public static func nearest(to name: String, among known: some Sequence<String>) -> String? {
     let folded = fold(name)
     guard !folded.isEmpty, folded.count <= 64 else { return nil }
@@ -11,14 +11,14 @@ public enum Suggestion {
       guard other.count <= 64, abs(other.count - folded.count) <= limit else { continue }
       let distance = distance(folded, other)
       guard distance <= limit else { continue }
-      // Equal distances go to the name that sorts first, so that the answer does not depend on a hash.
+      // Of equal distances the name that sorts first wins, so that the result does not depend on hash order.
       if let best, (best.distance, best.name) <= (distance, candidate) { continue }
       best = (candidate, distance)
     }
     return best?.name
   }
 
-  /// Case, `-` and `_` are what people mix up first.
+  /// Ignores case and the difference between `-` and `_`, which people confuse most.
   private static func fold(_ name: String) -> [UInt8] {
     name.utf8.map { byte in
       if byte == UInt8(ascii: "-") { return UInt8(ascii: "_") }
@@ -26,7 +26,7 @@ public enum Suggestion {
     }
   }
 
-  /// Edits, a swap of neighbours being one (optimal string alignment).
+  /// Number of edits; swapping two neighbours is one edit (optimal string alignment).
   private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var before = [Int](repeating: 0, count: b.count + 1)
     var previous = Array(0...b.count)

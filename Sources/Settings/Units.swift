@@ -1,11 +1,11 @@
-/// Why a text is no duration, size or number: a sentence's end, such as `needs a unit: 250ms, 30s, 5m or 1h`.
+/// Why a text is not a duration, size or number, as the end of a sentence: `needs a unit: 250ms, 30s, 5m or 1h`.
 public struct UnitError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
   public init(_ description: String) { self.description = description }
 }
 
 public enum Units {
-  /// A year: longer waits are mistakes, and timers need not count further.
+  /// A year. A longer duration is a mistake, and timers do not support it.
   public static let longestDuration = 366 * 24 * 3_600_000
   /// 1 TiB.
   public static let largestSize = 1 << 40

@@ -8,7 +8,7 @@ public struct UpstreamSettings: Sendable, Hashable {
   /// nil = for every client.
   public var clients: Set<String>?
   public var origin: Origin
-  /// True where the file spells `origin` out: then `forbidden_addresses` does not apply.
+  /// Whether the file has `origin`; then `forbidden_addresses` does not apply.
   public var originIsExplicit: Bool
   public var credential: String?
   /// nil = the policy `default` if there is one, else the system's roots.
@@ -26,7 +26,7 @@ public struct UpstreamSettings: Sendable, Hashable {
   public struct Origin: Sendable, Hashable {
     public enum Scheme: String, Sendable, Hashable { case http, https }
     public var scheme: Scheme
-    /// "" only with a wildcard match whose origin is not written out: the request's own host is taken.
+    /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host.
     public var host: String
     public var port: UInt16
     public init(scheme: Scheme, host: String, port: UInt16) {

@@ -77,7 +77,7 @@ public final class HTTPClient: EventHandler {
     proceed()
   }
 
-  override public func expired(on loop: EventLoop) { fail("no answer in time") }
+  override public func expired(on loop: EventLoop) { fail("no response in time") }
 
   private func proceed() {
     while let stream, !outbound.isEmpty {
@@ -116,7 +116,7 @@ public final class HTTPClient: EventHandler {
     }
     switch answer?.body.take(from: &inbound) {
     case .done: succeed()
-    case .tooLarge, .malformed: fail("the answer's body is too large or malformed")
+    case .tooLarge, .malformed: fail("the response's body is too large or malformed")
     case .more, nil: break
     }
   }
@@ -125,7 +125,7 @@ public final class HTTPClient: EventHandler {
     if case .untilClose? = answer?.body.framing {
       succeed()
     } else {
-      fail(answer == nil ? "no HTTP answer" : "the answer was cut")
+      fail(answer == nil ? "no HTTP answer" : "the response was cut off")
     }
   }
 

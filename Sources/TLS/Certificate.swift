@@ -35,7 +35,7 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
     guard noMore else { throw .drained(.encoding, "certificate \(result.count + 1)") }
     ERR_clear_error()
-    guard !result.isEmpty else { throw OpenSSLError(.encoding, "no certificate in it") }
+    guard !result.isEmpty else { throw OpenSSLError(.encoding, "it contains no certificate") }
     return result
   }
 

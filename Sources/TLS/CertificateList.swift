@@ -33,7 +33,7 @@ public final class CertificateList: @unchecked Sendable {
     let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
     guard noMore else { throw .drained(.encoding, "revocation list \(result.count + 1)") }
     ERR_clear_error()
-    guard !result.isEmpty else { throw OpenSSLError(.encoding, "no revocation list in it") }
+    guard !result.isEmpty else { throw OpenSSLError(.encoding, "it contains no revocation list") }
     return result
   }
 

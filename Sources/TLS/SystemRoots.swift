@@ -51,7 +51,7 @@ public struct SystemRoots: Sendable, Hashable {
     guard let roots = read(environment, through: { try? FileReading.read($0, limit: largest).bytes }) else {
       throw OpenSSLError(
         .configuration,
-        "no system roots in \(candidates(environment).joined(separator: ", ")) (the package ca-certificates brings them)")
+        "no system roots in \(candidates(environment).joined(separator: ", ")) (the package ca-certificates provides them)")
     }
     return roots
   }

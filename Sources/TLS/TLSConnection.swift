@@ -120,7 +120,7 @@ public final class TLSConnection {
   }
 
   private func floods() -> Int {
-    _ = broken(OpenSSLError(.alert, "the peer sends session tickets without end"))
+    _ = broken(OpenSSLError(.alert, "the peer sends too many session tickets"))
     return TLSIO.failed
   }
 

@@ -15,13 +15,13 @@ public enum PinReport {
     case .failed(let failure): lines.append("\(evidence.host): NOT verified: \(failure.reason.rawValue): \(failure.detail)")
     case .notBuilt: lines.append("\(evidence.host): the chain was not verified")
     }
-    if !evidence.hostMatches { lines.append("the certificate does NOT speak for \(evidence.host)") }
+    if !evidence.hostMatches { lines.append("the certificate does NOT name \(evidence.host)") }
     for (index, certificate) in evidence.served.enumerated() {
       let standing =
         if verified.contains(certificate) {
           "verified"
         } else {
-          verified.isEmpty ? "not verified" : "served, but no part of the verified chain: a pin on it would fail"
+          verified.isEmpty ? "not verified" : "served, but not part of the verified chain: a pin on it would fail"
         }
       lines += describe(certificate, index == 0 ? "leaf" : "served \(index)", standing, evidence.now)
     }

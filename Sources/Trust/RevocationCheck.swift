@@ -64,7 +64,7 @@ public struct RevocationCheck {
       for certificate in chain {
         guard now <= certificate.notAfter else {
           return .refused(
-            TrustRefusal(evaluator: validator, reason: .expired, detail: "\(certificate.subject) has expired since"))
+            TrustRefusal(evaluator: validator, reason: .expired, detail: "\(certificate.subject) has expired meanwhile"))
         }
         until = min(until, certificate.notAfter)
       }

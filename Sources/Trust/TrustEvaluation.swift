@@ -69,7 +69,7 @@ public final class TrustEvaluation: PeerVerifier {
     case .pins(let pinned, let settings):
       if let refusal = refusal(evidence, name, settings.validation) { return refusal }
       if let expires = settings.expires, evidence.now >= expires {
-        report(.pinsExpired, name, evidence, "the pins expired and are not enforced any more")
+        report(.pinsExpired, name, evidence, "the pins have expired and are no longer enforced")
         return nil
       }
       let found = candidates(evidence, settings.validation).contains { pinned.contains($0.publicKeyDigest) }
@@ -93,7 +93,7 @@ public final class TrustEvaluation: PeerVerifier {
     }
     guard !validation.host || evidence.hostMatches else {
       return PeerRefusal(
-        evaluator: name, reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
+        evaluator: name, reason: .hostMismatch, detail: "the certificate does not name \(evidence.host)")
     }
     return nil
   }

@@ -6,7 +6,7 @@ import EventIO
 struct AuthProxy: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "authproxy",
-    abstract: "A forward proxy that opens verified TLS to APIs and adds the credentials that apps never see.",
+    abstract: "A forward proxy that sends requests to APIs over verified TLS and adds credentials that apps never see.",
     version: version,
     subcommands: [
       Run.self,
@@ -20,11 +20,13 @@ struct AuthProxy: ParsableCommand {
   static let version = "0.1.0"
 
   static func main() {
-    // Before anything secret is read. The files below /proc/self then belong to root, but the process itself still reads what its
-    // metrics need: statm is readable by all, and fd by its own threads.
+    // Before the process reads any secret. The files below /proc/self then belong to root. The metrics still work: everybody may
+    // read statm, and the process's own threads may read fd.
     let refused = csys_set_dumpable(0)
     if refused != 0 {
-      Terminal.error("authproxy: warning: a core file would hold secrets: prctl: \(Socket.text(ofError: -refused))")
+      Terminal.error(
+        "authproxy: warning: a core file would contain secrets, and the kernel refuses to disable it: prctl: \(Socket.text(ofError: -refused))"
+      )
     }
     main(Arguments.afterName)
   }

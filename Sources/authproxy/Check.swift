@@ -5,8 +5,8 @@ import Trust
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say all that is wrong with a configuration, or what it means.",
-    discussion: "Errors and warnings go to standard error, each with its place; a summary goes to standard output.")
+    abstract: "Report every mistake in a configuration, or say what it means.",
+    discussion: "Prints errors and warnings with line and column to standard error, and a summary to standard output.")
 
   @Option(name: .long, help: "The configuration file.")
   var config: String
@@ -15,10 +15,10 @@ struct Check: ParsableCommand {
     let loaded = loadConfiguration(config)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else {
-      Terminal.error("\(config): \(Describing.count(loaded.errors.count, "error")); nothing would start with this")
+      Terminal.error("\(config): \(Describing.count(loaded.errors.count, "error")); the proxy would not start with it")
       throw ExitStatus.badConfiguration
     }
-    // What only shows when the engine is built from it: anchors that OpenSSL refuses, a key too weak to be used.
+    // Finds errors that only building the engine shows: anchors that OpenSSL refuses, a key that is too weak.
     do { _ = try SnapshotBuilder().build(settings, generation: 1) } catch {
       Terminal.error("\(config): error: \(error)")
       throw ExitStatus.badConfiguration
@@ -29,13 +29,13 @@ struct Check: ParsableCommand {
       Terminal.error("\(config): warning: trust.\(policy.name): pins are enforced until \(Describing.expiry(expiry))")
       warnings += 1
     }
-    Terminal.print("\(config) is good" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
+    Terminal.print("\(config) is valid" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
     Terminal.print("")
     ConfigurationSummary(settings: settings, sources: loaded.secretSources).page.print()
   }
 }
 
-/// What a configuration means, in the order in which a request meets it.
+/// What a configuration means, in the order in which a request uses it.
 struct ConfigurationSummary {
   let settings: Settings
   let sources: [String: SecretSource]
@@ -57,7 +57,7 @@ struct ConfigurationSummary {
           "clients only"
         } else {
           settings.clients.isEmpty
-            ? "whoever can connect" + Describing.limit(settings.anonymousMaxRequests, of: "an address")
+            ? "everybody who can connect" + Describing.limit(settings.anonymousMaxRequests, of: "an address")
             : "clients; others may reach \(Describing.access(settings.anonymous))"
               + Describing.limit(settings.anonymousMaxRequests, of: "an address")
         }
@@ -87,14 +87,14 @@ struct ConfigurationSummary {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
       }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
-      if upstream.retry.attempts > 0 { parts.append("up to \(upstream.retry.attempts) more tries") }
+      if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
       page.row("", parts.joined(separator: ", "))
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
       }
     }
     page.row(
-      "any other host", settings.unlistedHosts == .deny ? "refused with 403" : "forwarded as it is, without a credential")
+      "any other host", settings.unlistedHosts == .deny ? "refused with 403" : "forwarded unchanged, without a credential")
     let tunnels = settings.connectAllow.map(Describing.pattern).joined(separator: ", ")
     page.row("CONNECT tunnels", tunnels.isEmpty ? "refused with 403" : "to \(tunnels); no credential inside")
   }
@@ -108,8 +108,8 @@ struct ConfigurationSummary {
       for (path, source) in sources.sorted(by: { $0.key < $1.key }) where path.hasPrefix(prefix) {
         page.row("", "\(path.split(separator: ".").last ?? "secret") from \(source)")
       }
-      if policy.allowPlaintext { page.row("", "may go over http:// in the clear") }
-      if policy.allowUntrusted { page.row("", "may go to servers whose certificate nobody judged") }
+      if policy.allowPlaintext { page.row("", "may go over http:// in clear text") }
+      if policy.allowUntrusted { page.row("", "may go to servers whose certificate is not verified") }
     }
     if case .file(let path, let key) = settings.tokenStore {
       page.heading("token store")

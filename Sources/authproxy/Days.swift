@@ -1,15 +1,15 @@
 import CSystem
 import Trust
 
-/// Dates as far from today as people think of them. All times are seconds since 1970.
+/// Dates, and their distance from today in days. All times are seconds since 1970.
 enum Days {
   private static let day: Int64 = 86_400
-  /// Time enough to roll out new pins.
+  /// Long enough to roll out new pins.
   private static let near: Int64 = 30 * day
 
   private static var now: Int64 { csys_wall_clock() / 1_000_000_000 }
 
-  /// Still to come, and soon.
+  /// Whether the time is in the near future.
   static func isNear(_ time: Int64) -> Bool { (0..<near).contains(time - now) }
 
   /// `2027-06-01`, UTC.

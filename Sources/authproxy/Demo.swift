@@ -5,14 +5,14 @@ import EventIO
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "See it work: the proxy, an API and a token server in one process, with a curl line to try.",
-    discussion: "Everything is on 127.0.0.1, on free ports, with certificates and tokens made for this run.")
+    abstract: "Run a demo: the proxy, an API and a token server in one process, with curl lines to try.",
+    discussion: "It listens on free ports of 127.0.0.1. Certificates and tokens are made for this run.")
 
-  @Flag(name: .long, help: "Make the requests, show what happens, and exit with 0, or 1 where something went otherwise.")
+  @Flag(name: .long, help: "Make the requests, show what happens, and exit: status 0, or 1 if a result differs.")
   var once = false
 
   func run() throws {
-    // Before anything is written to: without it a peer that left would end the process.
+    // Before the process writes to any socket: otherwise SIGPIPE would end it if the peer is gone.
     let signals = Signals()
     let world: DemoWorld
     do { world = try DemoWorld() } catch {
@@ -27,7 +27,7 @@ struct Demo: ParsableCommand {
     let farewell = DispatchQueue(label: "farewell")
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
-        // Whoever reads this may have stopped to.
+        // With a deadline, as the reader of standard output may hang.
         _ = farewell.run(within: 200) { Terminal.print("\nbye") }
         Process.exit()
       }
@@ -39,17 +39,17 @@ struct Demo: ParsableCommand {
     let api = "http://\(DemoConfiguration.api)"
     Terminal.print(
       """
-      An API that wants a bearer token, a token server, and a proxy that knows both.
+      An API that requires a bearer token, a token server, and a proxy that uses both.
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
                                +------TLS, for tokens-----> token server
                                +-----are they revoked?----> OCSP server
 
-      Tokens are good for \(DemoWorld.tokenLifetime) seconds; /revoke ends one before its time.
+      Tokens are valid for \(DemoWorld.tokenLifetime) seconds; /revoke revokes one earlier.
 
-      Everything is in this process and gone when you stop it. The proxy's whole
-      configuration:
+      Everything runs in this process and is gone when you stop it. The proxy's
+      whole configuration:
 
       \(world.configuration.text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
 
@@ -62,7 +62,7 @@ struct Demo: ParsableCommand {
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 
-      What happens shows up here. Ctrl-C ends it.
+      This terminal shows what happens. Ctrl-C ends the demo.
 
       """)
   }

@@ -3,9 +3,9 @@ import EventIO
 import Files
 import Settings
 
-/// The proxy's configuration in the demo: a text like any other, shown to whoever tries it. The files that it names are in memory.
+/// The proxy's configuration in the demo: an ordinary text, which the demo prints. The files that it names are in memory.
 struct DemoConfiguration {
-  /// Folder of the files that the text names. Nothing is there on disk.
+  /// Folder of the files that the text names. It does not exist on disk.
   private static let folder = "/demo"
   static let api = "api.demo.internal"
   /// A server whose certificate was revoked.
@@ -25,8 +25,8 @@ struct DemoConfiguration {
     text = """
       listen: 127.0.0.1:0                  # a free port
       upstreams:
-        - match: \(Self.api)         # apps ask for http://\(Self.api)/
-          origin: https://\(places.api)  # where that really goes
+        - match: \(Self.api)         # apps request http://\(Self.api)/
+          origin: https://\(places.api)  # the proxy forwards to this
           credential: demo
         - match: \(Self.retired)
           origin: https://\(places.retired)

@@ -19,14 +19,14 @@ struct LogLine {
     }
   }
 
-  /// The message, and after it all else that the line holds.
+  /// The message, followed by the line's other fields.
   func text(without keys: Set<String>) -> String {
     let others = members.filter { $0.name != "message" && !keys.contains($0.name) }.sorted { $0.name < $1.name }
     return ([self["message"] ?? ""] + others.map { "\($0.name) \(Self.text(of: $0.value))" }).joined(separator: ", ")
   }
 }
 
-/// Reads the proxy's log from the pipe that it is written to, and hands on each line.
+/// Reads the proxy's log from a pipe, and passes each line to the narrator.
 final class DemoLogReader: EventHandler {
   private let descriptor: Int32
   private let narrator: DemoNarrator
@@ -39,7 +39,7 @@ final class DemoLogReader: EventHandler {
     expired(on: loop)
   }
 
-  /// Without room for its registration it tries again.
+  /// Registers with the loop; tries again after 100 ms if epoll has no room.
   override func expired(on loop: EventLoop) {
     if loop.register(descriptor, self, interest: CSYS_LEVEL_IN) == nil { loop.arm(self, afterMilliseconds: 100) }
   }

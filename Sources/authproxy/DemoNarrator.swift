@@ -2,7 +2,7 @@ import CSystem
 import DemoServers
 import Synchronization
 
-/// Tells what happens, line by line, from whatever thread it happens on.
+/// Prints what happens in the demo, line by line. Callable from any thread.
 final class DemoNarrator: Sendable {
   private let start = csys_monotonic()
   /// Requests whose end the proxy has logged.
@@ -11,7 +11,7 @@ final class DemoNarrator: Sendable {
 
   private struct Tokens {
     var asked = 0
-    /// Asked for since the API was last used.
+    /// Requested since the API was last used.
     var sinceUse = 0
   }
 
@@ -36,12 +36,12 @@ final class DemoNarrator: Sendable {
         return tokens.sinceUse
       }
       if sinceUse <= 2 { tell("token server", event.text) }
-      if sinceUse == 3 { tell("token server", "... and so on while nobody asks") }
+      if sinceUse == 3 { tell("token server", "... and so on, while no app sends a request") }
     }
   }
 
   var endedRequests: Int { ended.withLock { $0 } }
-  /// How often the token server was asked.
+  /// Number of requests to the token server.
   var tokenRequests: Int { tokens.withLock { $0.asked } }
 
   /// A line of the proxy's log, in its JSON format.

@@ -2,44 +2,45 @@ import CSystem
 import DemoServers
 import SmallHTTP
 
-/// `demo --once`: makes the requests that the demo proposes, and compares what comes with what should.
+/// `demo --once`: makes the requests that the demo proposes, and compares the results with the expected ones.
 struct DemoTour {
   private let world: DemoWorld
   private let api = "http://\(DemoConfiguration.api)"
 
   init(_ world: DemoWorld) { self.world = world }
 
-  /// - Returns: whether everything went as it should.
+  /// - Returns: whether every result was as expected.
   func run() -> Bool {
     Terminal.print(
       """
-      An API wants a bearer token; its token server gives such as are good for \(DemoWorld.tokenLifetime) s.
-      authproxy knows both. Apps know neither, and have this in their environment:
+      An API requires a bearer token. Its token server issues tokens that are valid
+      for \(DemoWorld.tokenLifetime) s. authproxy uses both. Apps know neither; they
+      have this in their environment:
 
         http_proxy=http://\(world.proxy)
       """)
     let results = [
-      step("An app asks the API. The proxy gets a token first.", "\(api)/hello", expecting: 200),
+      step("An app sends a request. The proxy gets a token first.", "\(api)/hello", expecting: 200),
       step(
-        "An app brings a token of its own. It is replaced by the one that is there.", "\(api)/hello",
+        "An app sends a token of its own. The proxy replaces it.", "\(api)/hello",
         field: ("Authorization", "Bearer guess"), expecting: 200),
-      step("The token is revoked before its time ...", "\(api)/revoke", expecting: 200),
+      step("The server revokes the token before it expires ...", "\(api)/revoke", expecting: 200),
       step(
-        "... and the next app sees nothing of it: the 401 stays between proxy and API.", "\(api)/hello", expecting: 200),
+        "... and the next app does not notice: the proxy handles the 401 and retries.", "\(api)/hello", expecting: 200),
       refreshAhead(),
-      crowd("Three apps ask at once, and none of them has to wait.", count: 3),
+      crowd("Three apps send requests at once, and none of them has to wait.", count: 3),
       step(
-        "A server's certificate was revoked. It gets no request, and no token.",
+        "A server's certificate is revoked. The proxy sends it no request and no token.",
         "http://\(DemoConfiguration.retired)/hello", expecting: 502),
       step(
-        "An app asks for what the configuration does not have.", "http://other.demo.internal/", expecting: 403
+        "An app requests a host that the configuration does not list.", "http://other.demo.internal/", expecting: 403
       ),
     ]
     let isGood = results.allSatisfy { $0 }
     Terminal.print(
       isGood
-        ? "\nAll went well: \(world.narrator.tokenRequests) tokens were fetched, and no app ever saw one."
-        : "\nSomething went otherwise: see above.")
+        ? "\nEverything worked: the proxy fetched \(world.narrator.tokenRequests) tokens, and no app saw one."
+        : "\nA result was not as expected: see above.")
     return isGood
   }
 
@@ -51,13 +52,13 @@ struct DemoTour {
     return judge([reply], status)
   }
 
-  /// Half of a token's life before its end at the latest; twice that is patience with a busy machine.
+  /// Waits for the refresh, which is due at half of a token's lifetime; waits twice as long, as the machine may be busy.
   private func refreshAhead() -> Bool {
-    Terminal.print("\nBefore a token ends, the proxy fetches the next one by itself.\n\n  $ sleep \(DemoWorld.tokenLifetime)\n")
+    Terminal.print("\nBefore a token expires, the proxy fetches the next one.\n\n  $ sleep \(DemoWorld.tokenLifetime)\n")
     let before = world.narrator.tokenRequests
     for _ in 0..<DemoWorld.tokenLifetime * 100 where world.narrator.tokenRequests == before { usleep(10_000) }
     if world.narrator.tokenRequests > before { return true }
-    world.narrator.tell("token server", "was not asked")
+    world.narrator.tell("token server", "got no request")
     return false
   }
 
@@ -69,7 +70,7 @@ struct DemoTour {
   }
 
   private func judge(_ replies: [HTTPClient.Reply], _ status: Int) -> Bool {
-    for reply in replies where reply.status != status { world.narrator.tell("app", "got \(reply.status) and not \(status)") }
+    for reply in replies where reply.status != status { world.narrator.tell("app", "got \(reply.status) instead of \(status)") }
     return replies.allSatisfy { $0.status == status }
   }
 }

@@ -11,14 +11,14 @@ import TLS
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
-  /// Seconds; short, so that something happens.
+  /// Seconds; short, so that tokens expire during the demo.
   static let tokenLifetime = 5
 
   let narrator = DemoNarrator()
   let configuration: DemoConfiguration
   let proxy: Address
   private let service: Service
-  /// Of the demo servers and the tour's requests; the proxy's loops are its own.
+  /// Runs the demo's servers and the tour's requests; the proxy has its own loops.
   private let loop = LoopExecutor()
 
   init() throws {
@@ -33,7 +33,7 @@ final class DemoWorld: Sendable {
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
     }
-    // The access log is what an operator would have; the demo reads it through a pipe and retells it.
+    // The demo reads the ordinary access log through a pipe, and prints it in other words.
     var ends: [Int32] = [-1, -1]
     guard csys_pipe(&ends) == 0 else { throw Failure(description: "no pipe") }
     let log = LogSettings(level: .info, format: .json, access: true, destination: .file("/dev/fd/\(ends[1])"))
@@ -77,8 +77,8 @@ final class DemoWorld: Sendable {
     }
   }
 
-  /// Requests through the proxy, as apps would make them: all at once, each on a connection of its own. Blocks until they are answered,
-  /// and the answers told of.
+  /// Sends requests through the proxy, all at once, each on its own connection. Blocks until they are answered and the narrator
+  /// has printed their log lines.
   func ask(_ urls: [String], fields: [(name: String, value: String)] = []) -> [HTTPClient.Reply] {
     let wanted = narrator.endedRequests + urls.count
     let proxy = proxy
@@ -96,7 +96,7 @@ final class DemoWorld: Sendable {
       case .failure(let failure): HTTPClient.Reply(status: 0, body: Array(failure.description.utf8))
       }
     }
-    // The log's lines follow the answers; they belong before what the app got.
+    // The log's lines come after the answers, but the demo prints them first.
     for _ in 0..<100 where narrator.endedRequests < wanted { usleep(10_000) }
     return result
   }

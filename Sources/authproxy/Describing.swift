@@ -3,7 +3,7 @@ import Routing
 import Settings
 import Trust
 
-/// How settings are told to people, by `check` and `explain` alike. Nothing here ever shows a secret.
+/// Describes settings for people, in `check` and `explain`. Never shows a secret.
 enum Describing {
   static func endpoint(_ endpoint: ListenerSettings.Endpoint) -> String {
     switch endpoint {
@@ -13,7 +13,7 @@ enum Describing {
     }
   }
 
-  /// `http://api.example.com/v1`, as an app would ask for it.
+  /// `http://api.example.com/v1`: the URL that an app requests.
   static func match(_ match: UpstreamSettings.Match) -> String {
     let host = match.host.utf8.contains(UInt8(ascii: ":")) ? "[\(match.host)]" : match.host
     return "http://" + (match.isWildcard ? "*." : "") + host + (match.port.map { ":\($0)" } ?? "") + match.pathPrefix
@@ -40,13 +40,16 @@ enum Describing {
     }
   }
 
-  /// What `max_requests` adds to the sentence about a client; nothing where there is no limit.
+  /// What `max_requests` adds to the sentence about a client; "" without a limit.
   static func limit(_ maxRequests: Int?, of whom: String? = nil) -> String {
     guard let maxRequests else { return "" }
     return ", at most \(count(maxRequests, "request"))" + (whom.map { " of \($0)" } ?? "") + " at once"
   }
 
-  static func count(_ number: Int, _ name: String) -> String { number == 1 ? "1 \(name)" : "\(number) \(name)s" }
+  /// - Parameter plural: nil: `name` with an s.
+  static func count(_ number: Int, _ name: String, _ plural: String? = nil) -> String {
+    number == 1 ? "1 \(name)" : "\(number) \(plural ?? name + "s")"
+  }
 
   // MARK: Credentials
 
@@ -59,7 +62,7 @@ enum Describing {
       let endpoint =
         switch oauth2.endpoint {
         case .token(let url): url
-        case .issuer(let url): "what \(url) names"
+        case .issuer(let url): "the endpoint that \(url) names"
         }
       return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)"
     }
@@ -81,9 +84,9 @@ enum Describing {
 
   // MARK: Trust
 
-  /// One line each: what the chain ends in, then what every evaluator wants.
+  /// One line for the anchors, then one for the requirement of each evaluator.
   static func trust(_ policy: TrustPolicy) -> [String] {
-    if policy.evaluators.contains(.disabled) { return ["DISABLED: every certificate of every host is accepted"] }
+    if policy.evaluators.contains(.disabled) { return ["DISABLED: accepts every certificate of every host"] }
     var lines = ["\(anchors(policy)), \(policy.minimumVersion == .tls13 ? "TLS 1.3" : "TLS 1.2 or newer")"]
     let gaps = [
       policy.validatesChain ? nil : "the chain is NOT validated", policy.validatesHost ? nil : "the host is NOT compared",
@@ -93,11 +96,11 @@ enum Describing {
       switch entry.evaluator {
       case .chain, .composite, .disabled: break
       case .pinnedPublicKeys(let pins):
-        let enforced = pins.enforce ? "" : ", only reported"
+        let enforced = pins.enforce ? "" : ", report only"
         lines.append(
           "\(count(pins.pins.count, "pinned public key"))\(enforced)" + (pins.expires.map { ", until \(expiry($0))" } ?? ""))
       case .pinnedCertificates(let pins):
-        let alone = pins.acceptSelfSigned ? ", the only anchors" : ""
+        let alone = pins.acceptSelfSigned ? ", as the only anchors" : ""
         lines.append(count(pins.certificates.count, "pinned certificate") + alone)
       case .revocation(let revocation):
         let methods = revocation.methods.map(\.rawValue).joined(separator: ", then ")
@@ -116,6 +119,6 @@ enum Describing {
     }
   }
 
-  /// Of pins: the last day on which they count; `time` is the first second after it.
+  /// The last day on which pins are enforced. `time` is the first second after it.
   static func expiry(_ time: Int64) -> String { "\(Days.date(time - 1)) (\(Days.distance(time - 1)))" }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the process says at its end (sysexits.h).
+/// Exit statuses of the process (sysexits.h).
 enum ExitStatus {
   static let usage = ExitCode(64)
   static let cannotBind = ExitCode(69)

@@ -5,15 +5,15 @@ import Trust
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say what would become of a request: which entry takes it and why, origin, credential, trust.",
+    abstract: "Say what the proxy does with a request: which entry serves it and why, origin, credential, trust.",
     discussion: """
-      Nothing is sent. METHOD and URL are what an app sends to its proxy: GET http://api.example.com/v1/x, or CONNECT host:443.
+      Sends nothing. METHOD and URL are what an app sends to its proxy: GET http://api.example.com/v1/x, or CONNECT host:443.
       """)
 
   @Option(name: .long, help: "The configuration file.")
   var config: String
 
-  @Option(name: .long, help: "The client that asks, by its name in `clients`.")
+  @Option(name: .long, help: "The client that sends the request, by its name in `clients`.")
   var client: String?
 
   @Argument(help: "GET, POST, CONNECT, ...")
@@ -31,7 +31,7 @@ struct Explain: ParsableCommand {
       asking = settings.clients.first { $0.name == client }
       guard asking != nil else {
         let known = settings.clients.map(\.name).joined(separator: ", ")
-        Terminal.error("authproxy: there is no client '\(client)' in \(config)" + (known.isEmpty ? "" : "; there are \(known)"))
+        Terminal.error("authproxy: there is no client '\(client)' in \(config)" + (known.isEmpty ? "" : "; clients: \(known)"))
         throw ExitStatus.usage
       }
     }
@@ -56,13 +56,15 @@ struct Explain: ParsableCommand {
     }
     switch explanation.outcome {
     case .forwarded(let forwarding): rows(of: forwarding, &page)
-    case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, nothing looked at")
+    case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, no inspection")
     case .entriesThroughConnect(let names, let tunnelsTLS):
       page.row("entries", names.joined(separator: ", "))
-      page.row("then", "no tunnel: the clear HTTP that follows is served by these entries, credential and all")
+      page.row("then", "no tunnel: if clear-text HTTP follows, these entries serve it, with their credentials")
       page.row(
         "",
-        tunnelsTLS ? "a TLS handshake instead: an opaque tunnel, as connect.allow permits" : "a TLS handshake instead: closed")
+        tunnelsTLS
+          ? "if a TLS handshake follows: an opaque tunnel, as connect.allow permits"
+          : "if a TLS handshake follows: the proxy closes the connection")
     case .answered(let status, let reason, let text):
       page.row("answer", "\(status) \(reason), by the proxy itself")
       for line in text.split(separator: "\n") { page.row("", String(line)) }
@@ -70,7 +72,7 @@ struct Explain: ParsableCommand {
     }
     if url.hasPrefix("https://"), method != "CONNECT" {
       page.row(
-        "beware", "for https:// URLs most tools send CONNECT instead, which gets no credential: let the app ask for http://")
+        "warning", "for https:// URLs most tools send CONNECT instead, which gets no credential: let the app request http://")
     }
     return page
   }
@@ -80,33 +82,33 @@ struct Explain: ParsableCommand {
     let closed = settings.listeners.filter(\.clientsRequired)
     let limit = Describing.limit(settings.anonymousMaxRequests, of: "an address")
     if closed.isEmpty { return (settings.clients.isEmpty ? "anybody" : "anonymous") + limit }
-    if closed.count == settings.listeners.count { return "none: every listener asks for one" }
+    if closed.count == settings.listeners.count { return "none: every listener requires one" }
     return
-      "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), where that is answered 407"
+      "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), which answers 407"
   }
 
   private func rows(of forwarding: Explanation.Forwarded, _ page: inout Page) {
     let upstream = forwarding.upstream
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
-    let checked = forwarding.checksAddresses ? ", unless that resolves to forbidden_addresses" : ""
+    let checked = forwarding.checksAddresses ? ", unless the name resolves to forbidden_addresses only" : ""
     page.row("goes to", Describing.origin(forwarding.origin) + checked)
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {
-        case .replace: "sets \(field); what the app sends there is replaced"
-        case .keep: "sets \(field), unless the app sends one itself"
-        case .reject: "sets \(field); an app that sends one itself gets 403"
+        case .replace: "sets \(field); it replaces what the app sends there"
+        case .keep: "sets \(field), unless the app sends it itself"
+        case .reject: "sets \(field); an app that sends it itself gets 403"
         }
       page.row("", own)
     } else {
-      page.row("credential", forwarding.isUnlisted ? "none; what the app sends is passed on" : "none")
+      page.row("credential", forwarding.isUnlisted ? "none; the proxy passes on what the app sends" : "none")
     }
     if let trust = forwarding.trust {
       page.rows("trust", (trust == .systemDefault ? [] : [trust.name]) + Describing.trust(trust))
     } else {
-      page.row("trust", "none: clear http://, seen and changed by anybody on the way")
+      page.row("trust", "none: http:// in clear text; anybody on the way can read and change it")
     }
     page.row("retry", retry(upstream.retry))
   }
@@ -117,7 +119,7 @@ struct Explain: ParsableCommand {
       return "none for \(method): retry is for \(retry.methods.sorted().joined(separator: ", "))"
     }
     let statuses = retry.statuses.sorted().map(String.init).joined(separator: ", ")
-    return "up to \(Describing.count(retry.attempts, "more time")), after \(statuses) or a failed connection, "
-      + "from \(Units.text(duration: retry.backoff)) on, each time twice as late"
+    return "up to \(Describing.count(retry.attempts, "retry", "retries")) after \(statuses) or a failed connection, "
+      + "first after \(Units.text(duration: retry.backoff)), with a pause that doubles each time"
   }
 }

@@ -6,9 +6,9 @@ import SmallHTTP
 
 struct Health: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Ask a running proxy's admin listener whether it serves: exit status 0 or 1.")
+    abstract: "Ask the admin listener of a running proxy whether it serves. Exit status: 0 if it does, else 1.")
 
-  @Option(name: .long, help: "The configuration file that the proxy runs on.")
+  @Option(name: .long, help: "The configuration file of the running proxy.")
   var config = "proxy.conf"
 
   @Flag(name: .long, help: "Ask /readyz instead of /healthz.")
@@ -23,13 +23,13 @@ struct Health: ParsableCommand {
     let address: Address?
     switch endpoint {
     case .unix(let path, _, _, _): address = Address(unixPath: path)
-    // What is bound to every address answers on loopback.
+    // A listener on every address answers on loopback.
     case .tcp(let host, let port):
       address = Address(literal: host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host, port: port)
     case .inherited: address = nil
     }
     guard let address, address.port != 0 || address.isUnix else {
-      Terminal.error("authproxy: the admin listener's address is not known from the configuration")
+      Terminal.error("authproxy: the configuration does not tell the address of the admin listener (fd: or port 0)")
       throw ExitCode(1)
     }
     let page = ready ? "/readyz" : "/healthz"

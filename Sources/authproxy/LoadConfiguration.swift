@@ -1,7 +1,8 @@
 import ConfigurationFile
 import Settings
 
-/// The configuration as every command reads it, so that `check` promises what `run` does. Blocks on files and helper programs.
+/// Reads the configuration for every command in the same way, so that `check` reports what `run` does. Blocks on files and
+/// helper programs.
 func loadConfiguration(_ path: String) -> LoadedConfiguration {
   ConfigurationFile.load(path: path, environment: Environment.current)
 }

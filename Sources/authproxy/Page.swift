@@ -1,6 +1,6 @@
-/// Text for people: headings, and rows of a label and a text that wraps under itself.
+/// Text for people: headings, and rows of a label and a wrapped text.
 struct Page {
-  /// What terminals, mails and issue trackers show without breaking lines.
+  /// Columns that terminals, mails and issue trackers show without breaking lines.
   static let width = 80
   private(set) var lines: [String] = []
   private let labelWidth: Int
@@ -11,7 +11,7 @@ struct Page {
   mutating func heading(_ text: String) { lines.append(text) }
   mutating func gap() { lines.append("") }
 
-  /// An empty label continues the row above. A label that is too long gets a line of its own.
+  /// An empty label continues the row above. A label that is too long gets its own line.
   mutating func row(_ label: String, _ text: String, indent: Int = 2) {
     let margin = String(repeating: " ", count: indent + labelWidth)
     var line = String(repeating: " ", count: indent) + label

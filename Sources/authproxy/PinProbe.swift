@@ -3,10 +3,10 @@ import Streams
 import TLS
 import Trust
 
-/// One handshake with a server, for the sake of what it shows. Nothing is sent after it.
+/// Makes one handshake with a server, to see its certificates. Sends nothing after it.
 final class PinProbe: EventHandler {
   enum Outcome: Sendable {
-    /// What was served, and why the handshake failed after that, where it did (a server may want a client certificate).
+    /// What the server sent, and why the handshake failed after that, if it did (the server may require a client certificate).
     case seen(PeerEvidence, error: String?)
     case failed(String)
   }
@@ -39,12 +39,12 @@ final class PinProbe: EventHandler {
   private func resolved(_ answer: Resolver.Answer) {
     guard deliver != nil else { return }
     switch answer {
-    case .failure(.notFound): end(.failed("there is no host \(host)"))
+    case .failure(.notFound): end(.failed("no such host: \(host)"))
     case .failure(.broken(let text)): end(.failed("\(host) could not be resolved: \(text)"))
     case .failure(.overloaded): end(.failed("\(host) could not be resolved"))
     case .success(var addresses):
       for index in addresses.indices { addresses[index].port = port }
-      step = "no connection came about in time"
+      step = "no TCP connection in time"
       let race = ConnectionRace(on: loop, to: addresses) { self.connected($0) }
       self.race = race
       race.start()
@@ -60,7 +60,7 @@ final class PinProbe: EventHandler {
       let stream = ByteStream(descriptor: connection.descriptor, token: connection.token)
       self.stream = stream
       loop.hand(connection.token, to: self)
-      step = "the TLS handshake did not end in time"
+      step = "the TLS handshake was not complete in time"
       do {
         var options = ClientOptions(anchors: anchors, verifier: witness)
         options.keepsSessions = false
@@ -79,8 +79,8 @@ final class PinProbe: EventHandler {
     guard let tls = stream?.tls, deliver != nil else { return }
     switch tls.handshake() {
     case .wantRead, .wantWrite: break
-    case .done: end(seen(error: nil) ?? .failed("the server showed no certificate"))
-    case .failed(let error): end(seen(error: error.message) ?? .failed("the TLS handshake failed: \(error.message)"))
+    case .done: end(seen(error: nil) ?? .failed("the server sent no certificate"))
+    case .failed(let error): end(seen(error: error.message) ?? .failed("TLS handshake failed: \(error.message)"))
     }
   }
 

@@ -7,16 +7,16 @@ import Trust
 
 struct Pins: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the certificates of a server, and the pins for them.",
+    abstract: "Show the certificates of a server, and their pins.",
     discussion: """
       For each certificate: subject, expiry, whether it is part of the verified chain, and its SPKI pin, ready to paste into \
-      `pinned_public_keys`. Exit status 0 where the chain is verified and speaks for the host, else 1.
+      `pinned_public_keys`. Exit status: 0 if the chain is verified and names the host, else 1.
       """)
 
-  @Argument(help: ArgumentHelp("The server; port 443 unless given.", valueName: "host[:port]"))
+  @Argument(help: ArgumentHelp("The server; the default port is 443.", valueName: "host[:port]"))
   var server: String
 
-  @Option(name: .long, help: ArgumentHelp("Roots to verify with, instead of the system's.", valueName: "file"))
+  @Option(name: .long, help: ArgumentHelp("Roots to use instead of the system's.", valueName: "file"))
   var caFile: String?
 
   @Option(name: .long, help: ArgumentHelp("How long to wait, in seconds.", valueName: "seconds"))
@@ -37,7 +37,7 @@ struct Pins: ParsableCommand {
     switch outcome.take() {
     case .seen(let evidence, let error):
       for line in PinReport.lines(evidence) { Terminal.print(line) }
-      if let error { Terminal.error("\nauthproxy: \(server): the handshake did not end well: \(error)") }
+      if let error { Terminal.error("\nauthproxy: \(server): TLS handshake failed: \(error)") }
       guard case .verified = evidence.chain, evidence.hostMatches else { throw ExitCode.failure }
     case .failed(let text):
       Terminal.error("authproxy: \(server): \(text)")

@@ -9,14 +9,14 @@ import Settings
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Serve in the foreground. SIGHUP reloads, SIGTERM drains, SIGUSR1 reopens the log.")
+    abstract: "Run the proxy in the foreground. SIGHUP reloads, SIGTERM drains and exits, SIGUSR1 reopens the log.")
 
   @Option(name: .long, help: "The configuration file.")
   var config: String
 
   @Flag(
     name: .long,
-    help: "Let debuggers attach and the kernel write a core file. Both show the secrets that the process holds.")
+    help: "Let debuggers attach and the kernel write core files. Both reveal the secrets in memory.")
   var allowDebugging = false
 
   func run() throws {
@@ -35,7 +35,7 @@ struct Run: ParsableCommand {
     let service = Service(
       threads: Threads.count(settings.threads), version: AuthProxy.version, output: output, log: settings.log,
       supervisor: Supervisor(environment: Environment.current), source: source)
-    // Before anything is bound: a signal that comes early must not end the process.
+    // Before the listeners: an early signal must not end the process.
     let signals = Signals()
     let ends = Endings()
     for number in [SIGTERM, SIGINT] {

@@ -3,7 +3,7 @@ import Files
 import Synchronization
 
 enum Arguments {
-  /// As the C runtime got them: Swift's own come from /proc, which may not be there.
+  /// From the C runtime: Swift's own list comes from /proc, which may not be mounted.
   static var afterName: [String] { (0..<csys_argument_count()).dropFirst().map { String(cString: csys_argument($0)) } }
 }
 
@@ -22,7 +22,7 @@ enum Environment {
 }
 
 extension Environment {
-  /// What helper programs get: not what systemd told this process about itself.
+  /// For helper programs: without the variables of systemd's protocols, which concern this process only.
   static var forPrograms: [String: String] {
     current.filter {
       !["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"].contains($0.key)
@@ -64,13 +64,13 @@ enum Threads {
   }
 }
 
-/// Counts requests to end: the second one means now.
+/// Counts the signals to stop: the second one stops at once.
 final class Endings: Sendable {
   private let count = Atomic<Int>(0)
   func isSecond() -> Bool { count.add(1, ordering: .relaxed).newValue > 1 }
 }
 
 enum Process {
-  /// Ends the process at once, whatever its other threads are doing; ParsableCommand has an `exit` of its own.
+  /// Ends the process at once, without waiting for other threads. (ParsableCommand has another `exit`.)
   static func exit(_ status: Int32 = 0) -> Never { csys_exit(status) }
 }

@@ -18,10 +18,10 @@ struct AdminEndpointTests {
   @Test(
     "or why it cannot be told, and nothing about the rest",
     arguments: [
-      ("unknown: 1\nlimits: 5\n", ": there is no admin listener to ask ('admin')"),
+      ("unknown: 1\nlimits: 5\n", ": the configuration has no admin listener ('admin')"),
       (
         "unknown: 1\nadmin: here\n",
-        ":2:8: error: admin: 'here' needs a port, as in 127.0.0.1:3128; or is it unix:/path, or fd:3?"
+        ":2:8: error: admin: 'here' needs a port, as in 127.0.0.1:3128; unix:/path and fd:3 are possible, too"
       ),
       ("unknown: 1\nadmin: {adress: 127.0.0.1:1}\n", ":2:9: error: unknown key 'adress' in admin (did you mean 'address'?)"),
       ("- admin\n", ":1:1: error: the configuration must be a mapping, not a list"),

@@ -85,8 +85,8 @@ struct CertificateFileTests {
     #expect(lines(revoking, at: update - 1) == [])
     #expect(
       lines(revoking, at: update + 1) == [
-        "4:39: warning: trust.default[0].revocation.crl_files[0]: /etc/authproxy/crl.pem is out of date since "
-          + "\(UTCDate.text(update)) and counts as no answer"
+        "4:39: warning: trust.default[0].revocation.crl_files[0]: /etc/authproxy/crl.pem has been out of date since "
+          + "\(UTCDate.text(update)); the proxy ignores it"
       ])
   }
 
@@ -113,9 +113,9 @@ struct CertificateFileTests {
       """
     #expect(
       World.read(text, system: system).errorLines == [
-        "4:54: error: upstreams[0].client_certificate.key does not open with this 'passphrase'",
+        "4:54: error: upstreams[0].client_certificate.key cannot be decrypted with this 'passphrase'",
         "6:54: error: upstreams[1].client_certificate.key does not belong to the first certificate of /etc/authproxy/next.pem",
-        "8:54: error: upstreams[2].client_certificate.key is a key that cannot be read",
+        "8:54: error: upstreams[2].client_certificate.key is not a readable private key",
         "10:94: error: credentials.a.oauth2.private_key must be RSA of 2048 bits or more, or EC over P-256",
       ])
   }
@@ -179,7 +179,7 @@ struct CertificateFileTests {
         text: Array("listen: 127.0.0.1:3128\nupstreams: [{match: a.test}]\n".utf8), name: "proxy.conf",
         folder: "/etc/authproxy",
         environment: environment, system: World.system
-      ).warnings.filter { $0.message.contains("SSL_CERT_DIR is not read") }.count
+      ).warnings.filter { $0.message.contains("does not read SSL_CERT_DIR") }.count
     }
     #expect(warnings(["SSL_CERT_DIR": "/etc/roots"]) == 1)
     #expect(warnings(["SSL_CERT_DIR": "/etc/roots", "SSL_CERT_FILE": "/own.pem"]) == 0)

@@ -40,20 +40,20 @@ struct LanguageTests {
       ("threads", "auto, or integer from 1 to 256 | auto | Sets the number of event loops."),
       (
         "limits.request_head",
-        "size from 1KiB to 1MiB (B, KiB, MiB, GiB, kB, KB, MB or GB) | 32KiB | Bounds a request's head; a larger one is "
-          + "answered 431, or 414 if its target alone is too long."
+        "size from 1KiB to 1MiB (B, KiB, MiB, GiB, kB, KB, MB or GB) | 32KiB | Bounds a request's head; a larger one "
+          + "gets 431, or 414 if its target alone is too long."
       ),
       (
         "timeouts.idle",
-        "duration of at least 1ms (ms, s, m or h) | 75s | Closes client connections that are kept alive without a request."
+        "duration of at least 1ms (ms, s, m or h) | 75s | Closes client connections that are idle for this long."
       ),
       ("upstreams.match", "host or *.host, [:port][/path] | required | " + UpstreamKeys.table.keys.match.described.sentence),
       (
         "upstreams.retry.methods",
-        "list of: GET, HEAD, OPTIONS, TRACE, PUT or DELETE | [GET, HEAD, OPTIONS, PUT, DELETE] | Lists the methods that may be repeated."
+        "list of: GET, HEAD, OPTIONS, TRACE, PUT or DELETE | [GET, HEAD, OPTIONS, PUT, DELETE] | Lists the methods that the proxy may repeat."
       ),
       ("credentials", "map of: section | none | Defines credentials by name, for upstream entries to refer to."),
-      ("credentials.*.basic.password", "secret | required | Is the password."),
+      ("credentials.*.basic.password", "secret | required | The password."),
       (
         "trust",
         "map of: list of: section | the system's roots judge every origin | Defines trust policies by name; every evaluator of a policy must pass."

@@ -7,7 +7,7 @@ extension Mistake {
       admin: 127.0.0.1
       """#,
       [
-        "2:8: error: admin: '127.0.0.1' needs a port, as in 127.0.0.1:3128; or is it unix:/path, or fd:3?"
+        "2:8: error: admin: '127.0.0.1' needs a port, as in 127.0.0.1:3128; unix:/path and fd:3 are possible, too"
       ]),
     Mistake(
       "a name instead of an address",
@@ -23,7 +23,7 @@ extension Mistake {
       admin: :9128
       """#,
       [
-        "2:8: error: admin: ':9128' must start with an IP address; 0.0.0.0 is every IPv4 one, [::] every one"
+        "2:8: error: admin: ':9128' must start with an IP address; 0.0.0.0 is every IPv4 address, [::] every address"
       ]),
     Mistake(
       "an IPv6 address without brackets",
@@ -39,7 +39,7 @@ extension Mistake {
       admin: 127.0.0.1:99999
       """#,
       [
-        "2:8: error: admin: '127.0.0.1:99999' has a port that is no number from 0 to 65535"
+        "2:8: error: admin: '127.0.0.1:99999' has a port that is not a number from 0 to 65535"
       ]),
     Mistake(
       "a standard stream is no listener",
@@ -47,7 +47,7 @@ extension Mistake {
       admin: fd:1
       """#,
       [
-        "2:8: error: admin: 'fd:1' must name a descriptor from 3 upwards"
+        "2:8: error: admin: 'fd:1' must name a descriptor of 3 or more"
       ]),
     Mistake(
       "a unix socket without a path",
@@ -89,7 +89,7 @@ extension Mistake {
       admin: 127.0.0.1:3128
       """#,
       [
-        "2:8: error: 127.0.0.1:3128 is listened on already, at 1:9"
+        "2:8: error: 127.0.0.1:3128 is already in use, at 1:9"
       ]),
     Mistake(
       "a client without a way to be known",
@@ -108,7 +108,7 @@ extension Mistake {
         - {name: a, from: [11.0.0.0/8]}
       """#,
       [
-        "4:12: error: clients[1]: a client named 'a' stands at 3:12 already"
+        "4:12: error: clients[1]: there is already a client named 'a' at 3:12"
       ]),
     Mistake(
       "a client name with a colon",
@@ -117,7 +117,7 @@ extension Mistake {
         - {name: "a:b", from: [10.0.0.0/8]}
       """#,
       [
-        "3:12: error: clients[0].name must not hold a ':', where a Basic user name ends"
+        "3:12: error: clients[0].name must not contain ':', which ends the user name in Basic authentication"
       ]),
     Mistake(
       "no clients in the list",
@@ -136,9 +136,9 @@ extension Mistake {
       """#,
       [
         "3:22: error: clients[0].from[0]: '10.0.0.1/8' has bits set beyond its prefix; the block is 10.0.0.0/8",
-        "3:34: error: clients[0].from[1]: '10.0.0.0/33' has a prefix length that is no number from 0 to 32",
+        "3:34: error: clients[0].from[1]: '10.0.0.0/33' has a prefix length that is not a number from 0 to 32",
         "3:47: error: clients[0].from[2]: 'host' must be an address or a block such as 10.2.0.0/16 or fd00::/8",
-        "4:22: error: clients[1].from[0]: the same block stands at 3:53; whose are they?",
+        "4:22: error: clients[1].from[0]: the same block is at 3:53; a block can identify only one client",
       ]),
     Mistake(
       "an empty from",
@@ -217,8 +217,8 @@ extension Mistake {
       forbidden_addresses: [defualt, 10.0.0.0/8/8]
       """#,
       [
-        "2:23: error: forbidden_addresses[0]: 'defualt' is no block (did you mean 'default'?)",
-        "2:32: error: forbidden_addresses[1]: '10.0.0.0/8/8' has a prefix length that is no number from 0 to 32",
+        "2:23: error: forbidden_addresses[0]: 'defualt' is not an address block (did you mean 'default'?)",
+        "2:32: error: forbidden_addresses[1]: '10.0.0.0/8/8' has a prefix length that is not a number from 0 to 32",
       ]),
   ]
 }

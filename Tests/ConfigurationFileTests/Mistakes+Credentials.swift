@@ -74,8 +74,8 @@ extension Mistake {
         a: {bearer: {token: {file: token, timeout: 5s, refresh: 1h}}}
       """#,
       [
-        "3:37: error: credentials.a.bearer.token.timeout is for 'command' only",
-        "3:50: error: credentials.a.bearer.token.refresh is for 'command' only",
+        "3:37: error: credentials.a.bearer.token.timeout applies to 'command' only",
+        "3:50: error: credentials.a.bearer.token.refresh applies to 'command' only",
       ]),
     Mistake(
       "a command that is no path",
@@ -84,7 +84,7 @@ extension Mistake {
         a: {bearer: {token: {command: [pass, show, x]}}}
       """#,
       [
-        "3:34: error: credentials.a.bearer.token.command: the program must be written as a path; PATH is not searched"
+        "3:34: error: credentials.a.bearer.token.command: the program must be a path; the proxy does not search PATH"
       ]),
     Mistake(
       "an empty command",
@@ -102,7 +102,7 @@ extension Mistake {
         a: {bearer: {token: {command: [/bin/fails]}}}
       """#,
       [
-        "3:23: error: credentials.a.bearer.token: /bin/fails: ended with status 1"
+        "3:23: error: credentials.a.bearer.token: /bin/fails: exited with status 1"
       ]),
     Mistake(
       "a credential of two kinds",
@@ -111,7 +111,7 @@ extension Mistake {
         a: {bearer: {token: {env: TOKEN}}, basic: {username: u, password: {env: TOKEN}}}
       """#,
       [
-        "3:3: error: credentials.a must hold one of 'basic', 'bearer', 'header' and 'oauth2'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header' and 'oauth2'"
       ]),
     Mistake(
       "a credential of no kind",
@@ -120,7 +120,7 @@ extension Mistake {
         a: {allow_plaintext: true}
       """#,
       [
-        "3:3: error: credentials.a must hold one of 'basic', 'bearer', 'header' and 'oauth2'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header' and 'oauth2'"
       ]),
     Mistake(
       "a Basic user name with a colon",
@@ -129,7 +129,7 @@ extension Mistake {
         a: {basic: {username: "a:b", password: {env: TOKEN}}}
       """#,
       [
-        "3:25: error: credentials.a.basic.username must not hold a ':' or a control character"
+        "3:25: error: credentials.a.basic.username must not contain a ':' or a control character"
       ]),
     Mistake(
       "a Basic password over two lines",
@@ -138,7 +138,7 @@ extension Mistake {
         a: {basic: {username: a, password: {file: lines}}}
       """#,
       [
-        "3:38: error: credentials.a.basic.password holds a control character, maybe a line end"
+        "3:38: error: credentials.a.basic.password contains a control character, possibly a line break"
       ]),
     Mistake(
       "a bearer token with a space",
@@ -147,8 +147,8 @@ extension Mistake {
         a: {bearer: {token: {file: words}}}
       """#,
       [
-        "3:23: error: credentials.a.bearer.token holds a character that no access token has: not visible "
-          + "ASCII (RFC 6749 appendix A.12)"
+        "3:23: error: credentials.a.bearer.token contains a character that is not visible ASCII, as access "
+          + "tokens require (RFC 6749 appendix A.12)"
       ]),
     Mistake(
       "a credential without its parts",
@@ -174,7 +174,7 @@ extension Mistake {
       """#,
       [
         "3:22: error: credentials.a.header.name: 'Host' belongs to the connection and cannot carry a credential",
-        "4:22: error: credentials.b.header.name must be the name of a field, not 'X Key'",
+        "4:22: error: credentials.b.header.name must be an HTTP field name, not 'X Key'",
       ]),
     Mistake(
       "a field value over two lines",
@@ -183,7 +183,7 @@ extension Mistake {
         a: {header: {name: X-Key, value: {file: lines}}}
       """#,
       [
-        "3:36: error: credentials.a.header.value holds a character that no field value has, maybe a line end"
+        "3:36: error: credentials.a.header.value contains a character that field values cannot have, possibly a line break"
       ]),
     Mistake(
       "a format without its value",
@@ -194,9 +194,9 @@ extension Mistake {
         c: {header: {name: X-Key, value: {env: TOKEN}, format: " {value}"}}
       """#,
       [
-        "3:58: error: credentials.a.header.format must hold {value} once",
-        "4:58: error: credentials.b.header.format must hold {value} once",
-        "5:58: error: credentials.c.header.format holds a character that no field value has, or a space at an end",
+        "3:58: error: credentials.a.header.format must contain {value} exactly once",
+        "4:58: error: credentials.b.header.format must contain {value} exactly once",
+        "5:58: error: credentials.c.header.format contains a character that field values cannot have, or begins or ends with a space",
       ]),
   ]
 
@@ -229,7 +229,7 @@ extension Mistake {
         a: {oauth2: {grant: client_credentials, token_url: https://l/t, issuer: https://l, client_id: c, client_secret: {env: TOKEN}}}
       """#,
       [
-        "3:67: error: credentials.a.oauth2 has both 'token_url' and 'issuer'; the one replaces the other"
+        "3:67: error: credentials.a.oauth2 has both 'token_url' and 'issuer'; give only one of them"
       ]),
     Mistake(
       "a token endpoint in the clear",
@@ -238,7 +238,7 @@ extension Mistake {
         a: {oauth2: {grant: client_credentials, token_url: http://login.example.com/t, client_id: c, client_secret: {env: TOKEN}}}
       """#,
       [
-        "3:54: error: credentials.a.oauth2.token_url must be https unless it is on loopback: secrets go there"
+        "3:54: error: credentials.a.oauth2.token_url must be https unless it is on loopback: the proxy sends secrets there"
       ]),
     Mistake(
       "an issuer with a query",
@@ -284,10 +284,10 @@ extension Mistake {
             assertion: {env: TOKEN}
       """#,
       [
-        "9:7: error: credentials.a.oauth2.username has no meaning for grant client_credentials",
-        "10:7: error: credentials.a.oauth2.password has no meaning for grant client_credentials",
-        "11:7: error: credentials.a.oauth2.refresh_token has no meaning for grant client_credentials",
-        "12:7: error: credentials.a.oauth2.assertion has no meaning for grant client_credentials",
+        "9:7: error: credentials.a.oauth2.username cannot be used with grant client_credentials",
+        "10:7: error: credentials.a.oauth2.password cannot be used with grant client_credentials",
+        "11:7: error: credentials.a.oauth2.refresh_token cannot be used with grant client_credentials",
+        "12:7: error: credentials.a.oauth2.assertion cannot be used with grant client_credentials",
       ]),
     Mistake(
       "keys of another client authentication",
@@ -304,8 +304,8 @@ extension Mistake {
             client_assertion: {env: TOKEN}
       """#,
       [
-        "10:7: error: credentials.a.oauth2.client_secret has no meaning with client_auth private_key_jwt",
-        "11:7: error: credentials.a.oauth2.client_assertion has no meaning with client_auth private_key_jwt",
+        "10:7: error: credentials.a.oauth2.client_secret cannot be used with client_auth private_key_jwt",
+        "11:7: error: credentials.a.oauth2.client_assertion cannot be used with client_auth private_key_jwt",
       ]),
     Mistake(
       "client authentication without its secret",
@@ -365,7 +365,7 @@ extension Mistake {
         a: {oauth2: {grant: client_credentials, token_url: https://l/t, client_id: c, private_key: {file: token}}}
       """#,
       [
-        "3:94: error: credentials.a.oauth2.private_key holds no private key in PEM form"
+        "3:94: error: credentials.a.oauth2.private_key contains no private key in PEM form"
       ]),
     Mistake(
       "a scope, parameters, statuses and a window",
@@ -383,8 +383,8 @@ extension Mistake {
             refresh_window: {interval: 30, attempts: 0}
       """#,
       [
-        "9:14: error: credentials.a.oauth2.scope must be words with one space between, not 'a  b'",
-        "10:20: error: credentials.a.oauth2.parameters.grant_type is set by the grant itself",
+        "9:14: error: credentials.a.oauth2.scope must be words separated by single spaces, not 'a  b'",
+        "10:20: error: credentials.a.oauth2.parameters.grant_type is a parameter that the proxy sets itself",
         "10:45: error: credentials.a.oauth2.parameters.audience must be a text, not a list",
         "11:24: error: credentials.a.oauth2.retry_statuses[0] must be a status from 400 to 599, not '200'",
         "12:34: error: credentials.a.oauth2.refresh_window.interval: '30' needs a unit: 250ms, 30s, 5m or 1h",
@@ -404,7 +404,7 @@ extension Mistake {
         "5:117: error: credentials.a.oauth2: trust 'lab' is disabled, so secrets may go to the token endpoint "
           + "only with 'allow_untrusted: true' in the credential",
         "6:117: error: credentials.b.oauth2.trust: there is no 'lap' in 'trust' (did you mean 'lab'?)",
-        "7:124: error: credentials.c.oauth2.trust would protect nothing: the token endpoint is http://",
+        "7:124: error: credentials.c.oauth2.trust has no effect: the token endpoint is http://",
       ]),
     Mistake(
       "a token endpoint that nobody evaluates",

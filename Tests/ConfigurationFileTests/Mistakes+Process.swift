@@ -5,7 +5,7 @@ extension Mistake {
       "an empty file",
       "",
       [
-        "1:1: error: the file is empty; the least is 'listen' and 'upstreams'"
+        "1:1: error: the file is empty; a configuration needs at least 'listen' and 'upstreams'"
       ]),
     Mistake(
       "a comment alone",
@@ -13,7 +13,7 @@ extension Mistake {
       # nothing
       """#,
       [
-        "1:1: error: the file is empty; the least is 'listen' and 'upstreams'"
+        "1:1: error: the file is empty; a configuration needs at least 'listen' and 'upstreams'"
       ]),
     Mistake(
       "a list at the top",
@@ -37,7 +37,7 @@ extension Mistake {
       listen: []
       """#,
       [
-        "1:9: error: listen is empty: there would be nothing to talk to"
+        "1:9: error: listen is empty: the proxy needs at least one address"
       ]),
     Mistake(
       "two equal listeners",
@@ -47,7 +47,7 @@ extension Mistake {
         - address: 127.0.0.1:3128
       """#,
       [
-        "3:14: error: 127.0.0.1:3128 is listened on already, at 2:5"
+        "3:14: error: 127.0.0.1:3128 is already in use, at 2:5"
       ]),
     Mistake(
       "a listener beyond loopback without clients",
@@ -55,8 +55,8 @@ extension Mistake {
       listen: 0.0.0.0:3128
       """#,
       [
-        "1:9: error: 0.0.0.0:3128 is reachable from other machines and wants 'clients', or 'clients: optional' "
-          + "if everybody may use it"
+        "1:9: error: 0.0.0.0:3128 is reachable from other machines and needs 'clients', or 'clients: optional' "
+          + "if everybody may use the proxy"
       ]),
     Mistake(
       "an inherited listener without clients",
@@ -64,8 +64,8 @@ extension Mistake {
       listen: fd:3
       """#,
       [
-        "1:9: error: fd:3 may be reachable from other machines and wants 'clients', or 'clients: optional' if "
-          + "everybody may use it"
+        "1:9: error: fd:3 may be reachable from other machines and needs 'clients', or 'clients: optional' if "
+          + "everybody may use the proxy"
       ]),
     Mistake(
       "clients required but none there",
@@ -99,7 +99,7 @@ extension Mistake {
       	level: info
       """#,
       [
-        "3:1: error: a tab in the indentation; YAML is indented by spaces"
+        "3:1: error: a tab in the indentation; YAML needs spaces"
       ]),
     Mistake(
       "a star without quotes",
@@ -109,7 +109,7 @@ extension Mistake {
         - match: *.example.com
       """#,
       [
-        "3:13: error: a value that begins with '*' wants quotes: \"*.example.com\""
+        "3:13: error: a value that begins with '*' needs quotes: \"*.example.com\""
       ]),
     Mistake(
       "an unclosed bracket",
@@ -144,7 +144,7 @@ extension Mistake {
       name: x
       """#,
       [
-        "2:1: error: a second document; a configuration is one"
+        "2:1: error: a second YAML document; a configuration is one document"
       ]),
     Mistake(
       "a merge of a text",
@@ -258,7 +258,7 @@ extension Mistake {
       name: !secret x
       """#,
       [
-        "2:7: error: unknown tag '!secret'; values are plain texts here"
+        "2:7: error: unknown tag '!secret'; all values are plain text"
       ]),
     Mistake(
       "a name that is no pseudonym",
@@ -266,7 +266,7 @@ extension Mistake {
       name: my proxy
       """#,
       [
-        "2:7: error: name must be a word of letters, digits and -._ that starts with a letter, at most 64 of them"
+        "2:7: error: name must be at most 64 letters, digits and -._ and must start with a letter"
       ]),
     Mistake(
       "threads",
@@ -413,7 +413,7 @@ extension Mistake {
         - {name: a, password: {file: lines}}
       """#,
       [
-        "3:25: error: clients[0].password holds a control character, maybe a line end"
+        "3:25: error: clients[0].password contains a control character, possibly a line break"
       ]),
     Mistake(
       "a passphrase that is missing as a file",

@@ -21,9 +21,9 @@ extension Mistake {
       """#,
       [
         "3:8: error: unknown key 'defalt' in trust.a[0] (did you mean 'default'?)",
-        "4:7: error: trust.b[0] must hold one evaluator: default, pinned_public_keys, pinned_certificates, "
+        "4:7: error: trust.b[0] must have one evaluator: default, pinned_public_keys, pinned_certificates, "
           + "revocation, composite, disabled",
-        "5:7: error: trust.c[0] must hold one evaluator: default, pinned_public_keys, pinned_certificates, "
+        "5:7: error: trust.c[0] must have one evaluator: default, pinned_public_keys, pinned_certificates, "
           + "revocation, composite, disabled",
         "6:7: error: trust.d[0] must be a mapping, not a text",
       ]),
@@ -35,8 +35,8 @@ extension Mistake {
         b: [{composite: [{disabled: {}}]}]
       """#,
       [
-        "3:23: error: trust.a: 'disabled' must stand alone: beside other evaluators it would say nothing",
-        "4:21: error: trust.b: 'disabled' must stand alone: beside other evaluators it would say nothing",
+        "3:23: error: trust.a: 'disabled' must be the only evaluator of a policy",
+        "4:21: error: trust.b: 'disabled' must be the only evaluator of a policy",
       ]),
     Mistake(
       "two defaults",
@@ -47,7 +47,7 @@ extension Mistake {
           - composite: [{default: {}}]
       """#,
       [
-        "5:20: error: trust.a[1].composite[0].default: a policy has at most one 'default', and one stands at 4:7"
+        "5:20: error: trust.a[1].composite[0].default: a policy has at most one 'default'; the first is at 4:7"
       ]),
     Mistake(
       "no root left",
@@ -56,7 +56,7 @@ extension Mistake {
         a: [{default: {system_roots: false}}]
       """#,
       [
-        "3:32: error: trust.a: no root is left to trust: 'system_roots' is false and there is no 'ca_file'"
+        "3:32: error: trust.a: the policy trusts no root: 'system_roots' is false and there is no 'ca_file'"
       ]),
     Mistake(
       "a CA file that is missing",
@@ -78,11 +78,11 @@ extension Mistake {
         e: [{default: {ca_file: half.pem}}]
       """#,
       [
-        "3:27: error: trust.a[0].default.ca_file: /etc/authproxy/key.pem holds no certificate",
-        "4:27: error: trust.b[0].default.ca_file: /etc/authproxy/broken.pem holds a PEM block that is no base64",
-        "5:27: error: trust.c[0].default.ca_file: /etc/authproxy/fake.pem holds what is no X.509 certificate",
-        "6:27: error: trust.d[0].default.ca_file: /etc/authproxy/crl.pem holds no certificate",
-        "7:27: error: trust.e[0].default.ca_file: /etc/authproxy/half.pem holds a PEM block without an end",
+        "3:27: error: trust.a[0].default.ca_file: /etc/authproxy/key.pem contains no certificate",
+        "4:27: error: trust.b[0].default.ca_file: /etc/authproxy/broken.pem contains a PEM block that is not base64",
+        "5:27: error: trust.c[0].default.ca_file: /etc/authproxy/fake.pem contains data that is not an X.509 certificate",
+        "6:27: error: trust.d[0].default.ca_file: /etc/authproxy/crl.pem contains no certificate",
+        "7:27: error: trust.e[0].default.ca_file: /etc/authproxy/half.pem contains a PEM block without an end",
       ]),
     Mistake(
       "an unknown TLS version",
@@ -103,7 +103,7 @@ extension Mistake {
       """#,
       [
         "5:16: error: trust.a[0].pinned_public_keys.pins[0]: SHA-1 pins are not accepted; use sha256/",
-        "5:27: error: trust.a[0].pinned_public_keys.pins[1] holds 3 bytes; a SHA-256 has 32",
+        "5:27: error: trust.a[0].pinned_public_keys.pins[1] has 3 bytes; a SHA-256 has 32",
         "5:42: error: trust.a[0].pinned_public_keys.pins[2] must be sha256/ and base64",
         "5:53: error: trust.a[0].pinned_public_keys.pins[3] must start with sha256/",
       ]),
@@ -159,9 +159,9 @@ extension Mistake {
       [
         "5:75: error: trust.a: 'accept_self_signed' makes the pinned certificates the only anchors; 'ca_file' "
           + "and 'system_roots' would add others",
-        "7:97: error: trust.b[0].pinned_certificates: 'accept_self_signed' is about the chain, which "
-          + "'validate_chain: false' leaves unchecked",
-        "10:75: error: trust.c: 'accept_self_signed' stands twice; a policy has one set of anchors",
+        "7:97: error: trust.b[0].pinned_certificates: 'accept_self_signed' needs chain validation, which "
+          + "'validate_chain: false' switches off",
+        "10:75: error: trust.c: 'accept_self_signed' is set twice; a policy has one set of anchors",
       ]),
     Mistake(
       "revocation without a chain",
@@ -170,7 +170,7 @@ extension Mistake {
         a: [{revocation: {validate_chain: false}}]
       """#,
       [
-        "3:37: error: trust.a[0].revocation: 'validate_chain: false' wants another evaluator of the policy that "
+        "3:37: error: trust.a[0].revocation: 'validate_chain: false' needs another evaluator of the policy that "
           + "validates the chain"
       ]),
     Mistake(
@@ -187,12 +187,12 @@ extension Mistake {
       """#,
       [
         "3:31: error: trust.a[0].revocation.methods[0] must be ocsp or crl, not 'ocps' (did you mean 'ocsp'?)",
-        "3:42: error: trust.a[0].revocation.methods[2] stands in this list already",
+        "3:42: error: trust.a[0].revocation.methods[2] is already in this list",
         "4:30: error: trust.b[0].revocation.methods is empty: give ocsp, crl or both",
-        "5:48: error: trust.c[0].revocation.responder contradicts 'methods', which leaves out ocsp",
+        "5:48: error: trust.c[0].revocation.responder contradicts 'methods', which does not list ocsp",
         "6:48: error: trust.d[0].revocation.responder contradicts 'network: false'",
-        "7:38: error: trust.e[0].revocation.crl_files contradicts 'methods', which leaves out crl",
-        "8:33: error: trust.f[0].revocation.crl_files[0]: /etc/authproxy/cert.pem holds no CRL",
+        "7:38: error: trust.e[0].revocation.crl_files contradicts 'methods', which does not list crl",
+        "8:33: error: trust.f[0].revocation.crl_files[0]: /etc/authproxy/cert.pem contains no CRL",
         "9:32: error: trust.g[0].revocation.responder must start with https:// or http://",
         "9:49: error: trust.g[0].revocation.check must be chain or leaf, not 'all'",
         "9:63: error: trust.g[0].revocation.timeout: '3' needs a unit: 250ms, 30s, 5m or 1h",

@@ -32,15 +32,15 @@ extension Mistake {
         - match: "[::1"
       """#,
       [
-        "3:12: error: upstreams[0].match must name a host; for all others there is 'unlisted_hosts'",
-        "4:12: error: upstreams[1].match must not hold a user or password",
-        "5:12: error: upstreams[2].match has a host beyond ASCII; write it as it is sent, with xn-- labels",
+        "3:12: error: upstreams[0].match must name a host; 'unlisted_hosts' is for all other hosts",
+        "4:12: error: upstreams[1].match must not contain a user or password",
+        "5:12: error: upstreams[2].match has a non-ASCII host; write it with xn-- labels",
         "6:12: error: upstreams[3].match has a host that is neither a name nor an IPv4 address of four decimal "
           + "numbers",
         "7:12: error: upstreams[4].match has a host that is neither a name nor an IPv4 address of four decimal "
           + "numbers",
-        "8:12: error: upstreams[5].match has a host with characters that no host has",
-        "9:12: error: upstreams[6].match has a broken IPv6 address",
+        "8:12: error: upstreams[5].match has a host with characters that hosts cannot have",
+        "9:12: error: upstreams[6].match has an invalid IPv6 address",
       ]),
     Mistake(
       "path prefixes that no request could have",
@@ -63,11 +63,11 @@ extension Mistake {
         "5:12: error: upstreams[2].match has a path with an empty or dot segment, %2f or a backslash",
         "6:12: error: upstreams[3].match has a path with an empty or dot segment, %2f or a backslash",
         "7:12: error: upstreams[4].match has a path with an empty or dot segment, %2f or a backslash",
-        "8:12: error: upstreams[5].match has a path with a character that no path has",
+        "8:12: error: upstreams[5].match has a path with a character that paths cannot have",
         "9:12: error: upstreams[6].match has a path with a parameter (';'), which many servers cut off",
         "10:12: error: upstreams[7].match has a path with a parameter (';'), which many servers cut off",
-        "11:12: error: upstreams[8].match has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself",
-        "12:12: error: upstreams[9].match has a path with an encoded letter, digit, '-', '_' or '~'; write it as itself",
+        "11:12: error: upstreams[8].match has a path with an encoded letter, digit, '-', '_' or '~'; write it unencoded",
+        "12:12: error: upstreams[9].match has a path with an encoded letter, digit, '-', '_' or '~'; write it unencoded",
       ]),
     Mistake(
       "two equal matches",
@@ -77,7 +77,7 @@ extension Mistake {
         - {name: b, match: API.example.com./v1/}
       """#,
       [
-        "4:22: error: upstreams[1]: the same match stands at 3:22, for the same clients"
+        "4:22: error: upstreams[1]: the same match for the same clients is at 3:22"
       ]),
     Mistake(
       "two equal matches of overlapping clients",
@@ -90,7 +90,7 @@ extension Mistake {
         - {name: b, match: h, clients: [x, y]}
       """#,
       [
-        "7:22: error: upstreams[1]: the same match stands at 6:22, for the same clients"
+        "7:22: error: upstreams[1]: the same match for the same clients is at 6:22"
       ]),
     Mistake(
       "two upstreams with one name",
@@ -100,7 +100,7 @@ extension Mistake {
         - {name: a, match: i}
       """#,
       [
-        "4:12: error: upstreams[1]: an upstream named 'a' stands at 3:12 already; give one a 'name' of its own"
+        "4:12: error: upstreams[1]: there is already an upstream named 'a' at 3:12; give one of them another 'name'"
       ]),
     Mistake(
       "dangling names of an upstream",
@@ -130,7 +130,7 @@ extension Mistake {
         - {match: h, clients: []}
       """#,
       [
-        "3:25: error: upstreams[0].clients is empty: nobody could use this entry"
+        "3:25: error: upstreams[0].clients is empty: no client could use this entry"
       ]),
     Mistake(
       "origins that are none",
@@ -144,8 +144,8 @@ extension Mistake {
       """#,
       [
         "3:24: error: upstreams[0].origin must start with https:// or http://",
-        "4:24: error: upstreams[1].origin must not hold a user or password",
-        "5:24: error: upstreams[2].origin must end after host and port; a path stays as the app sent it",
+        "4:24: error: upstreams[1].origin must not contain a user or password",
+        "5:24: error: upstreams[2].origin must end after host and port; the proxy keeps the app's path",
         "6:24: error: upstreams[3].origin has port 0",
         "7:24: error: upstreams[4].origin must start with https:// or http://",
       ]),
@@ -161,7 +161,7 @@ extension Mistake {
       """#,
       [
         "6:13: error: upstreams[0]: credential 'a' would go over http:// in the clear; say 'allow_plaintext: "
-          + "true' in it if it may"
+          + "true' in it to allow this"
       ]),
     Mistake(
       "a wildcard credential",
@@ -173,7 +173,7 @@ extension Mistake {
           credential: a
       """#,
       [
-        "6:5: error: upstreams[0]: any host below '*.example.com' would get the credential; write 'origin' out, "
+        "6:5: error: upstreams[0]: any host below '*.example.com' would get the credential; set 'origin', "
           + "or say 'wildcard_credential: true'"
       ]),
     Mistake(
@@ -188,8 +188,8 @@ extension Mistake {
           client_certificate: {certificate: cert.pem, key: {file: key.pem}}
       """#,
       [
-        "7:5: error: upstreams[0].trust would protect nothing: the origin is http://",
-        "8:5: error: upstreams[0].client_certificate would protect nothing: the origin is http://",
+        "7:5: error: upstreams[0].trust has no effect: the origin is http://",
+        "8:5: error: upstreams[0].client_certificate has no effect: the origin is http://",
       ]),
     Mistake(
       "a credential under a disabled policy",
@@ -202,8 +202,8 @@ extension Mistake {
         - {match: h, credential: a, trust: lab}
       """#,
       [
-        "7:38: error: upstreams[0]: trust 'lab' is disabled; say 'allow_untrusted: true' in credential 'a' if it "
-          + "may be sent so"
+        "7:38: error: upstreams[0]: trust 'lab' is disabled; say 'allow_untrusted: true' in credential 'a' to "
+          + "allow this"
       ]),
     Mistake(
       "a credential under a policy that does not validate the host",
@@ -217,7 +217,7 @@ extension Mistake {
       """#,
       [
         "7:28: error: upstreams[0]: trust 'default' does not validate the host; say 'allow_untrusted: true' in "
-          + "credential 'a' if it may be sent so"
+          + "credential 'a' to allow this"
       ]),
     Mistake(
       "a credential under a policy that does not validate the chain",
@@ -231,7 +231,7 @@ extension Mistake {
       """#,
       [
         "7:38: error: upstreams[0]: trust 'pinned' does not validate the chain; say 'allow_untrusted: true' in "
-          + "credential 'a' if it may be sent so"
+          + "credential 'a' to allow this"
       ]),
     Mistake(
       "hosts that nobody evaluates",
@@ -253,9 +253,9 @@ extension Mistake {
       """#,
       [
         "4:41: error: upstreams[0].retry.methods[1]: 'POST' is not among the idempotent methods GET, HEAD, "
-          + "OPTIONS, TRACE, PUT, DELETE; another one, repeated, could do twice what was asked for once",
+          + "OPTIONS, TRACE, PUT, DELETE; repeating another one could do twice what the app asked for once",
         "4:47: error: upstreams[0].retry.methods[2]: 'get' is not among the idempotent methods GET, HEAD, "
-          + "OPTIONS, TRACE, PUT, DELETE (did you mean 'GET'?); another one, repeated, could do twice what was asked for once",
+          + "OPTIONS, TRACE, PUT, DELETE (did you mean 'GET'?); repeating another one could do twice what the app asked for once",
         "4:64: error: upstreams[0].retry.statuses[0] must be a status from 400 to 599, not '200'",
         "4:74: error: upstreams[0].retry.statuses[2] must be a status from 400 to 599, not 'x'",
       ]),
@@ -267,7 +267,7 @@ extension Mistake {
           retry: {attempts: 2, methods: []}
       """#,
       [
-        "4:35: error: upstreams[0].retry.methods is empty; to repeat nothing, say 'attempts: 0'"
+        "4:35: error: upstreams[0].retry.methods is empty; to switch retries off, say 'attempts: 0'"
       ]),
     Mistake(
       "timeouts that concern no upstream",
@@ -277,9 +277,9 @@ extension Mistake {
           timeouts: {idle: 5s, conect: 5s, drain: 1s}
       """#,
       [
-        "4:16: error: upstreams[0].timeouts.idle concerns no single upstream; it belongs to the global 'timeouts'",
+        "4:16: error: upstreams[0].timeouts.idle does not apply to a single upstream; it belongs to the global 'timeouts'",
         "4:26: error: unknown key 'conect' in upstreams[0].timeouts (did you mean 'connect'?)",
-        "4:38: error: upstreams[0].timeouts.drain concerns no single upstream; it belongs to the global 'timeouts'",
+        "4:38: error: upstreams[0].timeouts.drain does not apply to a single upstream; it belongs to the global 'timeouts'",
       ]),
     Mistake(
       "choices of an upstream",
@@ -311,9 +311,9 @@ extension Mistake {
           client_certificate: {certificate: token, key: {file: token}}
       """#,
       [
-        "4:39: error: upstreams[0].client_certificate.certificate: /etc/authproxy/token holds no certificate, "
-          + "neither PEM nor DER",
-        "4:51: error: upstreams[0].client_certificate.key holds no private key in PEM form",
+        "4:39: error: upstreams[0].client_certificate.certificate: /etc/authproxy/token contains no certificate in "
+          + "PEM or DER form",
+        "4:51: error: upstreams[0].client_certificate.key contains no private key in PEM form",
       ]),
     Mistake(
       "an encrypted key without a passphrase",

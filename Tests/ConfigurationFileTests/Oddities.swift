@@ -5,7 +5,7 @@ extension Mistake {
       "nothing that could be reached",
       "",
       [
-        "1:1: warning: there are no 'upstreams', and nothing else may be reached: every request will be refused"
+        "1:1: warning: there are no 'upstreams', and no other host is allowed: the proxy will refuse every request"
       ]),
     Mistake(
       "a credential that nobody uses",
@@ -25,7 +25,7 @@ extension Mistake {
         a: [{default: {}}]
       """#,
       [
-        "4:3: warning: trust.a is used by nobody"
+        "4:3: warning: trust.a is not used"
       ]),
     Mistake(
       "a disabled policy",
@@ -35,7 +35,7 @@ extension Mistake {
         lab: [{disabled: {}}]
       """#,
       [
-        "4:10: warning: trust.lab is disabled: whoever answers is trusted"
+        "4:10: warning: trust.lab is disabled: it trusts every server"
       ]),
     Mistake(
       "a disabled policy, written short",
@@ -46,7 +46,7 @@ extension Mistake {
           - disabled:
       """#,
       [
-        "5:7: warning: trust.lab is disabled: whoever answers is trusted"
+        "5:7: warning: trust.lab is disabled: it trusts every server"
       ]),
     Mistake(
       "one pin only",
@@ -56,10 +56,10 @@ extension Mistake {
         a: [{pinned_public_keys: {certificates: [cert.pem]}}, {pinned_certificates: {certificates: [cert.pem, cert.pem]}}]
       """#,
       [
-        "4:8: warning: trust.a[0].pinned_public_keys has one pin only; add a backup pin, or a lost key locks "
-          + "everybody out",
-        "4:58: warning: trust.a[1].pinned_certificates has one pin only; add a backup pin, or its renewal locks "
-          + "everybody out",
+        "4:8: warning: trust.a[0].pinned_public_keys has only one pin; add a backup pin, or every request "
+          + "fails when the key is lost",
+        "4:58: warning: trust.a[1].pinned_certificates has only one pin; add a backup pin, or every request "
+          + "fails when the certificate is renewed",
       ]),
     Mistake(
       "a pin twice",
@@ -72,7 +72,7 @@ extension Mistake {
               certificates: [cert.pem]
       """#,
       [
-        "6:69: warning: trust.a[0].pinned_public_keys.pins[1] stands in this list already"
+        "6:69: warning: trust.a[0].pinned_public_keys.pins[1] is already in this list"
       ]),
     Mistake(
       "pins that have expired",
@@ -127,7 +127,7 @@ extension Mistake {
         a: {bearer: {token: {env: TOKEN}}}
       """#,
       [
-        "3:31: warning: upstreams[0].wildcard_credential has no effect: 'match' is no wildcard"
+        "3:31: warning: upstreams[0].wildcard_credential has no effect: 'match' is not a wildcard"
       ]),
     Mistake(
       "allow of what cannot be reached",

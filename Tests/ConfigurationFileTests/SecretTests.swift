@@ -62,7 +62,7 @@ struct SecretTests {
   @Test(
     "a program that fails, dies, says nothing or too much, or cannot be started is an error",
     arguments: [
-      ("echo s3cr3t; exit 3", "ended with status 3"), ("kill -9 $$", "was ended by signal 9"), ("true", "is empty"),
+      ("echo s3cr3t; exit 3", "exited with status 3"), ("kill -9 $$", "was killed by signal 9"), ("true", "is empty"),
       ("head -c 100000 /dev/zero", "wrote more than 65536 bytes"),
     ])
   func badCommands(_ script: String, _ reason: String) {
@@ -87,7 +87,7 @@ struct SecretTests {
     let error = #expect(throws: SecretError.self) {
       try SecretSource.command(program("echo $$ > \(folder.path)/pid; \(script)", timeout: 300)).read()
     }
-    #expect(error?.description.hasSuffix("did not end in time") == true)
+    #expect(error?.description.hasSuffix("did not exit in time") == true)
     #expect(ContinuousClock.now - begin < .seconds(10))
     let pid = try #require(
       Int32(String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))

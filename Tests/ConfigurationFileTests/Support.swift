@@ -25,7 +25,7 @@ enum World {
       return FileContent(bytes: Array(text.utf8), identity: identity, permissions: 0o600)
     },
     run: { (program: HelperProgram) throws(SecretError) in
-      guard program.arguments.first != "/bin/fails" else { throw SecretError("ended with status 1") }
+      guard program.arguments.first != "/bin/fails" else { throw SecretError("exited with status 1") }
       return Array("from-a-program\n".utf8)
     })
 

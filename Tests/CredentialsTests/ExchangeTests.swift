@@ -215,8 +215,8 @@ struct ExchangeTests {
   @Test(
     "a discovery document that is not this issuer's, or leads into the clear, is refused",
     arguments: [
-      ("{\"issuer\":\"https://login.example.com/tenant/\",\"token_endpoint\":\"https://x/t\"}", "of another issuer"),
-      ("{\"issuer\":\"https://LOGIN.example.com/tenant\",\"token_endpoint\":\"https://x/t\"}", "of another issuer"),
+      ("{\"issuer\":\"https://login.example.com/tenant/\",\"token_endpoint\":\"https://x/t\"}", "belongs to another issuer"),
+      ("{\"issuer\":\"https://LOGIN.example.com/tenant\",\"token_endpoint\":\"https://x/t\"}", "belongs to another issuer"),
       ("{\"token_endpoint\":\"https://x/t\"}", "has no issuer"),
       ("{\"issuer\":\"https://login.example.com/tenant\"}", "has no token_endpoint"),
       ("{\"issuer\":\"https://login.example.com/tenant\",\"token_endpoint\":\"http://x/t\"}", "not https"),

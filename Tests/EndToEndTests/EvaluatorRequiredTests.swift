@@ -29,13 +29,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("- disabled: {}\n    - default: {}", "must stand alone"),
+    ("- disabled: {}\n    - default: {}", "must be the only evaluator"),
     ("- pinned_public_keys: {pins: []}", "has no pin"),
     ("- pinned_public_keys: {pins: [sha1/AAAA]}", "SHA-1"),
     ("- pinned_public_keys: {pins: [sha256/AAAA]}", "32"),
     ("- revocation: {validate_chain: false}", "another evaluator"),
     ("- revocation: {network: false, responder: \"http://127.0.0.1/\"}", "contradicts"),
-    ("- default: {system_roots: false}", "no root is left"),
+    ("- default: {system_roots: false}", "trusts no root"),
     ("- default: {}\n    - default: {}", "at most one"),
   ])
   func `a policy that cannot be meant is an error with its place`(policy: String, text: String) throws {

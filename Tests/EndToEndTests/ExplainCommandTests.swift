@@ -38,13 +38,13 @@ import Testing
         "--client billing GET http://api.test/v1/x",
         [
           "entry versioned: the host is the same, the path begins with /v1", "not for-billing: is less specific",
-          "goes to https://api.test", "key: header X-Api-Key", "up to 2 more times",
+          "goes to https://api.test", "key: header X-Api-Key", "up to 2 retries",
         ]
       ),
       ("--client billing POST http://api.test/v1/x", ["entry versioned", "none for POST"]),
       (
         "--client billing GET http://api.test/v10",
-        ["entry for-billing", "it is for billing", "not versioned: is for paths under /v1", "gets 403", "retry none"]
+        ["entry for-billing", "it serves billing", "not versioned: serves paths under /v1", "gets 403", "retry none"]
       ),
       (
         "--client guest GET http://a.b.wide.test/",
@@ -54,11 +54,14 @@ import Testing
       ("--client billing GET http://api.test/v1/../x", ["400 Bad Request", "dot segments"]),
       ("--client billing TRACE http://api.test/v1", ["405 Method Not Allowed"]),
       ("--client billing GET http://other.test/", ["403 Forbidden", "No `upstreams` entry matches other.test"]),
-      ("--client billing GET http://plain.test/", ["not plain: is for port 8080", "403 Forbidden"]),
-      ("--client billing GET http://plain.test:8080/", ["entry plain", "goes to http://127.0.0.1:9", "clear http://"]),
+      ("--client billing GET http://plain.test/", ["not plain: serves port 8080", "403 Forbidden"]),
+      ("--client billing GET http://plain.test:8080/", ["entry plain", "goes to http://127.0.0.1:9", "http:// in clear text"]),
       ("--client billing GET https://api.test/v1", ["entry versioned", "most tools send CONNECT"]),
       ("--client billing GET /x", ["400 Bad Request", "http_proxy"]),
-      ("--client billing CONNECT plain.test:8080", ["no tunnel", "plain", "a TLS handshake instead: closed"]),
+      (
+        "--client billing CONNECT plain.test:8080",
+        ["no tunnel", "plain", "if a TLS handshake follows: the proxy closes the connection"]
+      ),
       ("--client billing CONNECT www.example.test:443", ["opaque tunnel"]),
       ("--client billing CONNECT www.example.test:8443", ["403 Forbidden", "connect.allow"]),
       ("--client guest CONNECT www.example.test:443", ["403 Forbidden", "client guest"]),
@@ -91,7 +94,7 @@ import Testing
   @Test func `a client that nobody knows is a usage error, 64, and a broken file is 78`() throws {
     let (status, text) = try explain(["--client", "nobody", "GET", "http://api.test/"])
     #expect(status == .exited(64))
-    #expect(text.contains("there are billing, guest"))
+    #expect(text.contains("clients: billing, guest"))
     #expect(try explain(["GET", "http://api.test/"], in: "listen: nowhere\n").status == .exited(78))
   }
 }

@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `1xx responses without an end are 502`() throws {
+  @Test func `too many 1xx responses are 502`() throws {
     let origin = try Origin.shared()
     let name = Origin.newName()
     let flood = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)

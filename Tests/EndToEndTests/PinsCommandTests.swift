@@ -17,7 +17,7 @@ import Testing
     #expect(shown.output.contains("leaf: CN=with-stranger"))
     #expect(shown.output.contains("the chain is verified"))
     #expect(shown.output.contains("days left"))
-    #expect(shown.output.contains("served, but no part of the verified chain"))
+    #expect(shown.output.contains("served, but not part of the verified chain"))
   }
 
   @Test func `what does not verify is shown all the same, with the reason and exit status 1`() throws {
@@ -32,15 +32,15 @@ import Testing
     let server = try TLSServer(world, "wrong-host")
     let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
     #expect(shown.status == .exited(1))
-    #expect(shown.output.contains("does NOT speak for localhost"), "\(shown.output)")
+    #expect(shown.output.contains("does NOT name localhost"), "\(shown.output)")
   }
 
   @Test func `where there is nothing to show, one line says why`() throws {
     let refusing = try TestListener(backlog: nil)
     let silent = try TestListener()
     let cases = [
-      (["127.0.0.1:\(refusing.port)"], "Connection refused"), (["does-not-exist.invalid"], "no host"),
-      (["127.0.0.1:\(silent.port)", "--timeout", "1"], "handshake did not end in time"),
+      (["127.0.0.1:\(refusing.port)"], "Connection refused"), (["does-not-exist.invalid"], "no such host"),
+      (["127.0.0.1:\(silent.port)", "--timeout", "1"], "handshake was not complete in time"),
     ]
     for (arguments, text) in cases {
       let shown = try ChildProcess.run(Surroundings.program, ["pins"] + arguments)

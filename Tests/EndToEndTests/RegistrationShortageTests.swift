@@ -27,7 +27,7 @@ import Testing
       try served.send(ProxyProcess.request("GET", "http://api.test/status/203"))
       #expect(try served.readAnswer().status == 203)
       #expect(try proxy.admin("healthz").status == 200)
-      #expect(proxy.process.lines.contains { $0.contains("out of file descriptors or of epoll registrations") })
+      #expect(proxy.process.lines.contains { $0.contains("out of file descriptors or epoll registrations") })
     }
   }
 

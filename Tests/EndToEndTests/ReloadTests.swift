@@ -233,9 +233,9 @@ import Testing
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
       // Gone: reported once, and the old one stays.
       try FileManager.default.removeItem(atPath: "\(folder)/data")
-      #expect(proxy.process.awaitLine(where: { $0.contains("stays as it was") && $0.contains("/token") }) != nil)
+      #expect(proxy.process.awaitLine(where: { $0.contains("old content stays in use") && $0.contains("/token") }) != nil)
       usleep(400_000)
-      #expect(proxy.process.lines.filter { $0.contains("stays as it was") }.count == 1)
+      #expect(proxy.process.lines.filter { $0.contains("old content stays in use") }.count == 1)
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
       // Another file's change is taken meanwhile: the configuration itself.
       try ProxyProcess.write(
@@ -259,7 +259,9 @@ import Testing
       try ProxyProcess.write("two-5ecret", to: folder + "/value")
       #expect(try eventually { try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret" })
       try FileManager.default.removeItem(atPath: folder + "/value")
-      #expect(proxy.process.awaitLine(where: { $0.contains("stays as it was") && $0.contains("ended with status 1") }) != nil)
+      #expect(
+        proxy.process.awaitLine(where: { $0.contains("old content stays in use") && $0.contains("exited with status 1") })
+          != nil)
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
     }
   }

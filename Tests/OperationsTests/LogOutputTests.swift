@@ -103,7 +103,7 @@ private final class Folder {
     let output = try LogOutput(.file(folder.path + "/log"), LogOpener(patience: 100))
     // A FIFO without a reader does not open.
     let late = #expect(throws: LogOutput.OpenError.self) { try output.prepare(.file(path)) }
-    #expect(late?.description.hasSuffix("did not open within 100 ms") == true)
+    #expect(late?.description.hasSuffix("did not finish within 100 ms") == true)
     let again = #expect(throws: LogOutput.OpenError.self) { try output.prepare(.file(path)) }
     #expect(again?.description.hasSuffix("still hangs") == true)
     output.write(line("as before"))

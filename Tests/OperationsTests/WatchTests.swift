@@ -36,7 +36,7 @@ private final class World: Sendable {
           $0.runs.append(name)
           return $0.outputs[name]
         }
-        guard let output else { throw SecretError("ended with status 1") }
+        guard let output else { throw SecretError("exited with status 1") }
         return Array(output.utf8)
       })
   }

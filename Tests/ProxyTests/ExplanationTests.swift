@@ -112,16 +112,16 @@ import Testing
     let told = explanation.candidates.map { "\($0.isTaken ? "+" : "-") \($0.name): \($0.reason)" }
     #expect(
       told == [
-        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
+        "- spaced: serves paths under /a%20b", "- deeper: serves paths under /v1/x",
         "+ versioned: the host is the same, the path begins with /v1",
-        "- own: is for billing only", "- whole: is less specific",
+        "- own: serves only billing", "- whole: is less specific",
       ])
     let read = Explanation.of(method: "GET", target: "http://api.test/%76%31;a/y", client: nil, in: try Self.snapshot())
     #expect(
       read.candidates.map { "\($0.isTaken ? "+" : "-") \($0.name): \($0.reason)" } == [
-        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
-        "- versioned: is for the path as an origin may read it, /v1/y", "- own: is for billing only",
-        "- whole: is for the path as it is written",
+        "- spaced: serves paths under /a%20b", "- deeper: serves paths under /v1/x",
+        "- versioned: serves the path as an origin may read it, /v1/y", "- own: serves only billing",
+        "- whole: serves the path as it is written",
       ])
     guard case .answered(400, _, let text) = read.outcome else {
       Issue.record("\(read.outcome)")
@@ -129,7 +129,7 @@ import Testing
     }
     #expect(text.contains("as an origin may read it"))
     let other = Explanation.of(method: "GET", target: "http://odd.test/", client: nil, in: try Self.snapshot())
-    #expect(other.candidates.map { "\($0.name): \($0.reason)" } == ["odd: is for port 8443"])
+    #expect(other.candidates.map { "\($0.name): \($0.reason)" } == ["odd: serves port 8443"])
   }
 
   @Test func `without a name, listeners that all want clients answer 407`() throws {

@@ -16,26 +16,26 @@ import Testing
   @Test func `entries that do not take the request say why`() throws {
     #expect(
       try told("http://api.test/v1") == [
-        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
-        "+ versioned: the host is the same, the path begins with /v1", "- own: is for billing only",
+        "- spaced: serves paths under /a%20b", "- deeper: serves paths under /v1/x",
+        "+ versioned: the host is the same, the path begins with /v1", "- own: serves only billing",
         "- whole: is less specific",
       ])
-    #expect(try told("http://api.test/", "billing").contains("+ own: the host is the same, it is for billing"))
+    #expect(try told("http://api.test/", "billing").contains("+ own: the host is the same, it serves billing"))
     #expect(try told("http://a.b.wide.test/") == ["+ wider: the host is below b.wide.test"])
   }
 
   @Test func `both readings of a path are told`() throws {
     #expect(
       try told("http://api.test/%76%31;a/y") == [
-        "- spaced: is for paths under /a%20b", "- deeper: is for paths under /v1/x",
-        "- versioned: is for the path as an origin may read it, /v1/y", "- own: is for billing only",
-        "- whole: is for the path as it is written",
+        "- spaced: serves paths under /a%20b", "- deeper: serves paths under /v1/x",
+        "- versioned: serves the path as an origin may read it, /v1/y", "- own: serves only billing",
+        "- whole: serves the path as it is written",
       ])
   }
 
   @Test func `entries of the host for other ports are near misses`() throws {
-    #expect(try told("http://odd.test/") == ["- odd: is for port 8443"])
-    #expect(try told("http://a.b.wide.test:1/").allSatisfy { $0.hasSuffix("is for port 80, and 443 of https:// URLs") })
+    #expect(try told("http://odd.test/") == ["- odd: serves port 8443"])
+    #expect(try told("http://a.b.wide.test:1/").allSatisfy { $0.hasSuffix("serves port 80, and 443 of https:// URLs") })
     #expect(try told("http://nobody.test/") == [])
   }
 }

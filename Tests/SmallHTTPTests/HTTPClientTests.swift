@@ -44,9 +44,9 @@ import Testing
 
   @Test(arguments: [
     ("", "no HTTP answer"), ("SSH-2.0-x\r\n", "no HTTP answer"), ("HTTP/1.1 200 OK\r\nContent-Len", "no HTTP answer"),
-    ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", "the answer was cut"),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n", "the answer was cut"),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx", "the answer's body is too large or malformed"),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", "the response was cut off"),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n", "the response was cut off"),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx", "the response's body is too large or malformed"),
   ])
   func `what is no whole answer is a failure`(_ text: String, _ failure: String) throws {
     #expect(throws: HTTPClient.Failure.self) { try reply(text) }
@@ -67,6 +67,6 @@ import Testing
       Issue.record("it was answered")
       return
     }
-    #expect(late.description == "no answer in time")
+    #expect(late.description == "no response in time")
   }
 }

@@ -103,7 +103,7 @@ final class ChainAndHostVerifier: PeerVerifier {
     }
     guard evidence.hostMatches else {
       return PeerRefusal(
-        evaluator: "default", reason: .hostMismatch, detail: "the certificate does not speak for \(evidence.host)")
+        evaluator: "default", reason: .hostMismatch, detail: "the certificate does not name \(evidence.host)")
     }
     return nil
   }

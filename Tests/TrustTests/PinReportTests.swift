@@ -21,7 +21,7 @@ import Testing
     #expect(lines.contains("  - \"sha256/\(pin)\""))
     #expect(lines.contains("  expires: 2030-03-17T17:46:40Z (10 days left)"))
     #expect(lines.contains("served 1: CN=Stranger"))
-    #expect(lines.contains("  served, but no part of the verified chain: a pin on it would fail"))
+    #expect(lines.contains("  served, but not part of the verified chain: a pin on it would fail"))
     #expect(lines.contains("anchor: CN=Test Root"))
     #expect(lines.filter { $0.hasPrefix("  - \"sha256/") }.count == 3)
   }
@@ -34,7 +34,7 @@ import Testing
     #expect(try Judged(context, Judged.server([leaf.certificate], leaf.key)).result == .done)
     let lines = PinReport.lines(try #require(witness.evidence))
     #expect(lines.first?.hasPrefix("api.example.com: NOT verified: unknown_issuer:") == true)
-    #expect(lines.dropFirst().first == "the certificate does NOT speak for api.example.com")
+    #expect(lines.dropFirst().first == "the certificate does NOT name api.example.com")
     #expect(lines.contains("  not verified"))
   }
 }

@@ -4,10 +4,10 @@ struct ClientKeys: KeySet {
 
   let name = Key("name", .text(.name), .required, "Names the client; it is also the user name that the client sends.")
   let password = Key(
-    "password", .secret, .otherwise("the client is known by its address"),
-    "Is what the client sends in Proxy-Authorization: Basic.")
+    "password", .secret, .otherwise("the client is identified by its address"),
+    "The password that the client sends in Proxy-Authorization: Basic.")
   let from = Key(
-    "from", .texts(.addressBlock), .otherwise("the client is known by its password"),
+    "from", .texts(.addressBlock), .otherwise("the client is identified by its password"),
     "Lists the addresses that the client connects from.")
   let access = AccessKeys(everything: "everything")
 }
@@ -16,21 +16,21 @@ struct ClientKeys: KeySet {
 struct AnonymousKeys: KeySet {
   static let table = KeyTable(AnonymousKeys())
 
-  let access = AccessKeys(everything: "required, unless 'max_requests' is there: then as without this section")
+  let access = AccessKeys(everything: "required, unless 'max_requests' is there; then as if this section were absent")
 }
 
-/// What somebody may do.
+/// What a client, or an app without credentials, may do.
 struct AccessKeys: KeyGroup {
   let allow: Key<[TextItem]?>
   let maxRequests = Key(
     "max_requests", .integer(1...1_000_000), .otherwise("no limit"),
-    "Bounds requests in flight, tunnels included; more are answered 429.")
+    "Bounds requests in flight, tunnels included; more get 429.")
 
-  /// - Parameter everything: what holds without `allow`.
+  /// - Parameter everything: what applies without `allow`.
   init(everything: String) {
     allow = Key(
       "allow", .texts(of: .oneOf([.text(.nameInUpstreams), .text(.hostPattern)])), .otherwise(everything),
-      "Lists what may be reached: upstream entries by name, unlisted hosts and tunnels by pattern.")
+      "Lists what the proxy allows: upstream entries by name, unlisted hosts and tunnels by pattern.")
   }
 }
 

@@ -3,15 +3,15 @@ struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
   static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2] }
 
-  let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "Is a user name and a password (RFC 7617).")
-  let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "Is a token that does not change (RFC 6750).")
-  let header = Key("header", .section(HeaderKeys.self), .otherwise(another), "Is a secret in a field of any name.")
-  let oauth2 = Key("oauth2", .section(OAuth2Keys.self), .otherwise(another), "Is a token that the proxy gets and refreshes.")
+  let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
+  let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "A token that does not change (RFC 6750).")
+  let header = Key("header", .section(HeaderKeys.self), .otherwise(another), "A secret in a field of any name.")
+  let oauth2 = Key("oauth2", .section(OAuth2Keys.self), .otherwise(another), "A token that the proxy gets and refreshes.")
   let allowPlaintext = Key(
-    "allow_plaintext", .boolean, default: false, "Lets the credential go to an http:// origin in the clear.")
+    "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(
     "allow_untrusted", .boolean, default: false,
-    "Lets the credential go under a trust policy that does not validate chain and host.")
+    "Allows the credential to go out under a trust policy that does not validate chain and host.")
 
   private static let another = "another kind of credential"
 }
@@ -20,30 +20,30 @@ struct CredentialKeys: KeySet {
 struct BasicKeys: KeySet {
   static let table = KeyTable(BasicKeys())
 
-  let username = Key("username", .text(.anything), .required, "Is the user name, without a colon.")
-  let password = Key("password", .secret, .required, "Is the password.")
+  let username = Key("username", .text(.anything), .required, "The user name, without a colon.")
+  let password = Key("password", .secret, .required, "The password.")
 }
 
 /// `credentials.*.bearer`.
 struct BearerKeys: KeySet {
   static let table = KeyTable(BearerKeys())
 
-  let token = Key("token", .secret, .required, "Is the token.")
+  let token = Key("token", .secret, .required, "The token.")
 }
 
 /// `credentials.*.header`.
 struct HeaderKeys: KeySet {
   static let table = KeyTable(HeaderKeys())
-  /// Where the secret goes in `format`.
+  /// Stands for the secret in `format`.
   static let placeholder = "{value}"
 
-  let name = Key("name", .text(.fieldName), .required, "Names the field.")
-  let value = Key("value", .secret, .required, "Is the secret.")
+  let name = Key("name", .text(.fieldName), .required, "The field's name.")
+  let value = Key("value", .secret, .required, "The secret.")
   let format = Key(
-    "format", .text(.fieldFormat), .text(placeholder), "Is the field's value, with {value} where the secret goes.")
+    "format", .text(.fieldFormat), .text(placeholder), "The field's value, with {value} in place of the secret.")
 }
 
-/// A secret that is a mapping.
+/// A secret written as a mapping.
 struct SecretKeys: KeySet {
   static let table = KeyTable(SecretKeys())
   static var alternatives: [PartialKeyPath<Self>] { [\.file, \.env, \.command] }
@@ -54,7 +54,7 @@ struct SecretKeys: KeySet {
     "command", .texts(.program), .otherwise(another), "Runs a program without a shell; its standard output is the secret.")
   let timeout = Key("timeout", .duration(), default: 10_000, "Bounds how long the program may run.")
   let refresh = Key(
-    "refresh", .duration(atLeast: 1000), .otherwise("on reload only"), "Sets after which time the program runs again.")
+    "refresh", .duration(atLeast: 1000), .otherwise("on reload only"), "Sets after how long the program runs again.")
 
   private static let another = "another source"
 }

@@ -68,7 +68,7 @@ extension Form where Value == Int {
 }
 
 extension Form where Value == Int? {
-  /// The word stands for nil.
+  /// `word` means nil.
   static func integer(_ range: ClosedRange<Int>, or word: String) -> Form {
     Form(shape: .oneOf([.words([word]), .integer(range)])) { reading, written in
       guard let text = reading.text(written.node, written.path) else { return nil }
@@ -84,7 +84,7 @@ extension Form where Value == Int? {
     }
   }
 
-  /// Milliseconds; the word stands for nil.
+  /// Milliseconds; `word` means nil.
   static func duration(atLeast least: Int, or word: String) -> Form {
     Form(shape: .oneOf([.words([word]), .duration(least...Units.longestDuration)])) { reading, written in
       guard let text = reading.text(written.node, written.path) else { return nil }
@@ -104,7 +104,7 @@ extension Form where Value == Int? {
 }
 
 extension Form where Value == Set<Int> {
-  /// A list of statuses that mean refusal or failure. Items that are none are reported and left out.
+  /// A list of statuses from 400 to 599. Reports other items, and leaves them out.
   static var statuses: Form {
     let range = 400...599
     return Form(shape: .list(of: .integer(range))) { reading, written in

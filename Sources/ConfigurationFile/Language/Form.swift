@@ -1,12 +1,12 @@
 import Credentials
 import Settings
 
-/// A form that values have: its description and its reader in one, so that they cannot differ.
+/// The form of a value: its description and its reader together, so that they cannot differ.
 struct Form<Value>: Sendable {
   let shape: Shape
-  /// nil: wrong, which is reported.
+  /// Returns nil after an error, which it reports.
   let read: @Sendable (Reading, Written) -> Value?
-  /// A value as it is written in the file; nil for forms that have no default of their own.
+  /// A value as text of the file; nil for forms without defaults.
   var write: (@Sendable (Value) -> KeyDescription.Absence)?
 }
 
@@ -15,15 +15,15 @@ struct Form<Value>: Sendable {
 extension Form where Value == Located<String> {
   static func text(_ text: Shape.Text) -> Form { self.text(shape: .text(text)) }
 
-  /// - Parameter shape: what the reader checks by itself.
+  /// - Parameter shape: for the description only; the caller checks it.
   static func text(shape: Shape) -> Form { Form(shape: shape) { reading, written in reading.text(written.node, written.path) } }
 
-  /// Absolute; what is written relative starts at the configuration file's folder.
+  /// An absolute path; a relative one starts at the configuration file's folder.
   static var file: Form {
     Form(shape: .text(.file)) { reading, written in
       guard let text = reading.text(written.node, written.path) else { return nil }
       guard !text.value.utf8.contains(0) else {
-        reading.error(text.place, "\(written.path.shown) holds a NUL")
+        reading.error(text.place, "\(written.path.shown) contains a NUL")
         return nil
       }
       return Located(value: reading.resolve(text.value), place: text.place)
@@ -46,8 +46,8 @@ struct TextItem {
 extension Form where Value == [TextItem] {
   static func texts(_ text: Shape.Text) -> Form { texts(of: .text(text)) }
 
-  /// Items that are no texts are reported and left out.
-  /// - Parameter shape: of an item, as the reader checks it by itself.
+  /// Reports items that are not text, and leaves them out.
+  /// - Parameter shape: of an item, for the description only; the caller checks it.
   static func texts(of shape: Shape) -> Form {
     Form(shape: .list(of: shape)) { reading, written in
       reading.list(written)?.compactMap { item in
@@ -72,7 +72,7 @@ extension Form {
     }
   }
 
-  /// A list; or one item, which may stand without it.
+  /// A list, or a single item that is not in a list.
   static func oneOrMore<Item>(of item: Form<Item>) -> Form where Value == Listed<Item> {
     Form(shape: .oneOrMore(of: item.shape)) { reading, written in
       var items = [Written(node: written.node, path: written.path, place: written.node.place)]
@@ -89,7 +89,7 @@ extension Form {
     }
   }
 
-  /// A text, which is short for something or a word of its own; or a section.
+  /// A text (a short form, or a special word), or a section.
   static func text<Keys: KeySet>(_ shape: Shape, or keys: Keys.Type) -> Form where Value == TextOr<Keys> {
     Form(shape: .oneOf([shape, .section(keys)])) { reading, written in
       if case .scalar = written.node.content { return reading.text(written.node, written.path).map { .text($0, written.path) } }
@@ -97,7 +97,7 @@ extension Form {
     }
   }
 
-  /// A section; or a secret, which is a mapping as well.
+  /// A section, or a secret, which may be a mapping as well.
   static func secret<Keys: KeySet>(or keys: Keys.Type) -> Form where Value == SecretOr<Keys> {
     Form(shape: .oneOf([.secret, .section(keys)])) { reading, written in
       if case .mapping(let entries) = written.node.content,
@@ -112,11 +112,11 @@ extension Form {
 
 /// The items of a list.
 struct Listed<Item> {
-  /// Wrong ones are left out.
+  /// Without those that have errors.
   var items: [Item]
-  /// No item is wrong.
+  /// No item has an error.
   var isWhole: Bool
-  /// Of the list.
+  /// Place of the list.
   var place: Place
 
   fileprivate init(_ reading: Reading, _ written: [Written], _ form: Form<Item>, place: Place) {
@@ -130,7 +130,7 @@ struct Listed<Item> {
 struct Named<Value> {
   var name: Located<String>
   var path: KeyPath
-  /// nil: wrong.
+  /// nil after an error.
   var value: Value?
 }
 

@@ -3,17 +3,17 @@ import Settings
 /// A key of a section: its description, and how its value is read.
 struct Key<Value>: DescribedKey {
   let described: KeyDescription
-  /// Absent, or without a value: nil goes in. Wrong: the error is reported, and what comes out stands for nothing.
+  /// Takes nil for a key that is absent or has no value. After an error, which it reports, the result has no meaning.
   let read: @Sendable (Reading, Written?) -> Value
 
-  /// A key that always has a value. `standard` holds where the key is absent or wrong.
+  /// A key that always has a value: `standard` if the key is absent or has an error.
   init(_ name: String, _ form: Form<Value>, default standard: Value, _ sentence: String) where Value: Sendable {
     guard let write = form.write else { preconditionFailure("a default of '\(name)' that cannot be written") }
     described = KeyDescription(name: name, shape: form.shape, absence: write(standard), sentence: sentence)
     read = { reading, written in written.flatMap { form.read(reading, $0) } ?? standard }
   }
 
-  /// A key that has a value where one is written; nil where it is absent or wrong.
+  /// A key without a default: its value is nil if the key is absent or has an error.
   init<Wrapped>(_ name: String, _ form: Form<Wrapped>, _ absence: KeyDescription.Absence, _ sentence: String)
   where Value == Wrapped? {
     described = KeyDescription(name: name, shape: form.shape, absence: absence, sentence: sentence)
@@ -21,10 +21,10 @@ struct Key<Value>: DescribedKey {
   }
 }
 
-/// A value of the file on its way to be read.
+/// A value in the file, before it is read.
 struct Written {
   var node: Node
   var path: KeyPath
-  /// Of the key that leads here, or in a list of the value itself; what the value lacks is reported there.
+  /// Place of the key, or of the value itself in a list. Errors about missing parts of the value point here.
   var place: Place
 }

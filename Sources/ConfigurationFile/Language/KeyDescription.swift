@@ -1,4 +1,4 @@
-/// A key of the language, for whoever reads, lists or checks it.
+/// Describes a key of the language, for readers, lists and checks.
 struct KeyDescription: Sendable {
   var name: String
   var shape: Shape
@@ -8,20 +8,20 @@ struct KeyDescription: Sendable {
   /// The type that declares it. Sections that share keys share their descriptions.
   var home = ""
 
-  /// What holds where the key is not written.
+  /// What applies if the key is absent.
   enum Absence: Sendable, Hashable {
     /// It is an error.
     case required
-    /// The same as if this text were written.
+    /// The same as this text.
     case text(String)
-    /// The same as if this list were written.
+    /// The same as this list.
     case list([String])
-    /// Said in words, as it depends on something else or is nothing that could be written.
+    /// In words, as the default depends on something else or has no written form.
     case otherwise(String)
   }
 }
 
-/// A `Key` of whatever type.
+/// A `Key` without its value's type.
 protocol DescribedKey: Sendable {
   var described: KeyDescription { get }
 }

@@ -1,13 +1,13 @@
-/// Keys that belong together. Every stored property is a `Key`, or a group that other sections have, too.
+/// Keys that belong together. Every stored property is a `Key`, or a group of keys that several sections share.
 protocol KeyGroup: Sendable {}
 
-/// All keys that a section may have. The reader takes a key through its property here, so that it can read no other.
+/// All keys that a section may have. The reader reads a key through its property here, so it cannot read an undeclared one.
 protocol KeySet: KeyGroup {
   /// Built once.
   static var table: KeyTable<Self> { get }
-  /// Exactly one of these stands in such a section; empty where there is no such rule.
+  /// A section must have exactly one of these; empty if there is no such rule.
   static var alternatives: [PartialKeyPath<Self>] { get }
-  /// Keys that belong elsewhere, and what is said about them.
+  /// Keys that belong to another section, each with the text of its error.
   static var misplaced: [String: String] { get }
 }
 
@@ -26,14 +26,14 @@ struct KeyTable<Keys: KeySet>: Sendable {
   let all: [KeyDescription]
   let byName: [String: KeyDescription]
 
-  /// Two keys of one name are a mistake of the program and end it.
+  /// Two keys of one name are a programming error and stop the program.
   init(_ keys: Keys) {
     self.keys = keys
     all = Self.collect(keys)
     byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
   }
 
-  /// By reflection, so that a declared key cannot be left out of a list.
+  /// Collects the keys by reflection, so that a declared key cannot be missing from the list.
   private static func collect(_ group: any KeyGroup) -> [KeyDescription] {
     let home = "\(type(of: group))"
     return Mirror(reflecting: group).children.flatMap { child -> [KeyDescription] in

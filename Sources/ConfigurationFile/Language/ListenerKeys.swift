@@ -9,7 +9,7 @@ struct ListenerKeys: KeySet {
   let socket = SocketKeys()
   let clients = Key(
     "clients", .choice([Clients.required, .optional]),
-    .otherwise("required where 'clients' is configured or the address is not loopback or unix, else optional"),
+    .otherwise("required if 'clients' is configured or the address is neither loopback nor unix, else optional"),
     "Says whether an app must prove which client it is.")
 }
 
@@ -20,12 +20,12 @@ struct AdminKeys: KeySet {
   let socket = SocketKeys()
   let expose = Key(
     "expose", .texts(of: .words(AdminSettings.Page.allCases.map(\.rawValue))),
-    .otherwise("healthz, readyz and metrics; on loopback or unix also status"), "Lists the pages that are served.")
+    .otherwise("healthz, readyz and metrics; on loopback or unix also status"), "Lists the pages that the listener serves.")
 }
 
-/// What is listened on.
+/// The address of a listener, and the permissions of a unix socket.
 struct SocketKeys: KeyGroup {
-  let address = Key("address", .text(.listenAddress), .required, "Names the address; port 0 takes a free port.")
+  let address = Key("address", .text(.listenAddress), .required, "The address to listen on; port 0 means a free port.")
   let mode = Key("mode", .text(.permissions), .otherwise("as the umask says"), "Sets the permissions of a unix socket.")
   let owner = Key("owner", .text(.userOrGroup), .otherwise("the proxy's user"), "Sets the owner of a unix socket.")
   let group = Key("group", .text(.userOrGroup), .otherwise("the proxy's group"), "Sets the group of a unix socket.")

@@ -1,6 +1,6 @@
 import Settings
 
-/// The top of the file.
+/// The top level of the file.
 struct RootKeys: KeySet {
   static let table = KeyTable(RootKeys())
 
@@ -16,16 +16,16 @@ struct RootKeys: KeySet {
   let threads = Key("threads", .integer(1...256, or: "auto"), default: nil, "Sets the number of event loops.")
   let watchFiles = Key(
     "watch_files", .duration(atLeast: 100, or: "off"), default: 10_000,
-    "Sets how often the proxy looks for changes of the files that the configuration names.")
-  let log = Key("log", .section(LogKeys.self), .otherwise("its defaults"), "Sets what is logged and where it goes.")
-  let limits = Key("limits", .section(LimitKeys.self), .otherwise("its defaults"), "Bounds what the proxy keeps at once.")
+    "Sets how often the proxy checks whether files that the configuration names have changed.")
+  let log = Key("log", .section(LogKeys.self), .otherwise("its defaults"), "Sets what the proxy logs, and where to.")
+  let limits = Key("limits", .section(LimitKeys.self), .otherwise("its defaults"), "Bounds what the proxy holds at once.")
   let timeouts = Key("timeouts", .section(TimeoutKeys.self), .otherwise("its defaults"), "Sets how long the proxy waits.")
   let clients = Key(
     "clients", .list(of: .section(ClientKeys.self)), .otherwise("everybody who reaches a listener may use the proxy"),
     "Lists who may use the proxy, and what for.")
   let anonymous = Key(
-    "anonymous", .section(AnonymousKeys.self), .otherwise("nothing where 'clients' exists, else everything"),
-    "Says what an optional listener lets through without credentials.")
+    "anonymous", .section(AnonymousKeys.self), .otherwise("nothing if 'clients' exists, else everything"),
+    "Says what requests without credentials may reach on an optional listener.")
   let unlistedHosts = Key(
     "unlisted_hosts", .choice([Settings.UnlistedHosts.deny, .forward]), default: .deny,
     "Says what happens to requests for hosts that no upstream entry matches.")
@@ -49,10 +49,10 @@ struct RootKeys: KeySet {
     "Defines trust policies by name; every evaluator of a policy must pass.")
 }
 
-/// `token_store`, where it is a section.
+/// `token_store`, if it is a section.
 struct TokenStoreKeys: KeySet {
   static let table = KeyTable(TokenStoreKeys())
-  /// The word that stands for a store without a file.
+  /// Means a store without a file.
   static let memory = "memory"
 
   let file = Key("file", .file, .required, "Names the file that keeps the tokens.")

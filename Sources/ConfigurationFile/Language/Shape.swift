@@ -1,6 +1,6 @@
 import Settings
 
-/// What may be written as a value.
+/// What a key's value may look like.
 indirect enum Shape: Sendable {
   case text(Text)
   case boolean
@@ -16,7 +16,7 @@ indirect enum Shape: Sendable {
   /// - mayBeEmpty: the key without a value is an empty section.
   case section(any KeySet.Type, mayBeEmpty: Bool = false)
   case list(of: Shape)
-  /// A list, or one item without it.
+  /// A list, or a single item that is not in a list.
   case oneOrMore(of: Shape)
   /// A mapping whose keys the operator chooses.
   case map(of: Shape)
@@ -49,7 +49,7 @@ indirect enum Shape: Sendable {
     case date = "UTC day or time"
   }
 
-  /// The units, one of which a number must have; none where it has none.
+  /// The units, of which a number must have one; empty if the number has no unit.
   var units: [String] {
     switch self {
     case .duration: Units.ofDurations.map(\.name)

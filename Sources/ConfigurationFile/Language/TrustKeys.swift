@@ -10,32 +10,33 @@ struct EvaluatorKeys: KeySet {
 
   let chain = Key(
     "default", .section(ChainKeys.self, mayBeEmpty: true), .otherwise(another),
-    "Validates chain and host, and sets anchors and TLS version of the whole policy.")
+    "Validates chain and host; sets anchors and TLS version for the whole policy.")
   let pinnedPublicKeys = Key(
-    "pinned_public_keys", .section(PinnedKeyKeys.self), .otherwise(another), "Requires a public key of the chain to be pinned.")
+    "pinned_public_keys", .section(PinnedKeyKeys.self), .otherwise(another), "Requires a pinned public key in the chain.")
   let pinnedCertificates = Key(
     "pinned_certificates", .section(PinnedCertificateKeys.self), .otherwise(another),
-    "Requires a certificate of the chain to be pinned.")
+    "Requires a pinned certificate in the chain.")
   let revocation = Key(
     "revocation", .section(RevocationKeys.self, mayBeEmpty: true), .otherwise(another), "Refuses revoked certificates.")
   let composite = Key(
     "composite", .list(of: .section(EvaluatorKeys.self)), .otherwise(another), "Passes if all of these evaluators pass.")
   let disabled = Key(
-    "disabled", .section(NoKeys.self, mayBeEmpty: true), .otherwise(another), "Trusts everybody; it must stand alone.")
+    "disabled", .section(NoKeys.self, mayBeEmpty: true), .otherwise(another),
+    "Trusts every server; it must be the only evaluator.")
 
   private static let another = "another evaluator"
 }
 
-/// A section that only has to be there.
+/// A section without keys.
 struct NoKeys: KeySet {
   static let table = KeyTable(NoKeys())
 }
 
-/// What the evaluators that do more check as well.
+/// The checks that pins and revocation make as well.
 struct ValidationKeys: KeyGroup {
   private static let standard = TrustPolicy.Validation()
 
-  let chain = Key("validate_chain", .boolean, default: standard.chain, "Validates the chain up to an anchor.")
+  let chain = Key("validate_chain", .boolean, default: standard.chain, "Validates the chain to an anchor.")
   let host = Key("validate_host", .boolean, default: standard.host, "Validates that the certificate names the host.")
 }
 
@@ -45,7 +46,7 @@ struct ChainKeys: KeySet {
 
   let caFile = Key("ca_file", .file, .otherwise("the system's roots"), "Names a file of anchors.")
   let systemRoots = Key(
-    "system_roots", .boolean, .otherwise("true where there is no 'ca_file', else false"), "Trusts the system's roots as well.")
+    "system_roots", .boolean, .otherwise("true if there is no 'ca_file', else false"), "Trusts the system's roots as well.")
   let host = Key("validate_host", .boolean, default: true, "Validates that the certificate names the host.")
   let minVersion = Key(
     "min_version", .choice([TrustPolicy.TLSVersion.tls12, .tls13]), default: .tls12, "Refuses TLS versions below it.")
@@ -56,10 +57,10 @@ struct PinnedKeyKeys: KeySet {
   static let table = KeyTable(PinnedKeyKeys())
 
   let pins = Key("pins", .texts(.pin), .list([]), "Lists SHA-256 digests of public keys.")
-  let certificates = Key("certificates", .texts(.file), .list([]), "Names certificate files whose public keys are pinned.")
+  let certificates = Key("certificates", .texts(.file), .list([]), "Names certificate files and pins their public keys.")
   let expires = Key(
     "expires", .text(.date), .otherwise("never"),
-    "Is the last day on which pins are enforced, or the time until which they are.")
+    "The last day on which pins are enforced, or the time until which they are.")
   let enforce = Key("enforce", .boolean, default: true, "Refuses a chain without a pinned key; false only reports it.")
   let validation = ValidationKeys()
 }
@@ -79,19 +80,20 @@ struct RevocationKeys: KeySet {
   private static let standard = TrustPolicy.Revocation()
 
   let methods = Key(
-    "methods", .texts(of: .words(allMethods)), .list(standard.methods.map(\.rawValue)), "Lists what is asked, in this order.")
+    "methods", .texts(of: .words(allMethods)), .list(standard.methods.map(\.rawValue)),
+    "Lists what the proxy asks, in this order.")
   let responder = Key(
-    "responder", .text(.url), .otherwise("the certificate's own pointer"), "Is the OCSP responder that is asked.")
+    "responder", .text(.url), .otherwise("the certificate's own pointer"), "The OCSP responder that the proxy asks.")
   let crlFiles = Key("crl_files", .texts(.file), .list([]), "Names local files of CRLs.")
   let network = Key(
-    "network", .boolean, default: standard.network, "Fetches answers; false leaves stapled, local and cached ones.")
-  let timeout = Key("timeout", .duration(), default: standard.timeout, "Bounds one fetch.")
+    "network", .boolean, default: standard.network, "Fetches answers; with false only stapled, local and cached ones count.")
+  let timeout = Key("timeout", .duration(), default: standard.timeout, "Bounds the time of one fetch.")
   let requirePositiveResponse = Key(
     "require_positive_response", .boolean, default: standard.requirePositiveResponse,
-    "Refuses a certificate about which there is no answer.")
+    "Refuses a certificate if there is no answer about it.")
   let check = Key(
     "check", .choice([TrustPolicy.Revocation.Scope.chain, .leaf]), default: standard.scope,
-    "Says which certificates are checked.")
+    "Says which certificates the proxy checks.")
   let validation = ValidationKeys()
 
   static let allMethods = [TrustPolicy.Revocation.Method.ocsp, .crl].map(\.rawValue)

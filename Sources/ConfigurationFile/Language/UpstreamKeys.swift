@@ -7,35 +7,36 @@ struct UpstreamKeys: KeySet {
   let name = Key("name", .text(.name), .otherwise("the match"), "Names the entry in logs, metrics and 'allow'.")
   let match = Key(
     "match", .text(.match), .required,
-    "Says which requests the entry serves: by host, port and whole path segments; the most specific entry wins.")
+    "Says which requests the entry serves, by host, port and whole path segments; the most specific entry wins.")
   let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
   let origin = Key(
-    "origin", .text(.origin), .otherwise("https://<host of the request>:443"), "Says where the requests really go.")
-  let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that requests get.")
+    "origin", .text(.origin), .otherwise("https://<host of the request>:443"), "Says where the proxy sends the requests.")
+  let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")
   let wildcardCredential = Key(
     "wildcard_credential", .boolean, default: false,
-    "Lets every host below a wildcard match get the credential although 'origin' is not written out.")
+    "Allows every host below a wildcard match to get the credential; needed without 'origin'.")
   let trust = Key(
     "trust", .text(.nameInTrust), .otherwise("the policy named 'default' if there is one, else the system's roots"),
     "Names the trust policy that the origin must satisfy.")
   let clientCertificate = Key(
     "client_certificate", .section(ClientCertificateKeys.self), .otherwise("none"),
-    "Is what the proxy presents to the origin: mutual TLS.")
+    "The certificate that the proxy presents to the origin: mutual TLS.")
   let clientAuthorization = Key(
     "client_authorization", .choice([UpstreamSettings.ClientAuthorization.replace, .keep, .reject]), default: .replace,
-    "Says what happens to what the app itself sent in the credential's field.")
-  let retry = Key("retry", .section(RetryKeys.self), .otherwise("its defaults"), "Rules the retries of failed requests.")
+    "Says what happens to what the app itself sends in the credential's field.")
+  let retry = Key(
+    "retry", .section(RetryKeys.self), .otherwise("its defaults"), "Sets which failed requests the proxy repeats.")
   let rewrite = Key(
-    "rewrite", .section(RewriteKeys.self), .otherwise("its defaults"), "Rules what is rewritten in responses.")
+    "rewrite", .section(RewriteKeys.self), .otherwise("its defaults"), "Sets what the proxy rewrites in responses.")
   let timeouts = Key(
     "timeouts", .section(UpstreamTimeoutKeys.self), .otherwise("the global 'timeouts'"),
     "Replaces global timeouts for the entry.")
   let decompress = Key(
     "decompress", .boolean, default: false,
-    "Asks the origin for gzip, and hands identity to an app that did not ask for gzip.")
+    "Asks the origin for gzip, and decompresses for an app that did not ask for it.")
   let hostHeader = Key(
     "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
-    "Says whose authority the origin gets in Host; SNI is always the origin's.")
+    "Says which authority the proxy sends in Host; SNI is always the origin's.")
 }
 
 /// `upstreams.client_certificate`.
@@ -43,8 +44,8 @@ struct ClientCertificateKeys: KeySet {
   static let table = KeyTable(ClientCertificateKeys())
 
   let certificate = Key("certificate", .file, .required, "Names the file of the certificate, leaf first, then intermediates.")
-  let key = Key("key", .secret, .required, "Is the certificate's private key in PEM form.")
-  let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Opens the private key.")
+  let key = Key("key", .secret, .required, "The certificate's private key in PEM form.")
+  let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Decrypts the private key.")
 }
 
 /// `upstreams.retry`.
@@ -55,15 +56,15 @@ struct RetryKeys: KeySet {
   static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
 
   let attempts = Key(
-    "attempts", .integer(0...100), default: standard.attempts, "Sets how often a request is repeated beyond the first time.")
+    "attempts", .integer(0...100), default: standard.attempts, "Sets how often the proxy repeats a request.")
   let methods = Key(
     "methods", .texts(of: .words(idempotentMethods)), .list(idempotentMethods.filter(standard.methods.contains)),
-    "Lists the methods that may be repeated.")
+    "Lists the methods that the proxy may repeat.")
   let statuses = Key(
-    "statuses", .statuses, default: standard.statuses, "Lists the statuses after which a request is repeated.")
+    "statuses", .statuses, default: standard.statuses, "Lists the statuses after which the proxy repeats a request.")
   let backoff = Key(
     "backoff", .duration(atLeast: 0), default: standard.backoff,
-    "Sets the first pause; it doubles each time, with jitter, and Retry-After wins.")
+    "Sets the first pause; it doubles each time, with jitter; Retry-After overrides it.")
   let maxWait = Key(
     "max_wait", .duration(atLeast: 0), default: standard.maxWait, "Relays a response whose Retry-After is longer.")
 }
@@ -75,9 +76,9 @@ struct RewriteKeys: KeySet {
 
   let location = Key(
     "location", .boolean, default: standard.location,
-    "Points Location and Content-Location below the origin to the match, so that the app's next request comes back.")
+    "Points Location and Content-Location below the origin to the match, so that the app's next request uses the proxy.")
   let link = Key("link", .boolean, default: standard.link, "Does the same for Link.")
   let secureCookies = Key(
     "secure_cookies", .boolean, default: standard.secureCookies,
-    "Drops Secure from cookies, so that an http app keeps its session.")
+    "Drops Secure from cookies, so that an http app keeps its session cookies.")
 }

@@ -9,7 +9,7 @@ struct AdminPages {
   let settings: AdminSettings
   let service: Service
 
-  /// For scrapers and probes: few and small requests, one a connection.
+  /// For scrapers and probes: few small requests, one per connection.
   static var limits: HTTPServer.Limits {
     var limits = HTTPServer.Limits()
     limits.head = 8 << 10
@@ -19,16 +19,16 @@ struct AdminPages {
     return limits
   }
 
-  /// - Parameter reply: called once, from any thread.
+  /// - Parameter reply: called once, on any thread.
   func answer(_ request: ServedRequest, _ reply: @escaping HTTPServer.Reply) {
     guard request.method == "GET" || request.method == "HEAD" else {
-      return reply(ServedAnswer(405, text: "only GET and HEAD\n", fields: uncached + [("Allow", "GET, HEAD")]))
+      return reply(ServedAnswer(405, text: "only GET and HEAD are allowed\n", fields: uncached + [("Allow", "GET, HEAD")]))
     }
     let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts.first.map { $0.drop { $0 == "/" } } ?? ""
     guard let page = AdminSettings.Page(rawValue: String(name)), settings.expose.contains(page) else {
       let pages = settings.expose.map { "/\($0.rawValue)" }.sorted().joined(separator: " ")
-      return reply(text(404, "There is no such page, or it is not exposed (admin.expose). There are: \(pages)\n"))
+      return reply(text(404, "No such page, or admin.expose does not list it. Pages: \(pages)\n"))
     }
     let wantsCredentials =
       parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
@@ -61,7 +61,7 @@ private func document(_ type: String, _ body: [UInt8]) -> ServedAnswer {
 }
 
 extension LifecycleReport {
-  /// nil = ready: listeners are up and no shutdown has begun.
+  /// Why the proxy is not ready; nil = the listeners are open and no shutdown has begun.
   var notReady: String? {
     switch phase {
     case .serving: nil
@@ -72,7 +72,7 @@ extension LifecycleReport {
 }
 
 extension Figures {
-  /// The same as the metrics, and more, for people and scripts.
+  /// `/status`: the most important metrics and the configuration's state, for people and scripts.
   func json() -> [UInt8] {
     let value: JSONValue = [
       "version": .string(version),

@@ -3,15 +3,15 @@ import Files
 import Settings
 import Synchronization
 
-/// Where the configuration comes from, time and again. Keeps what was read, so that a look at what changed neither runs every
-/// helper program nor trips over a file that cannot be read for the moment: then the old content stays.
+/// Reads the configuration, at start and for each reload. Caches file contents and program outputs. So a reload after a changed
+/// file does not run every helper program, and a file that is temporarily unreadable keeps its old content.
 public final class ConfigurationSource: Sendable {
   public typealias Reader = @Sendable (SystemAccess) -> LoadedConfiguration
 
   public enum Occasion: Sendable {
-    /// The start, or a person's wish: everything is read anew, and what cannot be read is an error.
+    /// The start or SIGHUP: reads everything again; an unreadable file is an error.
     case demand
-    /// A file has changed, or programs are due.
+    /// A file has changed, or these programs are due: an unreadable file keeps its old content.
     case change(due: Set<HelperProgram>)
   }
 
@@ -24,19 +24,19 @@ public final class ConfigurationSource: Sendable {
     var stale: [String] = []
   }
 
-  /// Where the files are that the configuration names.
+  /// Access to the files that the configuration names.
   let system: SystemAccess
   private let read: Reader
   private let cache = Mutex(Cache())
 
-  /// - Parameter read: reads the configuration anew, touching files and programs through what it is given.
+  /// - Parameter read: reads the configuration, with files and programs through its argument.
   public init(system: SystemAccess = .system, _ read: @escaping Reader) {
     self.read = read
     self.system = system
   }
 
   /// Blocks on files and programs.
-  /// - Returns: what was read, and what of it is old content, with the reason.
+  /// - Returns: the configuration, and a text with the reason for each file or program whose old content it uses.
   public func load(_ occasion: Occasion) -> (loaded: LoadedConfiguration, stale: [String]) {
     let known = cache.withLock { $0 }
     let reading = Mutex(Reading())
@@ -76,7 +76,7 @@ public final class ConfigurationSource: Sendable {
       })
     let loaded = read(access)
     let result = reading.withLock { $0 }
-    // A reading that failed may have stopped half-way: what was known before is still worth keeping.
+    // A failed reading may have stopped half-way, so the older content stays in the cache.
     cache.withLock { cache in
       if loaded.settings != nil {
         cache = result.cache

@@ -1,8 +1,8 @@
-/// Where the process stands: the configuration in force, and whether it serves.
+/// The state of the process: its phase and the configuration in use.
 struct LifecycleReport: Sendable {
   enum Phase: String, Sendable {
     case starting, serving
-    /// A shutdown has begun; accepting goes on for `shutdown_delay`.
+    /// A shutdown has begun; the proxy still accepts for `shutdown_delay`.
     case stopping
     case draining
   }

@@ -3,28 +3,28 @@ import EventIO
 import Proxy
 import Settings
 
-/// What could not be had; the process says so and, at start, ends.
+/// Why the proxy cannot start, or a reload fails.
 public struct StartError: Error, CustomStringConvertible {
   public enum Kind: Sendable { case bind, load }
   public let kind: Kind
   public let description: String
 }
 
-/// The way from the sockets that there are to those that are wanted: what stays is kept, what is new is bound but not used, and
-/// all of it can be taken back.
+/// The step from the open sockets to those that the new configuration needs. Keeps sockets that stay, and binds new ones without
+/// using them, so that `takeBack` can undo everything.
 struct ListenerPlan {
-  /// As wanted, in that order.
+  /// As configured, in that order.
   private(set) var listeners: [BoundListener] = []
-  /// Whose socket nobody wants any more.
+  /// Listeners that the new configuration no longer has.
   private(set) var leaving: [BoundListener] = []
   private var created: [ListeningSocket] = []
   private var sharing: [ListeningSocket] = []
   private var permitted: [(socket: ListeningSocket, before: ListeningSocket.Access)] = []
 
-  /// Binds what is new. Where that fails, everything is as before.
+  /// Binds the new sockets. If one fails, undoes everything and throws.
   init(from old: [BoundListener], to wanted: [ListenerSettings]) throws(StartError) {
     var free = old
-    // An address that stays keeps its socket, whatever else was said about it.
+    // An address that stays keeps its socket, even if its other settings change.
     let kept = wanted.map { settings in
       let index = free.firstIndex { $0.settings == settings } ?? free.firstIndex { Self.isSame($0, settings.endpoint) }
       return index.map { free.remove(at: $0) }
@@ -41,7 +41,7 @@ struct ListenerPlan {
         }
       }
       for socket in created where !socket.isListening { try socket.listen() }
-      // Only processes of the same user could ever join, and the next plan sets it anew where it is needed.
+      // Only processes of the same user could share the port. The next plan switches it on again if it needs to.
       for socket in sharing + created { socket.sharePort(false) }
     } catch {
       takeBack()
@@ -49,7 +49,7 @@ struct ListenerPlan {
     }
   }
 
-  /// Undoes everything; the old sockets were not touched.
+  /// Undoes everything. The old sockets stay as they were.
   func takeBack() {
     for socket in created { socket.close() }
     for socket in sharing { socket.sharePort(false) }
@@ -69,9 +69,9 @@ struct ListenerPlan {
     switch endpoint {
     case .tcp(let host, let port):
       guard let address = Address(literal: host, port: port) else {
-        throw StartError(kind: .bind, description: "\(host) is no address")
+        throw StartError(kind: .bind, description: "\(host) is not an address")
       }
-      // 127.0.0.1:3128 goes and 0.0.0.0:3128 comes, or the other way round: both stand for a moment.
+      // If 0.0.0.0:3128 replaces 127.0.0.1:3128, or the reverse, both are bound for a moment.
       let overlapping = leaving.map(\.socket).filter { Self.overlap($0.address, address) }
       for socket in overlapping { socket.sharePort(true) }
       sharing += overlapping
@@ -82,7 +82,7 @@ struct ListenerPlan {
     }
   }
 
-  /// Whether the listener is bound to just this. A port 0 stays what it became.
+  /// Whether the listener is bound to exactly this address. A port 0 matches the port that it got.
   private static func isSame(_ listener: BoundListener, _ endpoint: ListenerSettings.Endpoint) -> Bool {
     switch (listener.settings.endpoint, endpoint) {
     case (.unix(let old, _, _, _), .unix(let new, _, _, _)): old == new
@@ -116,13 +116,13 @@ private enum Owner {
   static func user(_ name: String?) throws(StartError) -> UInt32? {
     guard let name else { return nil }
     if let number = UInt32(name) { return number }
-    guard let entry = getpwnam(name) else { throw StartError(kind: .bind, description: "there is no user \(name)") }
+    guard let entry = getpwnam(name) else { throw StartError(kind: .bind, description: "no such user: \(name)") }
     return entry.pointee.pw_uid
   }
   static func group(_ name: String?) throws(StartError) -> UInt32? {
     guard let name else { return nil }
     if let number = UInt32(name) { return number }
-    guard let entry = getgrnam(name) else { throw StartError(kind: .bind, description: "there is no group \(name)") }
+    guard let entry = getgrnam(name) else { throw StartError(kind: .bind, description: "no such group: \(name)") }
     return entry.pointee.gr_gid
   }
 }

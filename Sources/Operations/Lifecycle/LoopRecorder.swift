@@ -6,7 +6,7 @@ import SmallHTTP
 import Trust
 import Upstreams
 
-/// What one loop tells: its access log and its counters.
+/// Records what one loop reports, in its access log and its counters.
 final class LoopRecorder: LoopObserver {
   private let access: AccessLog
   private var logsAccess: Bool
@@ -55,7 +55,7 @@ final class LoopRecorder: LoopObserver {
   override func descriptorsExhausted() {
     logger.error(
       """
-      out of file descriptors or of epoll registrations: accepting pauses; raise LimitNOFILE or ulimit -n, or \
+      out of file descriptors or epoll registrations: the proxy pauses accepting; raise LimitNOFILE or ulimit -n, or \
       fs.epoll.max_user_watches
       """)
   }

@@ -6,8 +6,8 @@ import Proxy
 import Settings
 
 extension Service {
-  /// Puts what the configuration says now in force: what did not change keeps its sockets, pools, tokens and state. Where anything
-  /// is wrong, nothing changes and the log says all of it. Returns at once.
+  /// Reads the configuration again and puts it into use. Whatever did not change keeps its sockets, pools, tokens and state. If
+  /// there is any error, nothing changes and the log has every error. Returns at once.
   public func reload() {
     reloads.async { @Sendable in self.reload(.demand, because: "signal", metadata: [:]) }
   }
@@ -30,7 +30,9 @@ extension Service {
     supervisor.reloading()
     let (loaded, stale) = source.load(occasion)
     if !stale.isEmpty {
-      logger.warning("what cannot be read now stays as it was", metadata: ["errors": .array(stale.map { .string($0) })])
+      logger.warning(
+        "some files or programs cannot be read; their old content stays in use",
+        metadata: ["errors": .array(stale.map { .string($0) })])
     }
     let outcome = apply(loaded)
     state.withLock {
@@ -62,7 +64,7 @@ extension Service {
       supervisor.ready("serving")
     case .failed(let errors):
       metadata["errors"] = .array(errors.map { .string($0) })
-      logger.error("reload failed: the old configuration serves on", metadata: metadata)
+      logger.error("reload failed: the old configuration stays in use", metadata: metadata)
       supervisor.ready("serving; the last reload failed")
     }
   }
@@ -73,7 +75,7 @@ extension Service {
     if let old, old.settings == settings { return .unchanged }
     let before = old?.settings
 
-    // Everything that can fail comes first, and everything wrong is told.
+    // Everything that can fail comes first, and the report has all errors.
     var errors: [String] = []
     var snapshot: Snapshot?
     do {
@@ -93,7 +95,7 @@ extension Service {
 
     let bound = Self.split(plan.listeners, settings)
     let isServing = state.withLock {
-      // A shutdown that began meanwhile has the last word.
+      // A shutdown that has begun meanwhile takes precedence.
       guard $0.lifecycle.phase == .serving || $0.lifecycle.phase == .stopping else { return false }
       $0.snapshot = snapshot
       $0.listeners = bound.0
@@ -109,7 +111,7 @@ extension Service {
     format.follow(settings.log)
     group.connectionLimit = settings.limits.connections
     if let before, before.threads != settings.threads {
-      logger.warning("threads changes with a restart only", metadata: ["threads": "\(group.executors.count)"])
+      logger.warning("a change of threads needs a restart", metadata: ["threads": "\(group.executors.count)"])
     }
     swap(to: snapshot, bound.0, bound.1, leaving: plan.leaving, formerAdmin: admin)
     return .changed
@@ -135,7 +137,7 @@ extension Service {
 
   // MARK: Watching
 
-  /// Sets the one timer for the next look.
+  /// Sets the timer for the next check of the files; replaces an earlier timer.
   func scheduleWatch() {
     let (turn, next) = state.withLock {
       $0.watchTurn += 1
@@ -153,7 +155,8 @@ extension Service {
     state.withLock { $0.watch = watch }
     if !findings.unreadable.isEmpty {
       logger.warning(
-        "what cannot be read now stays as it was", metadata: ["errors": .array(findings.unreadable.map { .string($0) })])
+        "some files or programs cannot be read; their old content stays in use",
+        metadata: ["errors": .array(findings.unreadable.map { .string($0) })])
     }
     guard !findings.isEmpty else { return scheduleWatch() }
     let occasion = ConfigurationSource.Occasion.change(due: findings.due)

@@ -3,8 +3,8 @@ import Dispatch
 import Proxy
 
 extension Service {
-  /// Not ready any more from now on; accepts for `shutdown_delay` more, then drains, then calls `done`. Only the first call counts.
-  /// Before anything is served, `done` is called at once.
+  /// Reports not ready at once, accepts for `shutdown_delay` more, drains, then calls `done`. Only the first call counts. Before
+  /// the proxy serves, calls `done` at once.
   public func shutDown(_ done: @escaping @Sendable () -> Void) {
     let (phase, timeouts) = state.withLock { state in
       let phase = state.lifecycle.phase
@@ -16,7 +16,7 @@ extension Service {
     }
     if phase == .starting { return done() }
     guard let timeouts else { return }
-    // Writing out the logs may take a second.
+    // 5 s more, as writing out the logs may take a second.
     supervisor.stopping(milliseconds: timeouts.delay + timeouts.drain + 5_000)
     logger.info("shutting down", metadata: ["shutdown_delay_ms": "\(timeouts.delay)", "drain_ms": "\(timeouts.drain)"])
     shutdowns.asyncAfter(deadline: .now() + .milliseconds(timeouts.delay)) { @Sendable in
@@ -31,9 +31,9 @@ extension Service {
     }
     for listener in listeners { listener.retire() }
     let now = csys_monotonic()
-    // Kept-alive clients learn from their next answer that there is no further one; who asks nothing for so long is idle.
+    // The next response tells a client with `Connection: close` to leave. After this time without a request it is idle.
     let grace = min(1_000, milliseconds / 2)
-    // Told once it holds everywhere; a loop that hangs must not keep the process from ending.
+    // Logs "draining" when every loop drains; with a deadline, as a hanging loop must not block the shutdown.
     let drained = DispatchGroup()
     for executor in group.executors {
       drained.enter()
@@ -45,7 +45,7 @@ extension Service {
     _ = drained.wait(timeout: .now() + .milliseconds(min(1_000, milliseconds)))
     logger.info("draining", metadata: ["connections": "\(group.connections)"])
     let linger = listeners.map(\.linger).max() ?? 0
-    // What the kernel accepts while the listeners linger is served, too; the timers of a loop are up to a tick late.
+    // Connections that the kernel accepts while the listeners linger are served, too. A loop's timers are up to one tick late.
     let earliest = now + Int64(min(linger + 40, milliseconds)) * 1_000_000
     waitForEnd(notBefore: earliest, deadline: now + Int64(milliseconds) * 1_000_000, done)
   }
@@ -54,9 +54,12 @@ extension Service {
     shutdowns.asyncAfter(deadline: .now() + .milliseconds(20)) { @Sendable in
       let now = csys_monotonic()
       let left = self.group.connections
-      // A refresh token that is being exchanged is worth waiting for: a kill could lose it.
+      // Wait for a refresh token in exchange: exiting now could lose it.
       if left == 0 && !self.shared.mustFinish && now >= earliest || now >= deadline {
-        if left > 0 { self.logger.warning("the drain is over: connections are cut", metadata: ["connections": "\(left)"]) }
+        if left > 0 {
+          self.logger.warning(
+            "the drain is over: the proxy closes the remaining connections", metadata: ["connections": "\(left)"])
+        }
         done()
       } else {
         self.waitForEnd(notBefore: earliest, deadline: deadline, done)

@@ -9,8 +9,8 @@ import Synchronization
 import Trust
 import Upstreams
 
-/// The running proxy: loops, listeners, and the configuration in force. Reloads happen one after another on a queue of their own;
-/// a shutdown does not wait for them.
+/// The running proxy: loops, listeners, and the configuration in use. Reloads run one after another on their own queue; a
+/// shutdown does not wait for them.
 public final class Service: Sendable {
   public let group: LoopGroup
   public let shared: Shared
@@ -34,13 +34,13 @@ public final class Service: Sendable {
     var admin: BoundListener?
     var lifecycle = LifecycleReport()
     var watch = Watch()
-    /// Of the tick that is due; others have been overtaken.
+    /// Number of the timer that counts; earlier timers do nothing.
     var watchTurn = 0
   }
 
   /// - Parameters:
   ///   - threads: event loops.
-  ///   - source: where `start` was told from, and what reloads read.
+  ///   - source: what reloads read; also the source of the configuration for `start`.
   public init(
     threads: Int, version: String, output: LogOutput, log: LogSettings, supervisor: Supervisor, source: ConfigurationSource
   ) {
@@ -61,8 +61,8 @@ public final class Service: Sendable {
     state = Mutex(State())
   }
 
-  /// Binds, builds, serves, and says so in the log, with the bound addresses.
-  /// Answers the bound addresses of the listeners.
+  /// Builds the configuration, binds the listeners, starts the loops, and logs `serving` with the addresses.
+  /// - Returns: the listeners' addresses, with real ports.
   @discardableResult
   public func start(_ loaded: LoadedConfiguration, _ settings: Settings) throws(StartError) -> [Address] {
     let snapshot: Snapshot
@@ -79,7 +79,7 @@ public final class Service: Sendable {
       Worker.install(
         on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: settings.log))
     }
-    // Only once every loop has its worker: they speak with each other from the first request on.
+    // After every loop has its worker, as workers send each other messages from the first request on.
     onEveryLoop { Worker.of($0).listen(on: listeners, others: others) }
     state.withLock {
       $0.snapshot = snapshot
@@ -101,10 +101,10 @@ public final class Service: Sendable {
     return listeners.map(\.socket.address)
   }
 
-  /// As bound: with the real ports.
+  /// The listeners' addresses, with real ports.
   public var addresses: [Address] { state.withLock { $0.listeners.map(\.socket.address) } }
 
-  /// What is to be bound: the listeners, then the admin's.
+  /// What to bind: the listeners, then the admin listener.
   static func wanted(_ settings: Settings) -> [ListenerSettings] {
     settings.listeners + (settings.admin.map { [ListenerSettings(endpoint: $0.endpoint)] } ?? [])
   }
@@ -112,8 +112,8 @@ public final class Service: Sendable {
     settings.admin == nil ? (bound, nil) : (Array(bound.dropLast()), bound.last)
   }
 
-  /// What an operator should see of each configuration that comes into force: a trust policy that is `disabled` is among it. A
-  /// reload that changes nothing says nothing.
+  /// Logs the warnings of each configuration that the proxy puts into use, for example about a `disabled` trust policy. A reload
+  /// that changes nothing logs none.
   func warn(of loaded: LoadedConfiguration) {
     for warning in loaded.warnings { logger.warning("configuration", metadata: ["warning": "\(warning)"]) }
   }
@@ -145,7 +145,7 @@ public final class Service: Sendable {
 
   var lifecycle: LifecycleReport { state.withLock { $0.lifecycle } }
 
-  /// Gathers what loops and owners know, without making any of them wait.
+  /// Collects the figures of loops and credential owners. None of them waits.
   func gather(_ deliver: @escaping @Sendable (Figures) -> Void) {
     let lifecycle = lifecycle
     var figures = Figures(lifecycle: lifecycle, version: version)
@@ -164,17 +164,17 @@ public final class Service: Sendable {
     }
   }
 
-  /// Opens the log's file again, after it was renamed. Returns at once.
+  /// Opens the log file again, after a rotation renamed it. Returns at once.
   public func reopenLog() {
     reopenings.async { @Sendable in
       do { try self.output.reopen() } catch {
-        self.logger.error("the log was not reopened", metadata: ["error": "\(error)"])
+        self.logger.error("the log file could not be reopened; the old one stays in use", metadata: ["error": "\(error)"])
       }
     }
   }
 
-  /// Writes out what the loops' logs still hold, as far as that is done within this time: a loop or a reader of the log that hangs
-  /// keeps no process from ending.
+  /// Writes out the loops' buffered log lines. Gives up after this time, as a hanging loop or log reader must not keep the
+  /// process from exiting.
   public func flushLogs(within milliseconds: Int = 1_000) {
     let deadline = csys_monotonic() + Int64(milliseconds) * 1_000_000
     let waiter = DispatchGroup()
@@ -190,7 +190,7 @@ public final class Service: Sendable {
   }
 }
 
-/// Figures that come in parts; the last part delivers them.
+/// Collects figures in parts; the last part delivers them.
 private final class Gathering: Sendable {
   private struct State {
     var figures: Figures

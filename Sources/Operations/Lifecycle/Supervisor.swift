@@ -3,8 +3,8 @@ import Dispatch
 import EventIO
 import Synchronization
 
-/// The process's side of systemd's protocol (sd_notify(3), sd_watchdog_enabled(3)); silent where nobody asked. Messages leave in
-/// order from a queue of their own: a supervisor that does not read them holds up neither a reload nor the end.
+/// Speaks systemd's protocol (sd_notify(3), sd_watchdog_enabled(3)); does nothing without NOTIFY_SOCKET. Sends messages in order
+/// from its own queue, so that a supervisor that does not read them delays neither a reload nor the exit.
 public final class Supervisor: Sendable {
   private let path: String?
   /// Microseconds; nil = no watchdog.
@@ -19,7 +19,7 @@ public final class Supervisor: Sendable {
     watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } : nil
   }
 
-  /// Seconds that a message may wait for room in the supervisor's queue.
+  /// Seconds that a message may wait for room in the supervisor's socket.
   private static let patience: Int32 = 1
 
   private func tell(_ lines: [String]) {
@@ -34,15 +34,15 @@ public final class Supervisor: Sendable {
 
   public func ready(_ status: String) { tell(["READY=1", "STATUS=\(status)"]) }
 
-  /// Followed by `ready`, whatever comes of it. systemd 253 and later ask for the time.
+  /// The caller calls `ready` afterwards, with either result. systemd 253 and later require the time.
   public func reloading() { tell(["RELOADING=1", "MONOTONIC_USEC=\(csys_monotonic() / 1_000)", "STATUS=reloading"]) }
 
-  /// - Parameter milliseconds: how long it may take: TimeoutStopSec counts from here, where it is shorter.
+  /// - Parameter milliseconds: how long the shutdown may take; extends a shorter TimeoutStopSec.
   public func stopping(milliseconds: Int) {
     tell(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(milliseconds * 1_000)", "STATUS=draining"])
   }
 
-  /// Beats as long as every loop answers: one that hangs gets the process restarted.
+  /// Sends watchdog messages while every loop answers. If one hangs, systemd restarts the process.
   public func watch(_ loops: [LoopExecutor]) {
     guard let watchdog, path != nil else { return }
     answered.store(loops.count, ordering: .relaxed)

@@ -1,7 +1,8 @@
 import CSystem
 import Settings
 
-/// Looks, as time goes by, whether what the configuration names has changed. Pure but for the looks themselves.
+/// Checks periodically whether the configuration's files have changed and which helper programs are due. Pure, except that
+/// `look` reads files.
 struct Watch {
   /// Nanoseconds; nil = off.
   private var interval: Int64?
@@ -12,13 +13,13 @@ struct Watch {
 
   struct Findings {
     var changed: [String] = []
-    /// Newly so; told once.
+    /// Newly unreadable; each reported once.
     var unreadable: [String] = []
     var due: Set<HelperProgram> = []
     var isEmpty: Bool { changed.isEmpty && due.isEmpty }
   }
 
-  /// From now on what this reading has seen counts as known, whether it succeeded or not: a broken file is reported once.
+  /// Takes over the files of this reading, also of a failed one, so that a broken file is reported only once.
   mutating func follow(_ loaded: LoadedConfiguration, interval milliseconds: Int?, now: Int64) {
     interval = milliseconds.map { Int64($0) * 1_000_000 }
     files = (loaded.configurationFile.map { [$0] } ?? []) + loaded.watched + loaded.systemRootsFiles
@@ -31,7 +32,7 @@ struct Watch {
     nextLook = interval.map { now + $0 } ?? .max
   }
 
-  /// When to look next, in nanoseconds of the monotonic clock; nil = never.
+  /// Time of the next check in nanoseconds of the monotonic clock; nil = never.
   var next: Int64? {
     let due = min(nextLook, programs.map(\.due).min() ?? .max)
     return due == .max ? nil : due

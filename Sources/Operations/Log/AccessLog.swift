@@ -3,7 +3,7 @@ import EventIO
 import Proxy
 import Settings
 
-/// One loop's access log: a line a request, formatted as bytes into a buffer of its own and handed on in pieces.
+/// One loop's access log: one line per request. Formats lines into its own buffer and passes them on in pieces.
 final class AccessLog: EventHandler {
   private static let flushAt = 32 << 10
   private static let flushAfter = 50

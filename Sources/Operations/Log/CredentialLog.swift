@@ -1,7 +1,7 @@
 import Logging
 import Proxy
 
-/// The life of credentials in the operational log: one static message a kind of event, the rest as metadata.
+/// Logs the events of credentials: one static message per kind of event, everything else as metadata.
 enum CredentialLog {
   static func write(_ name: String, _ event: CredentialEvent, to logger: Logger) {
     switch event {
@@ -24,9 +24,9 @@ enum CredentialLog {
     case .needsOperator(let why): logger.error("credential needs an operator", metadata: about(name, ("error", why)))
     case .notSaved(let why):
       logger.error(
-        "the new refresh token could not be saved; it is in use, and saving is tried again",
+        "the new refresh token could not be saved; the proxy uses it and tries again to save it",
         metadata: about(name, ("error", why)))
-    case .recordSetAside: logger.error("a damaged record of the token store was set aside", metadata: about(name))
+    case .recordSetAside: logger.error("the token store has a damaged record; the proxy set it aside", metadata: about(name))
     }
   }
 

@@ -1,13 +1,13 @@
 import CSystem
 import JSON
 
-/// Builds one log line as bytes, JSON or text. Strings are escaped; numbers and known words are not looked at.
+/// Builds one log line as bytes, JSON or text. Escapes strings; numbers and constant words need no escaping.
 struct LineWriter {
   let isJSON: Bool
   private(set) var bytes: [UInt8]
   private var isFirst = true
 
-  /// - Parameter reusing: a buffer that is appended to.
+  /// - Parameter reusing: a buffer to append to.
   init(json: Bool, reusing bytes: [UInt8] = []) {
     isJSON = json
     self.bytes = bytes
@@ -117,7 +117,7 @@ struct LineWriter {
   }
 }
 
-/// The time of day as in RFC 3339, UTC, milliseconds; the part that changes once a second is kept.
+/// The current time as in RFC 3339, UTC, with milliseconds. Caches the part that changes once a second.
 struct TimestampClock {
   private var second: Int64 = -1
   private var prefix = ""

@@ -5,7 +5,7 @@ import Glibc
 import Settings
 import Synchronization
 
-/// One open destination of the log, with the queue on which its writes happen: a write that hangs holds up no other destination.
+/// One open destination of the log, with its own queue for writes, so that a hanging write blocks no other destination.
 final class LogDestination: Sendable {
   let settings: LogSettings.Destination
   let queue = DispatchQueue(label: "log")
@@ -17,14 +17,14 @@ final class LogDestination: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Nobody writes any more.
+  /// The last writer is gone.
   deinit { if isFile { _ = csys_close(descriptor) } }
 
   /// Standard output and standard error are open for the process's whole life.
   var isFile: Bool { if case .file = settings { true } else { false } }
 
-  /// Blocks until all of it is written. Called on `queue` only.
-  /// - Returns: false if the destination takes nothing more of it.
+  /// Blocks until everything is written. Call it on `queue` only.
+  /// - Returns: false if the destination accepts no more.
   func write(_ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { bytes in
       var start = 0
@@ -36,7 +36,7 @@ final class LogDestination: Sendable {
         }
         switch count < 0 ? csys_errno() : EIO {
         case EINTR: continue
-        // A descriptor that is shared with another program may have been made non-blocking by it.
+        // Another program that shares the descriptor may have made it non-blocking.
         case EAGAIN:
           var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           _ = poll(&wanted, 1, -1)
@@ -48,7 +48,7 @@ final class LogDestination: Sendable {
   }
 }
 
-/// Opens destinations, one at a time and with a deadline: a FIFO without a reader and a file system that hangs never answer.
+/// Opens destinations, one at a time and with a deadline, as open blocks for a FIFO without a reader or a hanging file system.
 final class LogOpener: Sendable {
   /// Milliseconds.
   static let patience = 5_000
@@ -84,7 +84,7 @@ final class LogOpener: Sendable {
     switch opened {
     case .success(let destination): return destination
     case .failure(let error): throw error
-    case nil: throw LogOutput.OpenError(path: path, reason: "it did not open within \(patience) ms")
+    case nil: throw LogOutput.OpenError(path: path, reason: "open did not finish within \(patience) ms")
     }
   }
 }

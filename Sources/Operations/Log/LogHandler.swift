@@ -3,8 +3,7 @@ import Logging
 import Settings
 import Synchronization
 
-/// swift-log's way to our log: operational messages, static texts with metadata. Level and format follow the configuration as
-/// it changes.
+/// swift-log's backend for operational messages: static texts with metadata. Level and format follow the configuration.
 public struct OperationalLogHandler: LogHandler {
   public final class Format: Sendable {
     private let json = Atomic<Bool>(true)

@@ -4,23 +4,23 @@ import EventIO
 import Settings
 import Synchronization
 
-/// Where log lines go. Lines are handed over as bytes and written by a queue of its own: no loop ever waits for a disk or a
-/// slow reader of standard output. When the writer falls behind, lines are dropped and counted, not kept without bound.
+/// The output of the log. Takes lines as bytes and writes them on its own queue, so that no loop waits for a disk or for a slow
+/// reader of standard output. If the writer falls behind, it drops lines and counts them, so that memory stays bounded.
 ///
-/// A write may hang for ever: a pipe that is full, a file system that does not answer. So nothing here waits for a writer without
-/// a deadline, and another destination takes over what the hanging one has not begun to write.
+/// A write may hang forever: a full pipe, a file system that does not answer. So every wait for a writer has a deadline, and a
+/// new destination gets whatever the hanging one has not begun to write.
 public final class LogOutput: Sendable {
   private static let capacity = 8 << 20
-  /// Former destinations in which a write hangs: each costs a thread and what it was writing.
+  /// Most former destinations with a hanging write. Each costs a thread and the bytes of its write.
   private static let mostHanging = 4
 
   fileprivate struct State {
     var pending: [UInt8] = []
     var dropped = 0
     var current: LogDestination
-    /// A write to `current` is due or under way. True whenever there is something in `pending`.
+    /// A write to `current` is scheduled or runs. True whenever `pending` is not empty.
     var isBusy = false
-    /// Replaced while they were busy.
+    /// Destinations that were replaced while busy.
     var former: [LogDestination] = []
   }
   private let state: Mutex<State>
@@ -52,25 +52,25 @@ public final class LogOutput: Sendable {
     if let destination { schedule(destination) }
   }
 
-  /// How many writes were dropped so far: the writer had fallen behind, or the destination took nothing more.
+  /// Number of dropped writes: the writer had fallen behind, or the destination accepted no more.
   public var dropped: Int { state.withLock { $0.dropped } }
 
-  /// A destination that is open, but not yet written to.
+  /// A destination that is open, but not in use yet.
   struct Prepared {
     fileprivate let destination: LogDestination
   }
 
-  /// Opens another destination; nil if it is the present one. Waits for the file system, but not for ever.
+  /// Opens another destination; nil if it is the current one. Waits for the file system, up to a deadline.
   func prepare(_ settings: LogSettings.Destination) throws(OpenError) -> Prepared? {
     if state.withLock({ $0.current.settings == settings }) { return nil }
     return Prepared(destination: try open(settings))
   }
 
-  /// Writes there from now on. What a write to the old destination has begun ends there; the rest goes to the new one.
+  /// Writes to this destination from now on. A write that has begun finishes at the old one; the rest goes to the new one.
   func adopt(_ prepared: Prepared) { replace(with: prepared.destination, if: nil) }
 
-  /// Opens the file again (SIGUSR1, after log rotation). If it cannot be opened, nothing changes. Waits for the file system, but
-  /// not for ever.
+  /// Opens the file again (SIGUSR1, after log rotation). If that fails, nothing changes. Waits for the file system, up to a
+  /// deadline.
   public func reopen() throws(OpenError) {
     let current = state.withLock { $0.current }
     guard current.isFile else { return }
@@ -79,7 +79,7 @@ public final class LogOutput: Sendable {
 
   private func open(_ settings: LogSettings.Destination) throws(OpenError) -> LogDestination {
     let former = state.withLock { $0.former }
-    // Standard output again: its lines keep their order, and no second thread writes between the bytes of one.
+    // Back to standard output: the same object keeps its lines in order, and no second thread writes between them.
     if let same = former.first(where: { $0.settings == settings && !$0.isFile }) { return same }
     if former.count >= Self.mostHanging, case .file(let path) = settings {
       throw OpenError(path: path, reason: "writes to \(former.count) earlier destinations of the log still hang")
@@ -87,7 +87,7 @@ public final class LogOutput: Sendable {
     return try opener.open(settings)
   }
 
-  /// - Parameter expected: where another one is in use meanwhile, nothing happens.
+  /// - Parameter expected: does nothing if another destination is in use meanwhile.
   private func replace(with next: LogDestination, if expected: LogDestination?) {
     let destination: LogDestination? = state.withLock { state in
       guard expected == nil || state.current === expected else { return nil }
@@ -100,8 +100,8 @@ public final class LogOutput: Sendable {
     if let destination { schedule(destination) }
   }
 
-  /// Waits until everything handed over so far has been written, but no longer than this.
-  /// - Returns: false if time was up.
+  /// Waits until everything passed to `write` so far is written, at most this long.
+  /// - Returns: false after the deadline.
   @discardableResult
   public func flush(within milliseconds: Int) -> Bool {
     let deadline = csys_monotonic() + Int64(milliseconds) * 1_000_000
@@ -114,7 +114,7 @@ public final class LogOutput: Sendable {
 
   private func schedule(_ destination: LogDestination) { destination.queue.async { @Sendable in self.drain(destination) } }
 
-  /// On the destination's queue.
+  /// Runs on the destination's queue.
   private func drain(_ destination: LogDestination) {
     while let bytes = state.withLock({ $0.take(for: destination) }) {
       if !destination.write(bytes) { state.withLock { $0.dropped += 1 } }
@@ -123,14 +123,14 @@ public final class LogOutput: Sendable {
 }
 
 extension LogOutput.State {
-  /// - Returns: the destination whose queue is to be told; nil if it is at work already.
+  /// - Returns: the destination to schedule a write on; nil if one is scheduled or runs.
   fileprivate mutating func begin() -> LogDestination? {
     if isBusy { return nil }
     isBusy = true
     return current
   }
 
-  /// What the destination is to write next; nil if it has nothing more to write.
+  /// The next bytes for the destination to write; nil if there are none.
   fileprivate mutating func take(for destination: LogDestination) -> [UInt8]? {
     guard destination === current else {
       former.removeAll { $0 === destination }

@@ -3,10 +3,10 @@ import Logging
 import Synchronization
 import Trust
 
-/// Warnings about trust, which every connection may repeat: each kind at once when it begins, then once a minute with how often.
+/// Logs trust warnings, which every connection may repeat: each at once when it first occurs, then once a minute with a count.
 final class TrustLog: Sendable {
   private static let interval: Int64 = 60_000_000_000
-  /// Hosts below a wildcard are without bound; beyond it the log starts anew.
+  /// Bounds `records`, as a wildcard has any number of hosts. At this number the log forgets all of them.
   private static let capacity = 1024
 
   private struct Subject: Hashable {
@@ -31,10 +31,10 @@ final class TrustLog: Sendable {
       "host": "\(warning.host)", "detail": "\(warning.detail)",
     ]
     if held > 0 { metadata["repeated"] = "\(held)" }
-    logger.warning("trust policy warns", metadata: metadata)
+    logger.warning("trust policy warning", metadata: metadata)
   }
 
-  /// How many were held back since the last one; nil where this one is, too.
+  /// Number of warnings held back since the last one; nil if this one is held back, too.
   func admit(_ warning: TrustWarning, at now: Int64) -> Int? {
     let subject = Subject(
       kind: warning.kind, policy: warning.policy, evaluator: warning.evaluator, host: warning.host)

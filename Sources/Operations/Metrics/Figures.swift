@@ -3,7 +3,7 @@ import Settings
 import Trust
 import Upstreams
 
-/// Everything that a scrape tells, gathered from loops, owners and the life cycle.
+/// The figures of one scrape, collected from loops, credential owners and the life cycle.
 struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
@@ -13,7 +13,7 @@ struct Figures: Sendable {
   var logLinesDropped = 0
   var version: String
 
-  /// Writes every metric of the documentation, in one order always.
+  /// Every metric of docs/metrics.md, always in the same order.
   func text() -> String {
     var metrics = MetricsText()
     requests(&metrics)
@@ -26,28 +26,30 @@ struct Figures: Sendable {
   }
 
   private func requests(_ metrics: inout MetricsText) {
-    metrics.family("authproxy_requests_total", .counter, "Requests that have ended; code 0: the client left before an answer.")
+    metrics.family("authproxy_requests_total", .counter, "Finished requests. Code 0: the client left before the response.")
     for upstream in counters.upstreams {
       for (code, count) in upstream.codes.entries { metrics.sample([("upstream", upstream.name), ("code", "\(code)")], count) }
     }
     histogram(
-      &metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its answer.", \.duration)
+      &metrics, "authproxy_request_duration_seconds", "From a request's head to the last byte of its response.", \.duration)
     metrics.family(
-      "authproxy_credential_wait_seconds", .histogram, "How long requests waited for a token; 0 where one was there.")
+      "authproxy_credential_wait_seconds", .histogram, "Time that requests waited for a token; 0 if one was ready.")
     for credential in counters.credentials { metrics.sample([("credential", credential.name)], credential.wait) }
-    histogram(&metrics, "authproxy_upstream_connect_seconds", "New connections to origins: name, TCP and TLS.", \.connect)
     histogram(
-      &metrics, "authproxy_upstream_first_byte_seconds", "From a request's last byte to its answer's first.", \.firstByte)
+      &metrics, "authproxy_upstream_connect_seconds", "Time for new connections to origins: name, TCP and TLS.", \.connect)
+    histogram(
+      &metrics, "authproxy_upstream_first_byte_seconds", "From a request's last byte to its response's first byte.", \.firstByte
+    )
     metrics.family(
-      "authproxy_proxy_errors_total", .counter, "Answers by the proxy itself and broken answers, by Proxy-Status error.")
+      "authproxy_proxy_errors_total", .counter, "The proxy's own error answers, and broken responses, by Proxy-Status error.")
     for (error, count) in counters.errors.entries { metrics.sample([("error", error)], count) }
-    metrics.family("authproxy_retries_total", .counter, "Requests that were sent again, but for refused credentials.")
+    metrics.family("authproxy_retries_total", .counter, "Requests that the proxy sent again, except after refused credentials.")
     for upstream in counters.upstreams {
       for (reason, count) in upstream.retries.entries {
         metrics.sample([("upstream", upstream.name), ("reason", reason.rawValue)], count)
       }
     }
-    metrics.family("authproxy_unauthorized_retries_total", .counter, "Answers in retry_statuses, by what became of them.")
+    metrics.family("authproxy_unauthorized_retries_total", .counter, "Responses with a status in retry_statuses, by outcome.")
     for upstream in counters.upstreams {
       for (result, count) in upstream.unauthorized.entries {
         metrics.sample([("upstream", upstream.name), ("result", result.rawValue)], count)
@@ -68,25 +70,26 @@ struct Figures: Sendable {
     metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
     metrics.sample(connections)
     metrics.family(
-      "authproxy_upstream_connections", .gauge, "Connections to origins; of the first entry where several share one.")
+      "authproxy_upstream_connections", .gauge, "Connections to origins; if several entries share one, it counts for the first."
+    )
     for pool in pools {
       for state in PoolReport.State.allCases {
         metrics.sample([("upstream", pool.upstream), ("state", state.rawValue)], pool.count(state))
       }
     }
     metrics.family(
-      "authproxy_upstream_connection_reuses_total", .counter, "Requests that went out on a connection used before.")
+      "authproxy_upstream_connection_reuses_total", .counter, "Requests sent on a pooled connection.")
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.reuses) }
     metrics.family(
       "authproxy_upstream_connection_discards_total", .counter,
-      "Connections closed instead of lent again: the origin had sent bytes that nobody asked for.")
+      "Connections that the proxy closed instead of reusing: the origin had sent unexpected bytes.")
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.discards) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
   }
 
   private func credentials(_ metrics: inout MetricsText) {
-    metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by what came of them.")
+    metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by result.")
     for credential in credentials {
       for (result, count) in credential.refreshes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
         metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
@@ -99,7 +102,7 @@ struct Figures: Sendable {
     }
     metrics.family("authproxy_credential_waiting_requests", .gauge, "Requests that wait for a token.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.waiting) }
-    metrics.family("authproxy_credential_needs_operator", .gauge, "1 where nothing but a person can bring the credential back.")
+    metrics.family("authproxy_credential_needs_operator", .gauge, "1 if the credential does not work until an operator acts.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
   }
 
@@ -116,28 +119,30 @@ struct Figures: Sendable {
     for (name, expiry) in lifecycle.pinExpiries { metrics.sample([("trust", name)], Int(expiry)) }
     metrics.family(
       "authproxy_certificate_expiry_timestamp_seconds", .gauge,
-      "When the certificate that an origin showed last ends, in seconds since 1970.")
+      "When the certificate that an origin presented last expires, in seconds since 1970.")
     for pool in pools {
       if let expiry = pool.certificateExpiry { metrics.sample([("upstream", pool.upstream)], Int(expiry)) }
     }
     metrics.family(
       "authproxy_revocation_checks_total", .counter,
-      "Questions about revocation by who answered and what; source none: nobody did.")
+      "Revocation checks, by source and result. Source none: no answer.")
     for (outcome, count) in counters.revocation.entries {
       metrics.sample([("source", outcome.source.rawValue), ("result", outcome.result.rawValue)], count)
     }
   }
 
   private func life(_ metrics: inout MetricsText) {
-    metrics.family("authproxy_config_last_reload_successful", .gauge, "1 where the last reload, or the start, succeeded.")
+    metrics.family("authproxy_config_last_reload_successful", .gauge, "1 if the last reload, or the start, succeeded.")
     metrics.sample(lifecycle.lastReloadSucceeded)
-    metrics.family("authproxy_config_reloads_total", .counter, "Reloads, by result; unchanged: nothing was different.")
+    metrics.family("authproxy_config_reloads_total", .counter, "Reloads, by result. Unchanged: the configuration was the same.")
     for result in LifecycleReport.ReloadResult.allCases {
       metrics.sample([("result", result.rawValue)], lifecycle.reloads[result, default: 0])
     }
-    metrics.family("authproxy_config_generation", .gauge, "Number of the configuration in force, from 1.")
+    metrics.family("authproxy_config_generation", .gauge, "Number of the configuration in use, from 1.")
     metrics.sample(lifecycle.generation)
-    metrics.family("authproxy_log_lines_dropped_total", .counter, "Pieces of log that were dropped as the writer fell behind.")
+    metrics.family(
+      "authproxy_log_lines_dropped_total", .counter, "Writes to the log that were dropped because the destination was too slow."
+    )
     metrics.sample(logLinesDropped)
     metrics.family("authproxy_build_info", .gauge, "Always 1; the version is a label.")
     metrics.sample([("version", version)], 1)
@@ -145,7 +150,7 @@ struct Figures: Sendable {
 }
 
 extension TrustPolicy {
-  /// When the first of its pins stop being enforced.
+  /// Earliest time at which one of its pin sets expires, in seconds since 1970; nil = none expires.
   var pinExpiry: Int64? { evaluators.compactMap(Self.expiry).min() }
 
   private static func expiry(_ evaluator: Evaluator) -> Int64? {

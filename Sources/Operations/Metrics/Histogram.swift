@@ -1,16 +1,16 @@
-/// Counts by upper bound, and their sum: a Prometheus histogram of times.
+/// A Prometheus histogram of durations: counts by upper bound, and the sum.
 struct Histogram: Sendable {
-  /// Nanoseconds. From a cached answer on loopback to the longest deadline that people set.
+  /// Nanoseconds. From a cached response on loopback to the longest usual deadline.
   static let bounds: [Int64] = [
     1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000,
     2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000,
   ]
-  /// The bounds in seconds, as they are written.
+  /// The bounds in seconds, as text.
   static let labels = [
     "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60", "+Inf",
   ]
 
-  /// One a bound and one beyond; not cumulated. Empty until something was observed.
+  /// One count per bound, and one for larger values; not cumulative. Empty before the first observation.
   private(set) var counts: [UInt64] = []
   /// Nanoseconds.
   private(set) var sum: Int64 = 0
@@ -33,7 +33,7 @@ struct Histogram: Sendable {
   }
 }
 
-/// Counters by a label that takes few values: searched from the front, where the common ones come to stand.
+/// Counters by a label with few values. A linear search is enough: common labels are usually first.
 struct Tally<Label: Sendable & Equatable>: Sendable {
   private(set) var entries: [(label: Label, count: UInt64)] = []
 

@@ -2,8 +2,8 @@ import Proxy
 import Settings
 import Trust
 
-/// What one loop has counted: plain arrays, touched by that loop alone; a scrape gets a copy by message and sums them. Series go
-/// with their entry, so that a reload cannot let them grow without bound.
+/// The counters of one loop: plain arrays that only this loop changes. A scrape asks each loop for a copy and sums the copies.
+/// If a reload removes an entry, its series disappear, so that their number stays bounded.
 struct LoopCounters: Sendable {
   struct Upstream: Sendable {
     var name: String
@@ -38,7 +38,7 @@ struct LoopCounters: Sendable {
     var wait = Histogram()
   }
 
-  /// What no entry was found for, and CONNECT tunnels, come before the entries.
+  /// The first two places: requests without an entry, and CONNECT tunnels. The entries follow.
   static let none = 0
   static let tunnel = 1
   private static let fixed = 2
@@ -49,10 +49,10 @@ struct LoopCounters: Sendable {
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
 
-  /// Where an entry's credential stands in `credentials`; -1 = it has none.
+  /// Index in `credentials` of each entry's credential; -1 = none.
   private var credentialOfUpstream: [Int] = [-1, -1]
 
-  /// Takes over another configuration's names: what keeps its name keeps its counts.
+  /// Takes over another configuration. Entries and credentials that keep their name keep their counts.
   mutating func follow(_ snapshot: Snapshot) {
     let old = upstreams
     upstreams = Array(old.prefix(Self.fixed))
@@ -66,7 +66,7 @@ struct LoopCounters: Sendable {
       [-1, -1] + snapshot.entries.map { entry in entry.settings.credential.flatMap { names.firstIndex(of: $0) } ?? -1 }
   }
 
-  /// Where an entry stands; one of an older snapshot is found by its name.
+  /// Index of an entry in `upstreams`. Finds an entry of an older snapshot by its name.
   func place(of entry: Entry?, in snapshot: Snapshot?) -> Int {
     guard let entry else { return Self.none }
     if let snapshot, entry.index < snapshot.entries.count, snapshot.entries[entry.index] === entry {
@@ -84,7 +84,7 @@ struct LoopCounters: Sendable {
       request.upstream.entry == nil && request.target.isTunnel && request.answer.status == 200
       ? Self.tunnel : place(of: request.upstream.entry, in: snapshot)
     upstreams[place].codes.add(request.answer.status)
-    // The lifetime of a tunnel is no answer's time.
+    // A tunnel's lifetime is not a response time.
     if !request.target.isTunnel, request.answer.status != 101 {
       upstreams[place].duration.observe(request.times.ended - request.times.started)
     }

@@ -6,7 +6,7 @@ struct MetricsText {
   private(set) var text = ""
   private var name = ""
 
-  /// What the samples that follow belong to. Names and units follow prometheus.io/docs/practices/naming.
+  /// Begins a metric; the following samples belong to it. Names and units follow prometheus.io/docs/practices/naming.
   mutating func family(_ name: String, _ kind: Kind, _ help: String) {
     self.name = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
@@ -18,7 +18,7 @@ struct MetricsText {
   mutating func sample(_ value: UInt64) { sample([], value) }
   mutating func sample(_ value: Int) { sample([], value) }
   mutating func sample(_ value: Bool) { sample([], value) }
-  /// Nanoseconds, written as seconds.
+  /// Takes nanoseconds, writes seconds.
   mutating func sample(_ labels: [(String, String)] = [], nanoseconds: Int64) { line(name, labels, Self.seconds(nanoseconds)) }
 
   mutating func sample(_ labels: [(String, String)], _ histogram: Histogram) {

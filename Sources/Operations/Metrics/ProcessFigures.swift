@@ -2,7 +2,7 @@ import CSystem
 import Files
 import Settings
 
-/// The process's own figures, under the names that Prometheus' client libraries use.
+/// Metrics of the process, with the names that Prometheus' client libraries use.
 struct ProcessFigures {
   var processorTime = csys_processor_time()
   var residentBytes = 0
@@ -31,7 +31,7 @@ struct ProcessFigures {
     metrics.sample(virtualBytes)
     metrics.family("process_open_fds", .gauge, "Open file descriptors.")
     metrics.sample(descriptors)
-    metrics.family("process_max_fds", .gauge, "Most file descriptors that may be open.")
+    metrics.family("process_max_fds", .gauge, "Limit of open file descriptors.")
     metrics.sample(descriptorLimit)
     metrics.family("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.")
     metrics.sample(started)

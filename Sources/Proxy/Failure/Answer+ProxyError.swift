@@ -17,30 +17,30 @@ extension ProxyError {
       return OwnAnswer(
         status: error.status, reason: reasons[error.status] ?? "Bad Request", error: "http_request_error",
         details: "\(error.reason)",
-        body: "The request cannot be served: \(error.reason).\n", closes: true)
+        body: "The proxy cannot serve this request: \(error.reason).\n", closes: true)
     case .malformedBody(let error):
       return OwnAnswer(
         status: 400, reason: "Bad Request", error: "http_request_error", details: "\(error.reason)",
-        body: "The request's body cannot be read: \(error.reason).\n", closes: true)
+        body: "The proxy cannot read the request's body: \(error.reason).\n", closes: true)
     case .originForm:
       return OwnAnswer(
         status: 400, reason: "Bad Request", error: "http_request_error", details: "origin-form request to a proxy",
         body:
-          "This is a proxy, not a web server: set http_proxy=http://<this address> in the app's environment and let it ask for http://<host>/ as usual.\n",
+          "This is a proxy, not a web server: set http_proxy=http://<this address> in the app's environment, and let the app request http://<host>/ as usual.\n",
         closes: true)
     case .headTimeout:
       return OwnAnswer(
         status: 408, reason: "Request Timeout", error: "http_request_error", details: "request head not complete in time",
-        body: "The request's head was not complete in time (timeouts.request_head).\n", closes: true)
+        body: "The proxy did not get the whole head of the request in time (timeouts.request_head).\n", closes: true)
     case .unknownExpectation:
       return OwnAnswer(
         status: 417, reason: "Expectation Failed", error: "http_request_error", details: "unknown expectation",
-        body: "Only Expect: 100-continue is understood.\n")
+        body: "The proxy supports only Expect: 100-continue.\n")
     case .traceWithCredential:
       return OwnAnswer(
         status: 405, reason: "Method Not Allowed", error: "http_request_denied",
         details: "TRACE to an upstream with a credential",
-        body: "TRACE is not sent to an upstream with a credential: its echo would show the credential.\n",
+        body: "The proxy does not send TRACE to an upstream with a credential: the response would contain the credential.\n",
         fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
     case .stalled:
       return OwnAnswer(
@@ -53,7 +53,7 @@ extension ProxyError {
         details: wrong ? "wrong proxy user name or password" : "proxy user name and password required",
         body: wrong
           ? "The proxy does not know this user name and password: see `clients` in the proxy's configuration.\n"
-          : "This proxy wants a user name and password: http_proxy=http://name:password@host:port. See `clients` in its configuration.\n",
+          : "This proxy requires a user name and password: http_proxy=http://name:password@host:port. See `clients` in its configuration.\n",
         fields: "Proxy-Authenticate: Basic realm=\"authproxy\", charset=\"UTF-8\"\r\n")
     case .notAllowed(let client, let upstream):
       let who = client.map { "client \($0)" } ?? "an anonymous client"
@@ -63,13 +63,13 @@ extension ProxyError {
     case .credentialFromApp(let name):
       return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "the app sent a credential of its own",
-        body: "Upstream \(name) takes no credential from the app: client_authorization is `reject`.\n")
+        body: "Upstream \(name) accepts no credential from the app: client_authorization is `reject`.\n")
     case .tooManyRequests(let client, let limit):
       let who = client.map { "client \($0)" } ?? "this address"
       return OwnAnswer(
         status: 429, reason: "Too Many Requests", error: "http_request_denied",
         details: "\(who) has \(limit) requests in flight",
-        body: "The proxy serves at most \(limit) requests of \(who) at once: see `max_requests` in its configuration.\n",
+        body: "The proxy serves at most \(limit) requests of \(who) at a time: see `max_requests` in its configuration.\n",
         retryAfter: 1)
     case .hostNotListed(let host):
       return OwnAnswer(
@@ -79,62 +79,62 @@ extension ProxyError {
       return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "CONNECT to \(target) is not allowed",
         body:
-          "CONNECT to \(target) is not allowed by `connect.allow`. To have the proxy add a credential, ask for http://, not https://.\n"
+          "CONNECT to \(target) is not allowed by `connect.allow`. To let the proxy add a credential, request http://, not https://.\n"
       )
     case .loop:
       return OwnAnswer(
-        status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "our own name is in Via",
-        body: "The request has come back to this proxy. Two chained proxies need two names (`name` in the configuration).\n")
+        status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "the proxy's own name is in Via",
+        body: "The request came back to this proxy. Two chained proxies need different names (`name` in the configuration).\n")
     case .upstream(let error): return error.answer(for: upstream)
     case .connectTimeout: return UpstreamError.connectTimeout.answer(for: upstream)
     case .connectionLimit:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
-        body: "All connections to \(upstream) are in use (limits.upstream_connections), and none came free in time.\n",
+        body: "All connections to \(upstream) are in use (limits.upstream_connections), and none became free in time.\n",
         retryAfter: 1)
     case .clientShareUsedUp:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
         details: "this client's share of the connections is in use",
         body:
-          "This client has all the connections to \(upstream) that one client may have (an eighth of limits.upstream_connections is left to others), and none of its requests ended in time.\n",
+          "This client uses all connections to \(upstream) that one client may have (an eighth of limits.upstream_connections is reserved for others), and none became free in time.\n",
         retryAfter: 1)
     case .unexpectedUpgrade:
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "101 without a request for it",
-        body: "\(upstream) switched protocols without being asked to.\n")
+        body: "\(upstream) switched protocols, although the request did not ask for it.\n")
     case .tooManyInterims:
       return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "1xx responses without an end",
-        body: "\(upstream) sent 1xx responses without an end.\n")
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "too many 1xx responses",
+        body: "\(upstream) sent too many 1xx responses.\n")
     case .upstreamStalled:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_write_timeout",
-        details: "the request's body was not taken in time",
-        body: "\(upstream) took no more of the request's body in time (timeouts.stall).\n", closes: true)
+        details: "the upstream did not read the request's body in time",
+        body: "\(upstream) stopped reading the request's body (timeouts.stall).\n", closes: true)
     case .bodyBroken:
       return OwnAnswer(
-        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the answer was cut",
-        body: "The answer of \(upstream) was cut.\n")
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the response was cut off",
+        body: "The response of \(upstream) was cut off.\n")
     case .credentialUnavailable(let name, let reason, let retryAfter):
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_response", details: "credential \(name): \(reason)",
-        body: "There is no usable token for credential \(name) now: \(reason).\n", retryAfter: max(retryAfter, 1))
+        body: "Credential \(name) has no usable token now: \(reason).\n", retryAfter: max(retryAfter, 1))
     case .credentialMissing(let name, let reason):
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
-        body: "Credential \(name) cannot be used until somebody acts: \(reason).\n")
+        body: "Credential \(name) cannot be used until an operator acts: \(reason).\n")
     case .cutOff:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",
-        details: "the configuration was changed under this request",
-        body: "A reload has removed this client or \(upstream), or changed its trust, and `timeouts.drain` is over.\n",
+        details: "a reload changed the configuration of this request",
+        body: "A reload has removed this client or \(upstream), or changed its trust policy, and `timeouts.drain` is over.\n",
         retryAfter: 1,
         closes: true)
     case .internalError:
       return OwnAnswer(
         status: 500, reason: "Internal Server Error", error: "proxy_internal_error", details: "see the proxy's log",
-        body: "The proxy failed to serve this request; its log says why.\n", closes: true)
+        body: "An internal error prevented the proxy from serving this request. Its log has the reason.\n", closes: true)
     }
   }
 }

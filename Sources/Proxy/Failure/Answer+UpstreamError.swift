@@ -21,15 +21,16 @@ extension UpstreamError {
         body: "The name \(host) of \(upstream) was not resolved in time (timeouts.resolve).\n")
     case .addressForbidden(let host):
       return OwnAnswer(
-        status: 403, reason: "Forbidden", error: "destination_ip_prohibited", details: "\(host) leads to a forbidden address",
+        status: 403, reason: "Forbidden", error: "destination_ip_prohibited",
+        details: "\(host) resolves to a forbidden address",
         body:
-          "\(host) leads only to addresses in `forbidden_addresses`. If it is meant, write `origin` out in its upstream entry.\n"
+          "\(host) resolves only to addresses in `forbidden_addresses`. To allow it, set `origin` in its upstream entry.\n"
       )
     case .connectFailed(let error): return Self.connectAnswer(error, upstream)
     case .connectTimeout:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
-        body: "No connection to \(upstream) came about in time (timeouts.connect).\n")
+        body: "The proxy could not connect to \(upstream) in time (timeouts.connect).\n")
     case .outOfDescriptors:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",
@@ -45,20 +46,20 @@ extension UpstreamError {
     case .connectionLost(let error):
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error",
-        details: error == 0 ? "the upstream ended the connection without an answer" : Socket.text(ofError: error),
-        body: "The connection to \(upstream) ended before an answer came.\n")
+        details: error == 0 ? "the upstream closed the connection without a response" : Socket.text(ofError: error),
+        body: "The connection to \(upstream) ended before a response arrived.\n")
     case .badResponse(let error):
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "\(error.reason)",
-        body: "The answer of \(upstream) is not valid HTTP: \(error.reason).\n")
+        body: "The response of \(upstream) is not valid HTTP: \(error.reason).\n")
     case .responseHeadTooLarge:
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
-        body: "The head of the answer of \(upstream) is too large (limits.response_head).\n")
+        body: "The head of the response of \(upstream) is too large (limits.response_head).\n")
     case .responseTimeout:
       return OwnAnswer(
-        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no answer in time",
-        body: "\(upstream) did not answer in time (timeouts.response_head).\n")
+        status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no response in time",
+        body: "\(upstream) did not respond in time (timeouts.response_head).\n")
     }
   }
 
@@ -72,7 +73,7 @@ extension UpstreamError {
     case ETIMEDOUT:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,
-        body: "No connection to \(upstream) came about in time.\n")
+        body: "The proxy could not connect to \(upstream) in time.\n")
     default:
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable", details: text,

@@ -44,12 +44,12 @@ extension ProxyProcess {
 
   /// How many lines of the log warn of this kind.
   func warnings(_ kind: String) -> Int {
-    process.lines.filter { $0.contains("trust policy warns") && $0.contains("\"kind\":\"\(kind)\"") }.count
+    process.lines.filter { $0.contains("trust policy warning") && $0.contains("\"kind\":\"\(kind)\"") }.count
   }
 
   /// Waits for the first such line.
   func awaitWarning(_ kind: String, sourceLocation: SourceLocation = #_sourceLocation) {
-    let line = process.awaitLine { $0.contains("trust policy warns") && $0.contains("\"kind\":\"\(kind)\"") }
+    let line = process.awaitLine { $0.contains("trust policy warning") && $0.contains("\"kind\":\"\(kind)\"") }
     #expect(line != nil, "no warning \(kind):\n\(tail)", sourceLocation: sourceLocation)
   }
 }
