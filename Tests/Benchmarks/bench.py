@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The proxy beside nginx and HAProxy: the same origin, the same verified TLS, the same added header, one worker or loop each.
+"""Compares the proxy with nginx and HAProxy: the same origin, the same verified TLS, the same added header, one worker or loop each.
 
     bench.py --program PATH [--rounds N] [--only WORD]... [--quick] [--out FOLDER] [--plot FILE] [--page FILE]
 
-Rounds are interleaved: each round measures every program once, so that a mood of the machine meets all of them. Reported are the
+Rounds are interleaved: each round measures every program once, so that noise affects all of them equally. Reported are the
 median and the spread (least and most). CPU is user and system time of the measured process with its threads and children.
 """
 

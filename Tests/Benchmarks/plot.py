@@ -1,4 +1,4 @@
-"""The picture of a run, as SVG: one group of bars for each row, every program's figure beside nginx's."""
+"""The picture of a run, as SVG: one group of bars for each row, every program's figure relative to nginx's."""
 
 from xml.sax.saxutils import escape
 
@@ -25,7 +25,7 @@ def picture(machine, results):
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        '<text x="16" y="24" font-size="16">Cost beside nginx and HAProxy: shorter is better, nginx is 1</text>',
+        '<text x="16" y="24" font-size="16">Cost compared with nginx and HAProxy: shorter is better, nginx is 1</text>',
         f'<text x="16" y="44" fill="#555">{escape(machine["processor"])}, {machine["processors"]} processors, one worker or loop each; '
         f'median of the rounds, whiskers from least to most; {machine["date"]}</text>',
     ]
