@@ -1,10 +1,10 @@
-/// What `WWW-Authenticate` says under the scheme Bearer (RFC 6750 section 3).
+/// The Bearer challenges of `WWW-Authenticate` (RFC 6750 section 3).
 public struct BearerChallenge: Sendable, Hashable {
   public var error: String?
   public var scope: String?
 
-  /// True where a Bearer challenge says that the token is good but not for this, and none says that it is not: a new token
-  /// would have the same scope, so no refresh helps.
+  /// Whether a Bearer challenge says insufficient_scope and none says invalid_token. Then no refresh helps, as a new token
+  /// would have the same scope.
   public static func saysInsufficientScope(_ fieldValue: UnsafeRawBufferPointer) -> Bool {
     saysInsufficientScope(Array(fieldValue))
   }
@@ -14,8 +14,8 @@ public struct BearerChallenge: Sendable, Hashable {
     return errors.contains("insufficient_scope") && !errors.contains("invalid_token")
   }
 
-  /// All Bearer challenges of one field value, which may hold several of several schemes (RFC 9110 section 11.6.1). What
-  /// cannot be read is passed over: a 401 counts whatever its challenge looks like.
+  /// All Bearer challenges of one field value, which may contain several challenges of several schemes (RFC 9110 section
+  /// 11.6.1). Skips what it cannot read: a 401 counts whatever its challenge looks like.
   public static func parse(_ fieldValue: [UInt8]) -> [BearerChallenge] {
     var scanner = Scanner(bytes: fieldValue)
     var challenges: [BearerChallenge] = []
@@ -58,7 +58,7 @@ public struct BearerChallenge: Sendable, Hashable {
       return index - start
     }
 
-    /// Past a token68 or rubbish; quoted strings keep their commas.
+    /// Moves past a token68 or invalid text; commas in quoted strings do not end it.
     mutating func skipToComma() {
       while let byte = next, byte != 0x2c {
         index += 1
@@ -77,7 +77,7 @@ public struct BearerChallenge: Sendable, Hashable {
       return String(decoding: bytes[start..<index], as: UTF8.self)
     }
 
-    /// Whether `name =` and a value follow; a token68 may end in `=`, but nothing follows those.
+    /// Whether `name =` and a value follow. A token68 may end in `=`, but no value follows it.
     var startsParameter: Bool {
       var ahead = self
       guard !ahead.token().isEmpty else { return false }
@@ -89,7 +89,7 @@ public struct BearerChallenge: Sendable, Hashable {
       return byte != UInt8(ascii: "=") && byte != 0x2c
     }
 
-    /// At `=`; nil, and not moved, where no value follows it.
+    /// At `=`. Returns nil and does not move if no value follows.
     mutating func parameterValue() -> String? {
       let start = index
       index += 1

@@ -1,9 +1,9 @@
-/// One entry of `credentials`, with its secrets read. Equal policies keep their state across a reload.
+/// One entry of `credentials`, with its secrets. If a reload brings an equal policy, the credential keeps its state.
 public struct CredentialPolicy: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     case basic(username: String, password: Secret)
     case bearer(token: Secret)
-    /// `format` has exactly one `{value}`.
+    /// `format` contains `{value}` exactly once.
     case header(name: String, value: Secret, format: String)
     case oauth2(OAuth2Policy)
   }
@@ -20,7 +20,7 @@ public struct CredentialPolicy: Sendable, Hashable {
 }
 
 extension CredentialPolicy {
-  /// What makes it the same credential in another configuration, as parts of a digest: rotating secrets and times are left out.
+  /// What makes this the same credential in another configuration, as parts of a digest. Leaves out rotating secrets and times.
   public var continuity: [[UInt8]] {
     switch kind {
     case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
@@ -45,7 +45,7 @@ public struct OAuth2Policy: Sendable, Hashable {
   }
   public enum Grant: Sendable, Hashable {
     case clientCredentials
-    /// The first refresh token; later ones live in the token store.
+    /// The first refresh token; the token store keeps later ones.
     case refreshToken(Secret)
     case password(username: String, password: Secret)
     case jwtBearer(Assertion)
@@ -55,7 +55,7 @@ public struct OAuth2Policy: Sendable, Hashable {
     case ready(Secret)
   }
   public struct SigningKey: Sendable, Hashable {
-    /// PEM as it was read.
+    /// PEM text as read.
     public var pem: Secret
     public var passphrase: Secret?
     public var keyID: String?
@@ -69,7 +69,7 @@ public struct OAuth2Policy: Sendable, Hashable {
     case basic(secret: Secret)
     case post(secret: Secret)
     case privateKeyJWT(SigningKey)
-    /// A ready JWT. The bytes here are the first reading; the file behind it is read anew for each use.
+    /// A signed JWT. These bytes are from the first reading; the proxy reads the file again for each use.
     case clientAssertion(Secret)
     case none
   }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// Why a credential cannot be written as a header field. Says what is wrong, never with which bytes.
+/// Why a credential cannot be written as a header field. Names the problem, never the bytes.
 public enum CredentialError: Error, Sendable, Hashable {
   case colonInUserName
   case controlCharacter
@@ -12,7 +12,7 @@ public enum CredentialError: Error, Sendable, Hashable {
   case forbiddenFieldName(String)
   case badFormat
   case tooLong
-  /// OAuth 2.0 credentials have nothing to render before a token was fetched.
+  /// An OAuth 2.0 credential has no fixed value to render.
   case notStatic
 }
 
@@ -89,7 +89,7 @@ public enum CredentialRenderer {
     return RenderedField(name: nameBytes, line: nameBytes + [0x3a, 0x20] + value + [0x0d, 0x0a])
   }
 
-  /// Fields that frame the message or route it; a credential there would break it.
+  /// Fields of framing or routing; a credential in one of them would break the message.
   private static let connectionFields: Set<String> = [
     "connection", "content-length", "expect", "host", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer",
     "transfer-encoding", "upgrade", "via",

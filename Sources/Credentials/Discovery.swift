@@ -1,6 +1,6 @@
 import JSON
 
-/// What an authorization server says about itself: OpenID Connect Discovery 1.0 and RFC 8414.
+/// Metadata of an authorization server: OpenID Connect Discovery 1.0 and RFC 8414.
 public struct ServerMetadata: Sendable, Hashable {
   public var issuer: String
   public var tokenEndpoint: String
@@ -12,15 +12,15 @@ public enum Discovery {
     case tooLarge
     case notJSON
     case missing(String)
-    /// RFC 8414 section 3.3: must be identical, or the document may be another server's.
+    /// RFC 8414 section 3.3: the issuers must be identical, as the document could belong to another server.
     case otherIssuer(String)
     case badTokenEndpoint(EndpointURL.Problem)
   }
 
   public static let maximumDocument = 262_144
 
-  /// Where the document may be, in the order to be asked: OpenID Connect appends to the issuer's path, RFC 8414 section 3.1
-  /// puts its part between host and path.
+  /// Possible URLs of the document, in the order to ask: OpenID Connect appends to the issuer's path, RFC 8414 section 3.1
+  /// inserts its part between host and path.
   public static func documentURLs(issuer: String) throws(Failure) -> [String] {
     let url: EndpointURL
     do { url = try EndpointURL(issuer) } catch { throw .badIssuer(error) }

@@ -1,18 +1,18 @@
 import HTTPWire
 
-/// A URL that a secret may be sent to.
+/// A URL to which a secret may go.
 public struct EndpointURL: Sendable, Hashable {
   public enum Problem: Error, Sendable, Hashable {
     case malformed
-    /// RFC 6749 section 3.2: a token endpoint has no fragment; user information would be a second place for secrets.
+    /// RFC 6749 section 3.2: a token endpoint has no fragment. User information would be another place for secrets.
     case fragmentOrUserInformation
-    /// http is for loopback alone (RFC 6749 section 3.2 demands TLS).
+    /// http is allowed on loopback only (RFC 6749 section 3.2 requires TLS).
     case notHTTPS
   }
 
   private let url: HTTPURL
 
-  /// From the first `/` on, with the query; empty where there is none.
+  /// Path and query, from the first `/`; empty if there are none.
   var pathAndQuery: String { url.pathAndQuery }
   var origin: String { (url.isHTTPS ? "https://" : "http://") + url.authority }
 

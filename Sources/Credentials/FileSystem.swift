@@ -1,7 +1,7 @@
 import Files
 import Glibc
 
-/// A system call that failed: which one, and why.
+/// A failed system call and its reason.
 struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
   var description: String
 
@@ -15,9 +15,9 @@ struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
   init(reading error: FileError) { description = "read: \(error)" }
 }
 
-/// The few blocking file functions that the token store needs.
+/// Blocking file functions for the token store.
 enum FileSystem {
-  /// Nil where there is no such file.
+  /// nil if the file does not exist.
   static func read(_ path: String, limit: Int) throws(SystemFailure) -> [UInt8]? {
     do throws(FileError) { return try FileReading.read(path, limit: limit).bytes } catch {
       if error.code == ENOENT { return nil }
@@ -25,11 +25,11 @@ enum FileSystem {
     }
   }
 
-  /// Replaces the file in one step that survives a loss of power: temporary file, fsync, rename, fsync of the folder.
-  /// The caller holds a lock that keeps others from the same temporary name.
+  /// Replaces the file atomically, so that a loss of power leaves the old content or the new one: temporary file, fsync,
+  /// rename, fsync of the folder. The caller holds a lock, so no other process uses the temporary name.
   static func replace(_ path: String, with bytes: [UInt8]) throws(SystemFailure) {
     let temporary = path + ".tmp"
-    // One may be left of a process that was killed; its permissions and its content count for nothing.
+    // A killed process may have left one. Its permissions and content must not matter.
     guard unlink(temporary) == 0 || errno == ENOENT else { throw SystemFailure("unlink") }
     let descriptor = retrying { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600) }
     guard descriptor >= 0 else { throw SystemFailure("open") }
@@ -51,7 +51,7 @@ enum FileSystem {
     try synchronizeFolder(of: path)
   }
 
-  /// Gives the file another name beside it, never one that is taken.
+  /// Gives the file a second name in its folder. Never replaces an existing file.
   static func setAside(_ path: String) throws(SystemFailure) {
     for number in 1...9999 {
       let other = "\(path).corrupt-\(number)"
@@ -64,8 +64,8 @@ enum FileSystem {
     throw SystemFailure("link", EEXIST)
   }
 
-  /// A descriptor that holds an exclusive lock, or nil where someone else has it. Closing gives the lock back, as does the
-  /// process's end.
+  /// A descriptor with an exclusive lock, or nil if another process has it. Closing it, or the end of the process, releases the
+  /// lock.
   static func lock(_ path: String) throws(SystemFailure) -> Int32? {
     let descriptor = retrying { open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
     guard descriptor >= 0 else { throw SystemFailure("open") }
@@ -76,7 +76,7 @@ enum FileSystem {
     return nil
   }
 
-  /// As `lock`, trying for at most `milliseconds`.
+  /// Like `lock`, but tries for at most `milliseconds`.
   static func lock(_ path: String, within milliseconds: Int) throws(SystemFailure) -> Int32 {
     var left = milliseconds
     while true {

@@ -2,25 +2,25 @@ import Crypto
 import Glibc
 import Synchronization
 
-/// Records in one file of mode 0600, written so that a kill at any instant leaves the old content or the new one.
+/// Keeps records in one file of mode 0600. If the process is killed at any moment, the file has the old content or the new one.
 ///
-/// Two kinds of locks, all of them flock on files beside it, as those end with the process: one per credential, held from
-/// before a refresh until its result is on disk, so that processes take turns; and one for the file, held while it is read
-/// and written again.
+/// Uses two kinds of locks, flock on separate files, as a flock ends with its process. A lock per credential is held from
+/// before a refresh until its result is on disk, so that processes take turns. One lock for the file is held while it is read
+/// and rewritten.
 public final class FileTokenStore: TokenStore {
   public enum Problem: Error, Sendable, Hashable {
     /// AES-256 keys are 32 bytes.
     case badKey
   }
 
-  /// Bytes; a larger file is none of ours.
+  /// Bytes. A larger file is not a token file.
   static let maximumFile = 16_777_216
-  /// Milliseconds to wait for another process that is between reading and writing.
+  /// Milliseconds to wait while another process reads and rewrites the file.
   static let fileLockWait = 5_000
 
   private let path: String
   private let key: Secret?
-  /// Descriptors of the locks that are held.
+  /// Descriptors of the held locks.
   private let held = Mutex<[String: Int32]>([:])
 
   public init(path: String, key: Secret? = nil) throws(Problem) {
@@ -107,7 +107,7 @@ public final class FileTokenStore: TokenStore {
     return try work()
   }
 
-  /// Names are the operator's: what could leave the folder or grow too long for a file name is replaced by a digest.
+  /// The operator chooses names. A digest replaces a name that could leave the folder or be too long for a file name.
   private func lockPath(of credential: String) -> String {
     let plain = credential.utf8.allSatisfy { byte in
       switch byte {

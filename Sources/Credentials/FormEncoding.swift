@@ -1,4 +1,4 @@
-/// application/x-www-form-urlencoded as RFC 6749 appendix B names it.
+/// application/x-www-form-urlencoded, as in RFC 6749 appendix B.
 enum FormEncoding {
   static func encode(_ bytes: [UInt8]) -> [UInt8] {
     var text: [UInt8] = []
@@ -7,7 +7,7 @@ enum FormEncoding {
     return text
   }
 
-  /// `name=value` pairs joined by `&`, in the order given.
+  /// `name=value` pairs joined by `&`, in the given order.
   static func encode(_ fields: [(name: String, value: [UInt8])]) -> [UInt8] {
     var text: [UInt8] = []
     for field in fields {

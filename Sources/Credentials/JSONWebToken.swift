@@ -1,11 +1,11 @@
 import Crypto
 import JSON
 
-/// A signed JWT as an assertion (RFC 7523 section 3).
+/// A signed JWT for use as an assertion (RFC 7523 section 3).
 enum JSONWebToken {
   struct Claims {
     var issuer: String
-    /// Left out where it is empty.
+    /// Omitted if empty.
     var subject: String
     var audience: String
     /// Unix seconds.
@@ -27,7 +27,7 @@ enum JSONWebToken {
       if let keyID = key.keyID { header.append(.init(name: "kid", value: .string(keyID))) }
       var body: [JSONValue.Member] = [.init(name: "iss", value: .string(claims.issuer))]
       if !claims.subject.isEmpty { body.append(.init(name: "sub", value: .string(claims.subject))) }
-      // No `nbf`: a clock that is ahead by a second would make it a refusal.
+      // No `nbf`: the server would refuse it if its clock were a second behind.
       body += [
         .init(name: "aud", value: .string(claims.audience)),
         .init(name: "iat", value: .integer(claims.issuedAt)),
@@ -47,7 +47,7 @@ enum JSONWebToken {
     }
   }
 
-  /// 128 random bits, so that no assertion is taken for a replay of another.
+  /// 128 random bits, so that no server takes an assertion for a replay of another one.
   static func identifier() throws(TokenFailure) -> String {
     do { return String(decoding: Base64.encodeURL(try SecureRandom.bytes(16)), as: UTF8.self) } catch {
       throw .signing(error.message)

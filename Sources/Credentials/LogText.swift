@@ -1,8 +1,8 @@
-/// Text that came from a stranger, made fit for a log line, a header field or a page.
+/// Makes untrusted text safe for a log line, a header field or a page.
 public enum LogText {
   public static let maximumLength = 200
 
-  /// Visible ASCII and spaces without quotes and backslash, cut at `limit`; everything else becomes `?`.
+  /// Visible ASCII and spaces, without quotes and backslash, cut at `limit`. Replaces everything else by `?`.
   public static func bounded(_ text: String, limit: Int = maximumLength) -> String {
     var bytes: [UInt8] = []
     for scalar in text.unicodeScalars {
@@ -18,7 +18,7 @@ public enum LogText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// As `bounded`, with each of `secrets` blotted out first: servers do quote what they were sent.
+  /// Like `bounded`, after replacing each of `secrets`, as servers quote what they received.
   public static func bounded(_ text: String, hiding secrets: [Secret]) -> String {
     var bytes = Array(text.utf8)
     for secret in secrets.map(\.bytes).sorted(by: { $0.count > $1.count }) where secret.count >= 4 {

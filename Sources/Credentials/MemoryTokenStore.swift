@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps records as long as the process lives, across reloads of the configuration.
+/// Keeps records for the life of the process, also across reloads.
 public final class MemoryTokenStore: TokenStore {
   private struct State: Sendable {
     var records: [String: TokenRecord] = [:]

@@ -1,11 +1,11 @@
-/// The refresh: one at a time, owned by nobody.
+/// The refresh: at most one at a time, and independent of any request.
 extension OAuth2Machine {
-  /// Milliseconds; doubled with each failure in a row.
+  /// Milliseconds; doubles with each consecutive failure.
   static let firstBackOff: Int64 = 1_000
   static let longestBackOff: Int64 = 300_000
-  /// Milliseconds; a token that lives shorter is fetched when it is needed, not ahead.
+  /// Milliseconds. A token with a shorter lifetime is fetched only when a request needs it.
   static let shortestRefreshedAhead: Int64 = 2_000
-  /// Milliseconds beyond the time-outs of its requests after which a fetch that was never answered is given up.
+  /// Milliseconds after the time-outs of its requests. Then the machine gives up a fetch that never returned.
   static let fetchGrace: Int64 = 5_000
 
   public mutating func timer(now: Int64) -> [Action] {
@@ -22,14 +22,14 @@ extension OAuth2Machine {
     return flush(now)
   }
 
-  /// The result of a fetch. Those of cancelled or unknown ones are passed over.
+  /// The result of a fetch. Ignores those of cancelled or unknown fetches.
   public mutating func tokenAnswer(id: UInt64, _ answer: TokenAnswer, now: Int64, wall: Int64) -> [Action] {
     guard let flight, flight.id == id, case .requesting = flight.phase else { return flush(now) }
     switch answer {
     case .token(let grant):
       if usesStore { save(grant, now, wall) } else { succeed(grant, now) }
     case .refused(let error):
-      // The server spoke: the refresh token was not exchanged for another one.
+      // The server gave a definite answer, so it did not exchange the refresh token.
       clearMark()
       let needsOperator = error.classified(for: policy.grant) == .needsOperator
       let text = flight.interrupted && needsOperator ? "\(error); \(Self.interruptedHint)" : "\(error)"
@@ -54,7 +54,7 @@ extension OAuth2Machine {
     if !usesStore {
       request(now)
     } else if holdsLock {
-      // What could not be saved is saved with the mark; until then it stays unsaved.
+      // The mark also saves a token that could not be saved before.
       unsaved?.retryAt = now + Self.saveRetry
       mark()
     } else {
@@ -65,7 +65,7 @@ extension OAuth2Machine {
   mutating func request(_ now: Int64) {
     guard let id = flight?.id else { return }
     var requests: Int64 = 1
-    // Discovery asks two addresses at most.
+    // Discovery asks at most two addresses.
     if case .issuer = policy.endpoint { requests = 3 }
     flight?.requested = now
     flight?.phase = .requesting(deadline: now + requests * Int64(policy.timeout) + Self.fetchGrace)
@@ -89,7 +89,7 @@ extension OAuth2Machine {
     settleRefused(isNew: isNew, byRefusal: ended.byRefusal, now)
   }
 
-  /// Every way a flight can end badly.
+  /// Ends a flight after any failure.
   mutating func fail(_ text: String, retryAfter: Int64?, needsOperator: Bool = false, _ now: Int64) {
     guard let ended = flight else { return }
     endFlight()
@@ -114,13 +114,13 @@ extension OAuth2Machine {
     clearWaiters()
   }
 
-  /// Publishes a token; nil where it cannot be rendered. True: it is another one than before.
+  /// Publishes a token; nil if it cannot be rendered. True: it differs from the one before.
   mutating func publish(_ token: Secret, lifetime: Int64, expiry: Int64) -> Bool? {
     guard let field = try? CredentialRenderer.bearer(token) else { return nil }
     let isNew = current?.line != field.line
     if isNew { latestVersion += 1 }
     let margin = margin(of: lifetime)
-    // Spread, so that proxies started together do not ask together.
+    // With jitter, so that proxies that started together do not refresh together.
     let refreshAt = lifetime < Self.shortestRefreshedAhead ? .max : expiry - margin + random.upTo(margin / 5)
     let credential = RenderedCredential(
       name: name, field: field, version: latestVersion, expiry: expiry, refreshAt: refreshAt)
@@ -133,7 +133,7 @@ extension OAuth2Machine {
     return isNew
   }
 
-  /// After `publish`: what becomes of those that hold a refused answer.
+  /// After `publish`: decides about the requests with a held answer.
   mutating func settleRefused(isNew: Bool, byRefusal: Bool, _ now: Int64) {
     if !isNew, refusedWaiting {
       for key in refusers { memory.remember(key, now: now) }
@@ -168,14 +168,14 @@ extension OAuth2Machine {
     let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(min(failures - 1, 16)))
     let delay = longest - random.upTo(longest / 2)
     if let retryAfter { return min(max(delay, retryAfter), Self.longestBackOff) }
-    // The moment the token ends is worth a try of its own.
+    // When the token expires, one attempt is worthwhile in spite of the back-off.
     if let current, current.expiry != .max, current.expiry >= now + Self.firstBackOff {
       return min(delay, current.expiry - now)
     }
     return delay
   }
 
-  /// The actions gathered, and the next time to wake where that changed.
+  /// The collected actions, and the next wake-up time if it changed.
   mutating func flush(_ now: Int64) -> [Action] {
     let next = nextWake(now)
     if next != wake {

@@ -1,8 +1,9 @@
-/// What a reload changes.
+/// Inputs of a reload.
 extension OAuth2Machine {
-  /// The configuration, or a secret behind it, was read again. An equal policy changes nothing. Other secrets or times end
+  /// The configuration or one of its secrets was read again. An equal policy changes nothing. Other secrets or times end
   /// `needsOperator` and every back-off; the token stays.
-  /// - Parameter policy: of the same identity (`CredentialPolicy.continuity`): another one has a machine of its own.
+  /// - Parameter policy: of the same identity (`CredentialPolicy.continuity`); a policy of another identity has its own
+  ///   machine.
   public mutating func reconfigure(_ policy: OAuth2Policy, now: Int64) -> [Action] {
     assert(TokenBinding.digest(of: policy) == binding && policy.scope == self.policy.scope)
     guard policy != self.policy else { return flush(now) }
@@ -14,15 +15,15 @@ extension OAuth2Machine {
     return flush(now)
   }
 
-  /// The credential is in no configuration any more. Requests that began before may still use it and ask; nothing is fetched
-  /// ahead for them.
+  /// No configuration has the credential any more. Requests that began before may still use it and ask; the machine fetches
+  /// nothing ahead for them.
   public mutating func retire(now: Int64) -> [Action] {
     retired = true
     return flush(now)
   }
 
-  /// True while ending the process would lose a refresh token, or leave it in doubt: at most a token request's time-out, or
-  /// as long as the disk refuses it.
+  /// Whether exiting now could lose a refresh token or leave its state unknown. True for at most the time-out of a token
+  /// request, or while the disk refuses to save the token.
   public var mustFinish: Bool {
     guard usesStore else { return false }
     switch flight?.phase {
@@ -31,8 +32,8 @@ extension OAuth2Machine {
     }
   }
 
-  /// Nobody asks any more: ends what is on its way. While `mustFinish`, it is better to wait. What a store was already asked
-  /// to write is written, as it carries requests out in their order.
+  /// No requests are left: ends what is running. While `mustFinish`, it is better to wait. A store still writes what it was
+  /// asked to, as it performs requests in order.
   public mutating func stop(now: Int64) -> [Action] {
     retired = true
     if let flight { actions.append(.cancelFetch(id: flight.id)) }

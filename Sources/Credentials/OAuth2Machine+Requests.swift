@@ -1,9 +1,9 @@
-/// What requests ask.
+/// Inputs of requests.
 extension OAuth2Machine {
-  /// How many of those that wait with a refused answer are kept by name.
+  /// Most waiting requests with a held answer that the machine keeps by name.
   static let maximumRefusers = 256
 
-  /// A request wants a token and has no usable one, or one that is due for its refresh.
+  /// A request needs a token: it has no usable one, or one that is due for refresh.
   public mutating func need(now: Int64) -> (need: Need, actions: [Action]) {
     if let current, current.isUsable(at: now) {
       if now >= current.refreshAt { startInBackground(now) }
@@ -19,9 +19,9 @@ extension OAuth2Machine {
     return (.wait, flush(now))
   }
 
-  /// An answer in `retry_statuses` came for a request that was sent with `version`.
+  /// A response in `retry_statuses` came for a request sent with `version`.
   ///
-  /// - Parameter isRetry: the request had been sent again already; it never is a second time.
+  /// - Parameter isRetry: the request had already been sent again; it is never sent a third time.
   public mutating func refused(
     version: UInt64, by key: RequestKey, isRetry: Bool, now: Int64
   ) -> (decision: RefusalDecision, actions: [Action]) {
@@ -33,7 +33,7 @@ extension OAuth2Machine {
     return (decide(version: version, key, now), flush(now))
   }
 
-  /// A request was answered by something else than a refusal. Only of interest for requests that have refused a fresh token.
+  /// A response was not a refusal. Matters only for requests that had refused a fresh token.
   public mutating func accepted(_ key: RequestKey) {
     memory.forget(key)
   }
@@ -45,7 +45,7 @@ extension OAuth2Machine {
     if flight == nil {
       if operatorReason != nil { return .relay(.needsOperator) }
       if let backOffUntil, now < backOffUntil { return .relay(.backingOff) }
-      // Where the token is gone or due anyway, the refresh is caused by its age.
+      // If the token has expired or is due anyway, its age causes the refresh.
       let byRefusal = usable.map { now < $0.refreshAt } ?? false
       if byRefusal, !window.admits(key.client, policy.refreshWindow, now: now) { return .relay(.windowUsedUp) }
       start(byRefusal: byRefusal, now)

@@ -1,8 +1,8 @@
 /// Rotation that survives a kill: lock, read, mark, request, save, and only then use.
 extension OAuth2Machine {
-  /// Milliseconds between tries for a lock that another process holds; half of it is jitter.
+  /// Milliseconds between attempts to get a lock that another process holds; half of it is jitter.
   static let lockRetry: Int64 = 100
-  /// Milliseconds between tries to save what the disk refused.
+  /// Milliseconds between attempts to save after the disk refused.
   static let saveRetry: Int64 = 5_000
 
   public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
@@ -11,7 +11,7 @@ extension OAuth2Machine {
       return flush(now)
     }
     guard let flight, flight.id == id else {
-      // A lock that nobody waits for any more.
+      // No request waits for this lock any more.
       if case .locked = answer { actions.append(.store(id: id, .release)) }
       return flush(now)
     }
@@ -21,7 +21,7 @@ extension OAuth2Machine {
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
     case (.locking, .busy):
-      // Longer than any refresh of the other one takes.
+      // Longer than any refresh of the other process takes.
       if now - flight.started > 2 * Int64(policy.timeout) + Self.fetchGrace {
         fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
       } else {
@@ -37,8 +37,7 @@ extension OAuth2Machine {
       ownMark = false
       succeed(grant, now)
     case (.saving(let grant, let record), .failed(let text)):
-      // The server has rotated already: not to use what it granted would make nothing better. Others are kept from the old
-      // token by the lock.
+      // The server has rotated the token already, so not using it would help nobody. The lock keeps others from the old token.
       unsaved = (id: flight.id, record: record, retryAt: now + Self.saveRetry)
       actions.append(.report(.notSaved(text)))
       succeed(grant, now)
@@ -61,7 +60,7 @@ extension OAuth2Machine {
     actions.append(.store(id: lastID, .release))
   }
 
-  /// What the store has is believed where it belongs to this configuration and is newer than what is known here.
+  /// Takes the store's record if it belongs to this configuration and is newer than the known one.
   private mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
     if let record, record.binding == binding {
       flight?.interrupted = record.inFlight && !ownMark
@@ -77,7 +76,7 @@ extension OAuth2Machine {
     mark()
   }
 
-  /// Uses an access token that someone else has fetched. True: no refresh is needed.
+  /// Uses an access token that another process fetched. True: no refresh is needed.
   private mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Bool {
     guard let token = record.accessToken else { return false }
     let left = min(record.expiresAt - wall, record.lifetime) * 1000
@@ -101,7 +100,7 @@ extension OAuth2Machine {
     actions.append(.store(id: id, .write(record)))
   }
 
-  /// The answer left the refresh token as it was.
+  /// The answer contained no new refresh token.
   mutating func clearMark() {
     guard usesStore, holdsLock, let flight, var record = flight.record else { return }
     record.inFlight = false

@@ -1,35 +1,36 @@
-/// The life of one OAuth 2.0 credential: inputs in, actions out. docs/credential-lifecycle.md has every state and its exits.
+/// The states of one OAuth 2.0 credential, as a value with inputs and actions. docs/credential-lifecycle.md lists every state
+/// and its exits.
 ///
-/// Times are monotonic milliseconds (`now`) and Unix seconds (`wall`). Whoever owns the machine carries out the actions in
-/// their order; each may take as long as it likes, and its result comes back as an input.
+/// Times are monotonic milliseconds (`now`) and Unix seconds (`wall`). The owner performs the actions in order. Each may take
+/// any time; its result is a later input.
 public struct OAuth2Machine: Sendable {
   public enum State: Sendable, Hashable {
     case empty
-    /// `old`: the version that goes on being used meanwhile.
+    /// `old`: the version that requests use meanwhile.
     case refreshing(old: UInt64?)
     case ready(version: UInt64)
-    /// No usable token, and none is fetched before this time.
+    /// No usable token, and no fetch before this time.
     case failed(until: Int64)
     /// `old`: a version that is still valid.
     case needsOperator(reason: String, old: UInt64?)
   }
 
   public enum Action: Sendable {
-    /// Run a `TokenExchange` and bring the result by `tokenAnswer` under the same id, within the policy's time-out for each of
-    /// its requests. It belongs to no request and ends with none.
+    /// Run a `TokenExchange` and pass its result to `tokenAnswer` with the same id, within the policy's time-out for each of
+    /// its requests. The fetch belongs to no request and does not end with one.
     case fetch(id: UInt64, refreshToken: Secret?)
-    /// Nothing that this fetch brings is of interest any more.
+    /// Drop the result of this fetch.
     case cancelFetch(id: UInt64)
-    /// Carry to the token store; the answer comes back by `storeAnswered`, also that of `release`.
+    /// Pass this to the token store, and its answer to `storeAnswered`, also that of `release`.
     case store(id: UInt64, TokenStoreRequest)
-    /// The version that requests use from now on. All that wait for a token go on with it; those that hold a refused answer
-    /// are sent again if they were sent with an older version (one that has the same is told by `releaseRefused`).
+    /// The version that requests use from now on. Requests that wait for a token continue. Those with a held answer are sent
+    /// again if they carried an older version; `releaseRefused` tells the others.
     case publish(RenderedCredential)
-    /// All that hold a refused answer relay it.
+    /// Requests with a held answer relay it.
     case releaseRefused(RelayReason)
-    /// All that wait for a token are answered so.
+    /// Requests that wait for a token fail with this.
     case failWaiters(CredentialUnavailable)
-    /// Call `timer` then; replaces what was said before. Nil: not at all.
+    /// Call `timer` at this time, which replaces the one before; nil: never.
     case wakeAt(Int64?)
     case report(Report)
   }
@@ -37,27 +38,27 @@ public struct OAuth2Machine: Sendable {
   /// For logs and metrics.
   public enum Report: Sendable, Hashable {
     case refreshed(version: UInt64, expiry: Int64, byRefusal: Bool)
-    /// Another process had refreshed, or an earlier run of this one.
+    /// Another process had refreshed it, or an earlier run of this process.
     case adopted(version: UInt64, expiry: Int64)
     case sameToken(byRefusal: Bool)
     /// `retryAt`: monotonic milliseconds.
     case failed(String, retryAt: Int64)
     case needsOperator(String)
-    /// The new token is in use but not on disk yet.
+    /// The new token is in use but not saved yet.
     case notSaved(String)
     case recordSetAside
   }
 
   public enum Need: Sendable {
     case ready(RenderedCredential)
-    /// Until one of `publish`, `failWaiters`.
+    /// Wait for `publish` or `failWaiters`.
     case wait
     case unavailable(CredentialUnavailable)
   }
 
   public enum RefusalDecision: Sendable {
     case resend(RenderedCredential)
-    /// Hold the answer until one of `publish`, `releaseRefused`.
+    /// Hold the answer until `publish` or `releaseRefused`.
     case waitForRefresh
     case relay(RelayReason)
   }
@@ -67,7 +68,7 @@ public struct OAuth2Machine: Sendable {
   let binding: [UInt8]
 
   var current: RenderedCredential?
-  /// Of the last version published; it outlives `current`.
+  /// Version that was published last; it outlives `current`.
   var latestVersion: UInt64 = 0
   var flight: Flight?
   var lastID: UInt64 = 0
@@ -79,18 +80,18 @@ public struct OAuth2Machine: Sendable {
 
   var needWaiting = false
   var refusedWaiting = false
-  /// Those that wait with a refused answer, as far as there is room; they are remembered if the same token comes again.
+  /// Waiting requests with a held answer, up to a limit. The machine remembers them if it gets the same token again.
   var refusers: [RequestKey] = []
   var memory = RefusalMemory()
   var window = RefusalWindow()
 
-  /// Of the grant `refresh_token`: the newest one known, and the generation of the record that it is from.
+  /// For the grant `refresh_token`: the newest known token, and the generation of its record.
   var refreshToken: Secret?
   var generation: UInt64 = 0
-  /// A mark that may be found in the store is this machine's own.
+  /// A mark in the store may be this machine's own.
   var ownMark = false
   var holdsLock = false
-  /// A record that could not be written; the lock is kept until it is.
+  /// A record that could not be saved. The machine keeps the lock until it is.
   var unsaved: (id: UInt64, record: TokenRecord, retryAt: Int64?)?
 
   var retired = false
@@ -99,7 +100,7 @@ public struct OAuth2Machine: Sendable {
   var actions: [Action] = []
 
   /// - Parameters:
-  ///   - seed: of the jitter; different for each process and credential.
+  ///   - seed: for jitter; different for each process and credential.
   ///   - version: the last one published under this name before.
   public init(name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0) {
     latestVersion = version
@@ -110,13 +111,13 @@ public struct OAuth2Machine: Sendable {
     if case .refreshToken(let first) = policy.grant { refreshToken = first }
   }
 
-  /// Of the last version published, whether it can still be used or not.
+  /// The version published last, whether it is still usable or not.
   public var lastVersion: UInt64 { latestVersion }
 
-  /// Of the last failure; empty where there was none.
+  /// Reason of the last failure; empty if there was none.
   public var failureReason: String { lastFailure }
 
-  /// The version that was published last, which may have expired since; nil after `stop`.
+  /// The version published last, which may have expired since; nil after `stop`.
   public var published: RenderedCredential? { current }
 
   public func state(now: Int64) -> State {
@@ -128,12 +129,12 @@ public struct OAuth2Machine: Sendable {
     return .empty
   }
 
-  /// Its refresh tokens are in a store, which others may use.
+  /// Whether its refresh tokens are in a store, which other processes may use.
   public var usesStore: Bool {
     if case .refreshToken = policy.grant { true } else { false }
   }
 
-  /// One refresh on its way.
+  /// A running refresh.
   struct Flight: Sendable {
     enum Phase: Sendable {
       case locking
@@ -146,17 +147,17 @@ public struct OAuth2Machine: Sendable {
     let started: Int64
     let byRefusal: Bool
     var phase = Phase.locking
-    /// When the token request went out: lifetimes are counted from there, as nobody knows when the server began to.
+    /// When the token request was sent: lifetimes count from here, as nobody knows when the server's began.
     var requested: Int64 = 0
-    /// The record as it is in the store, without its mark.
+    /// The record in the store, without its mark.
     var record: TokenRecord?
-    /// The refresh token may have been spent by a process that ended meanwhile.
+    /// A process that ended meanwhile may have used up the refresh token.
     var interrupted = false
-    /// The configuration changed since: a failure says nothing about the new one.
+    /// The configuration has changed since, so a failure says nothing about the new one.
     var outdated = false
   }
 
-  /// SplitMix64: jitter needs to differ, not to be unguessable.
+  /// SplitMix64. Jitter must differ between processes, but need not be unpredictable.
   struct Jitter: Sendable {
     var state: UInt64
 

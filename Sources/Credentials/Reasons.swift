@@ -1,9 +1,8 @@
-/// Why a refused request's answer is relayed to the app instead of being tried again. `description` is meant for the details of
-/// Proxy-Status.
+/// Why the proxy relays a refusal instead of sending the request again. `description` goes into the details of Proxy-Status.
 public enum RelayReason: Sendable, Hashable {
-  /// It was sent again with another credential, and refused again.
+  /// The proxy sent it again with another credential, and the upstream refused it again.
   case refusedAgain
-  /// It refused a fresh token not long ago.
+  /// This request refused a fresh token recently.
   case remembered
   case windowUsedUp
   case backingOff
@@ -11,9 +10,9 @@ public enum RelayReason: Sendable, Hashable {
   case sameToken
   case needsOperator
   case insufficientScope
-  /// A credential without refresh whose source has not changed.
+  /// A static credential whose source has not changed.
   case unchanged
-  /// A reload has put another credential in its place.
+  /// A reload has replaced the credential.
   case replaced
   case bodyNotKept
   case notIdempotent
@@ -47,11 +46,11 @@ extension RelayReason: CustomStringConvertible {
   }
 }
 
-/// Why a request cannot have a credential now.
+/// Why a request cannot get a credential now.
 public enum CredentialUnavailable: Error, Sendable, Hashable {
   /// 503. `retryAfter`: milliseconds, at least 1.
   case temporarily(String, retryAfter: Int64)
-  /// 502: nothing changes until someone acts.
+  /// 502: an operator must act.
   case needsOperator(String)
 }
 
@@ -63,7 +62,7 @@ extension CredentialUnavailable: CustomStringConvertible {
     }
   }
 
-  /// Whole seconds for the field Retry-After, rounded up.
+  /// Whole seconds for Retry-After, rounded up.
   public var retryAfterSeconds: Int64? {
     if case .temporarily(_, let milliseconds) = self { max(1, (milliseconds + 999) / 1000) } else { nil }
   }

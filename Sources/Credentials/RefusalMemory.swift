@@ -1,11 +1,11 @@
-/// Which request it was that an upstream refused, as far as refusals are told apart.
+/// Identifies the request that an upstream refused.
 public struct RequestKey: Sendable, Hashable {
   /// Name of the upstream entry.
   public var entry: String
   /// Name of the client; empty for an anonymous one.
   public var client: String
   public var method: String
-  /// Without the query.
+  /// Path without the query.
   public var path: [UInt8]
   public init(entry: String, client: String, method: String, path: [UInt8]) {
     self.entry = entry
@@ -15,11 +15,11 @@ public struct RequestKey: Sendable, Hashable {
   }
 }
 
-/// Remembers which requests refuse even a fresh token: a 401 is evidence, not proof, and theirs is about the path.
+/// Remembers requests that refuse even a fresh token: such a 401 is about the path, not about the token.
 ///
-/// Bounded per client, so that one that walks through many paths pushes out only what is its own.
+/// Bounded per client, so that a client with many paths displaces only its own entries.
 public struct RefusalMemory: Sendable {
-  /// Milliseconds; doubled with each refusal after the last time was over.
+  /// Milliseconds; doubles with each refusal after the time was over.
   public static let firstBackOff: Int64 = 1_000
   public static let longestBackOff: Int64 = 300_000
   public static let entriesPerClient = 64
@@ -29,14 +29,14 @@ public struct RefusalMemory: Sendable {
     var until: Int64
     var backOff: Int64
   }
-  /// By client, then by a keyed hash of the rest: a path may be 32 KiB long, and the hash is seeded anew in each process.
+  /// By client, then by a keyed hash of the rest: a path may be 32 KiB long. The hash has another seed in each process.
   private var clients: [String: [Int: Entry]] = [:]
 
   public init() {}
 
   public var isEmpty: Bool { clients.isEmpty }
 
-  /// Until when (monotonic milliseconds) refusals of this request mean nothing; nil where they do now.
+  /// Until when (monotonic milliseconds) refusals of this request are ignored; nil if they count now.
   public func remembered(_ key: RequestKey, now: Int64) -> Int64? {
     guard let entry = clients[key.client]?[Self.fingerprint(key)], now < entry.until else { return nil }
     return entry.until
@@ -47,7 +47,7 @@ public struct RefusalMemory: Sendable {
     var entries = clients[key.client] ?? [:]
     let fingerprint = Self.fingerprint(key)
     if let entry = entries[fingerprint] {
-      // Many at once that meet the same refusal are one refusal.
+      // Simultaneous refusals of the same request count as one.
       guard now >= entry.until else { return }
       let backOff = min(entry.backOff * 2, Self.longestBackOff)
       entries[fingerprint] = Entry(until: now + backOff, backOff: backOff)
@@ -60,7 +60,7 @@ public struct RefusalMemory: Sendable {
     clients[key.client] = entries
   }
 
-  /// The request was accepted.
+  /// The upstream accepted the request.
   public mutating func forget(_ key: RequestKey) {
     clients[key.client]?[Self.fingerprint(key)] = nil
     if clients[key.client]?.isEmpty == true { clients[key.client] = nil }
@@ -78,10 +78,10 @@ public struct RefusalMemory: Sendable {
   }
 }
 
-/// Caps the refreshes that refusals cause: so many within the interval before now.
+/// Limits the refreshes that refusals cause, within a sliding interval.
 ///
-/// The last one of several is not for a client all of whose refreshes were in vain: a bad client must not use up what the
-/// others will need when the token really is revoked.
+/// The last place of several is not for a client whose refreshes were all useless. So a misbehaving client cannot use up the
+/// refresh that others need when the token really is revoked.
 struct RefusalWindow: Sendable {
   private struct Start: Sendable {
     var at: Int64
@@ -100,7 +100,8 @@ struct RefusalWindow: Sendable {
     return true
   }
 
-  /// The latest refresh that this client caused brought nothing: a fresh token was refused too, or it was the same one.
+  /// The last refresh that this client caused was useless: the upstream refused the fresh token, too, or the token was the
+  /// same.
   mutating func wasInVain(for client: String) {
     if let index = starts.lastIndex(where: { $0.client == client && !$0.inVain }) { starts[index].inVain = true }
   }

@@ -1,10 +1,10 @@
-/// A credential whose value is in the configuration: a refusal makes its source be read again, once, as someone may have
-/// replaced the secret there.
+/// A credential whose value is in the configuration. After a refusal its source is read again, once, as an operator may have
+/// replaced the secret.
 public struct StaticCredentialMachine: Sendable {
   public enum Action: Sendable {
-    /// Read the secret's source again, wherever that may take its time, and bring the result by `sourceRead`.
+    /// Read the secret's source again, in a lane, and pass the result to `sourceRead`.
     case readSource(id: UInt64)
-    /// As with `OAuth2Machine`.
+    /// The same as for `OAuth2Machine`.
     case publish(RenderedCredential)
     case releaseRefused(RelayReason)
   }
@@ -15,7 +15,7 @@ public struct StaticCredentialMachine: Sendable {
   private var lastID: UInt64 = 0
   private var memory = RefusalMemory()
   private var window = RefusalWindow()
-  /// Reading may start a helper program: as many refusals cause it as would cause a refresh.
+  /// Reading may start a helper program, so the same limits apply as to refreshes.
   private let limit = OAuth2Policy.RefreshWindow()
   private var refusers: [RequestKey] = []
 
@@ -48,7 +48,7 @@ public struct StaticCredentialMachine: Sendable {
 
   public mutating func accepted(_ key: RequestKey) { memory.forget(key) }
 
-  /// - Parameter kind: what the source holds now; nil where it could not be read.
+  /// - Parameter kind: the source's current content; nil if it could not be read.
   public mutating func sourceRead(id: UInt64, _ kind: CredentialPolicy.Kind?, now: Int64) -> [Action] {
     guard reading == id else { return [] }
     if let kind, let field = try? CredentialRenderer.field(of: kind), field.line != current.line { return replace(field) }
@@ -65,7 +65,7 @@ public struct StaticCredentialMachine: Sendable {
     return field.line == current.line ? [] : replace(field)
   }
 
-  /// What is being read is older than this, or this itself.
+  /// The content being read is not newer than this.
   private mutating func replace(_ field: RenderedField) -> [Action] {
     current = RenderedCredential(name: name, field: field, version: current.version + 1)
     reading = nil

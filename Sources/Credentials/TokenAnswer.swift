@@ -1,16 +1,16 @@
-/// What one token request came to.
+/// The result of one token request.
 public enum TokenAnswer: Sendable, Hashable {
   case token(TokenGrant)
-  /// The server answered in OAuth's own words (RFC 6749 section 5.2).
+  /// An OAuth error response (RFC 6749 section 5.2).
   case refused(OAuthError)
-  /// Everything else. `retryAfter`: milliseconds, where the server named a time.
+  /// Any other failure. `retryAfter`: milliseconds, if the server named a time.
   case failed(TokenFailure, retryAfter: Int64? = nil)
 }
 
-/// A token as it was granted, already checked character by character.
+/// An issued token, with every character checked.
 public struct TokenGrant: Sendable, Hashable {
   public var accessToken: Secret
-  /// Whole seconds, at least 1; nil where the answer had none or none that means anything.
+  /// Whole seconds, at least 1; nil if the response had no valid one.
   public var lifetime: Int64?
   public var refreshToken: Secret?
   public init(accessToken: Secret, lifetime: Int64?, refreshToken: Secret? = nil) {
@@ -34,16 +34,16 @@ public struct OAuthError: Error, Sendable, Hashable {
   }
 
   public enum Class: Sendable, Hashable {
-    /// Nobody needs to do anything.
+    /// Temporary: nobody needs to act.
     case transient
-    /// Someone will have to, but trying again harms nobody.
+    /// An operator will have to act, but further attempts do no harm.
     case permanent
-    /// More tries may lock an account or revoke a family of tokens.
+    /// Further attempts may lock an account or revoke a family of tokens.
     case needsOperator
   }
 
   public var code: Code
-  /// The server's own spelling and its description, bounded and without what we sent.
+  /// The server's own code and description, bounded and without the secrets that were sent.
   public var text: String
   public init(code: Code, text: String) {
     self.code = code
@@ -56,7 +56,7 @@ public struct OAuthError: Error, Sendable, Hashable {
     case .invalidGrant:
       switch grant {
       case .refreshToken, .password: .needsOperator
-      // An assertion is made anew each time, and what refused it may have been a skewed clock.
+      // Each assertion is new, and the refusal may have been caused by clock skew.
       case .clientCredentials, .jwtBearer: .permanent
       }
     case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .other: .permanent
@@ -64,22 +64,22 @@ public struct OAuthError: Error, Sendable, Hashable {
   }
 }
 
-/// Why there is no usable answer. Texts hold nothing secret.
+/// Why there is no usable answer. Texts contain no secret.
 public enum TokenFailure: Error, Sendable, Hashable {
   case timedOut
-  /// Name resolution, connection, or the connection's end before an answer.
+  /// Name resolution or connection failed, or the connection ended before an answer.
   case unreachable(String)
-  /// The token endpoint did not satisfy its trust policy.
+  /// The token endpoint failed its trust policy.
   case notTrusted(String)
   case status(Int)
   case redirected
   case empty
   case tooLarge
   case malformed(String)
-  /// The lifetime was over before the answer was here.
+  /// The token expired before its response arrived.
   case expiredOnArrival
   case discovery(String)
-  /// A private key or an assertion could not be used.
+  /// A private key or an assertion is unusable.
   case signing(String)
   case secretUnreadable(String)
   case store(String)

@@ -1,14 +1,14 @@
-/// The requests that one refresh takes, in order: discovery where the configuration names an issuer, then the token request.
+/// The requests of one refresh, in order: discovery if the configuration names an issuer, then the token request.
 ///
-/// One per credential, kept between refreshes, as it remembers what was discovered.
+/// One per credential. The owner keeps it between refreshes, as it caches the discovered endpoint.
 public struct TokenExchange: Sendable {
   public enum Step: Sendable, Hashable {
-    /// To be sent under the credential's trust policy, without following redirects; then `answered` or `failed`.
+    /// Send this under the credential's trust policy, without following redirects; then call `answered` or `failed`.
     case send(TokenHTTPRequest)
     case finished(TokenAnswer)
   }
 
-  /// Milliseconds that a discovered endpoint is believed.
+  /// Milliseconds for which a discovered endpoint is cached.
   public static let discoveryLifetime: Int64 = 3_600_000
 
   private let policy: OAuth2Policy
@@ -39,13 +39,13 @@ public struct TokenExchange: Sendable {
     }
   }
 
-  /// - Parameter retryAfter: seconds, where the answer had that field with a number.
+  /// - Parameter retryAfter: seconds; nil if the response had no numeric Retry-After.
   public mutating func answered(status: Int, retryAfter: Int64?, body: [UInt8], now: Int64, wall: Int64) -> Step {
     switch phase {
     case .idle: return .finished(.failed(.malformed("it came unasked")))
     case .requesting(let secrets):
       let answer = TokenResponse.parse(status: status, body: body, retryAfter: retryAfter, hiding: secrets)
-      // An endpoint that moved is found again.
+      // Forget the endpoint, so that one that moved is discovered again.
       if case .failed(.status(404), _) = answer { discovered = nil }
       if case .failed(.redirected, _) = answer { discovered = nil }
       return finish(answer)
@@ -53,7 +53,7 @@ public struct TokenExchange: Sendable {
       guard case .issuer(let issuer) = policy.endpoint else { return finish(.failed(.discovery("no issuer"))) }
       guard status == 200 else {
         let failure = TokenFailure.discovery("the discovery document's address answered with status \(status)")
-        // Only a server that has no such document is asked for the other kind.
+        // Ask for the other kind of document only if the server does not have this one.
         guard (400..<500).contains(status), status != 429 else { return finish(.failed(failure)) }
         return discover(remaining, failure: failure)
       }
@@ -90,7 +90,7 @@ public struct TokenExchange: Sendable {
 
   private mutating func finish(_ answer: TokenAnswer) -> Step {
     phase = .idle
-    // Tokens do not linger where nothing needs them.
+    // Do not keep tokens longer than necessary.
     material = TokenRequest.Material()
     return .finished(answer)
   }

@@ -1,11 +1,10 @@
 import Crypto
 import JSON
 
-/// The content of a token file: a JSON object whose records stand on a line each, so that one that was damaged can be told from
-/// the rest.
+/// The content of a token file: a JSON object with one record per line, so that damage affects only some records.
 ///
 /// A record is the plain object of `TokenRecord`, or `{"key": ..., "sealed": ...}`: AES-256-GCM over that object's text, bound
-/// to the credential's name. `key` tells a wrong key from a damaged record.
+/// to the credential's name. `key` distinguishes a wrong key from a damaged record.
 struct TokenFile {
   struct Entry: Hashable {
     var name: String
@@ -20,14 +19,14 @@ struct TokenFile {
   }
 
   private(set) var entries: [Entry] = []
-  /// Lines and records nobody can read, as they were found.
+  /// Unreadable lines and records, unchanged.
   private(set) var setAside: [JSONValue] = []
-  /// Something had to be set aside while the text was read.
+  /// Reading the text set something aside.
   private(set) var salvaged = false
 
   init() {}
 
-  /// Nil where the text has nothing in common with a token file.
+  /// nil if the text is not a token file at all.
   init?(_ text: [UInt8]) {
     if let json = try? JSONParser.parse(text) {
       guard case .object(let members)? = json["credentials"], json["version"]?.integer == 1 else { return nil }
@@ -110,7 +109,7 @@ struct TokenFile {
 
   private static func context(_ name: String) -> [UInt8] { Array("authproxy token record 1 ".utf8) + Array(name.utf8) }
 
-  /// Tells keys apart and nothing of them: they are 32 random bytes.
+  /// Distinguishes keys without revealing them: they are 32 random bytes.
   private static func fingerprint(of key: Secret) -> String {
     let digest = SHA256.digest(Array("authproxy token key 1".utf8) + key.bytes)
     return String(decoding: Base64.encodeURL(Array(digest.prefix(9))), as: UTF8.self)

@@ -1,21 +1,21 @@
 import Crypto
 import JSON
 
-/// What a token store keeps of one credential: enough to go on after a restart, and for a second process to see the first.
+/// What a token store keeps of one credential: enough to continue after a restart, and for a second process.
 public struct TokenRecord: Sendable, Hashable {
-  /// Of `TokenBinding`; a record with another one belongs to another configuration and is replaced.
+  /// Of `TokenBinding`. A record with another one belongs to another configuration and is replaced.
   public var binding: [UInt8]
-  /// Grows by one with each token that was granted. The higher one is the newer one.
+  /// Increases with each issued token; the higher one is newer.
   public var generation: UInt64
   public var refreshToken: Secret
-  /// Kept so that a restart and other processes need no refresh of their own.
+  /// Kept so that a restart and other processes need no refresh.
   public var accessToken: Secret?
   /// Unix seconds, of the access token.
   public var expiresAt: Int64
-  /// Seconds it had when it was granted: a bound for `expiresAt` should the clock have been set back.
+  /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
   public var lifetime: Int64
-  /// Set before a request goes out with `refreshToken`, cleared by its answer. Found set by another process, it says that the
-  /// token may be spent.
+  /// Set before a request sends `refreshToken`, cleared by its answer. If another process finds it set, the token may be used
+  /// up.
   public var inFlight: Bool
 
   public init(
@@ -32,9 +32,9 @@ public struct TokenRecord: Sendable, Hashable {
   }
 }
 
-/// Whom a stored token belongs to.
+/// Identifies the configuration that a stored token belongs to.
 public enum TokenBinding {
-  /// SHA-256 over endpoint, client, grant, user and the configured first token, each with its length before it.
+  /// SHA-256 over endpoint, client, grant, user and the configured first token, each preceded by its length.
   public static func digest(of policy: OAuth2Policy) -> [UInt8] {
     var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
     switch policy.endpoint {
@@ -70,7 +70,7 @@ extension TokenRecord {
     return .object(members)
   }
 
-  /// Nil where a member is missing or is not what it should be.
+  /// nil if a member is missing or invalid.
   init?(_ json: JSONValue) {
     guard let binding = Self.decoded(json["binding"]), binding.count == 32, let generation = json["generation"]?.integer,
       generation >= 0, let refreshToken = Self.decoded(json["refresh_token"]), !refreshToken.isEmpty

@@ -1,6 +1,6 @@
 import Crypto
 
-/// An HTTP request of a token exchange, for whoever has a network.
+/// An HTTP request of a token exchange. The owner sends it.
 public struct TokenHTTPRequest: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {
     case get = "GET"
@@ -8,13 +8,13 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   }
   public var method: Method
   public var url: String
-  /// Names and values without line ends. `Host` and `Content-Length` are the sender's.
+  /// Names and values without line breaks. The sender adds `Host` and `Content-Length`.
   public var fields: [(name: String, value: Secret)] {
     get { storage.map { ($0.name, $0.value) } }
     set { storage = newValue.map { Field(name: $0.name, value: $0.value) } }
   }
   public var body: Secret
-  /// Bytes of the answer's body beyond which it need not be read.
+  /// Largest response body, in bytes, that the sender needs to read.
   public var maximumAnswer: Int
 
   private struct Field: Sendable, Hashable {
@@ -32,19 +32,19 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   }
 }
 
-/// The request to a token endpoint: grants of RFC 6749 section 4 and 6 and RFC 7523, with any of the client authentications.
+/// Builds the request to a token endpoint: grants of RFC 6749 sections 4 and 6 and RFC 7523, with any client authentication.
 public struct TokenRequest {
-  /// Seconds that a client assertion lives: enough for clocks that differ, little enough to be worthless soon.
+  /// Lifetime of a client assertion in seconds: long enough for clock skew, short enough to be soon useless.
   static let clientAssertionLifetime: Int64 = 120
   /// RFC 7523 section 2.2 and 2.1.
   static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
   static let bearerGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-  /// What changes from one request to the next.
+  /// What differs between two requests.
   public struct Material: Sendable {
-    /// The current one, for the grant `refresh_token`.
+    /// The current token, for the grant `refresh_token`.
     public var refreshToken: Secret?
-    /// A ready JWT read anew, for client authentication or grant; nil = as the configuration has it.
+    /// A signed JWT from its source, for client authentication or grant; nil = the configuration's.
     public var clientAssertion: Secret?
     public var grantAssertion: Secret?
     public init(refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil) {
@@ -55,7 +55,7 @@ public struct TokenRequest {
   }
 
   public let http: TokenHTTPRequest
-  /// What must not be seen in an error's text.
+  /// Secrets that must not appear in an error's text.
   public let secrets: [Secret]
 
   /// - Parameter wall: Unix seconds, for assertions.
@@ -82,7 +82,7 @@ public struct TokenRequest {
     let clientID = policy.clientID ?? ""
     switch policy.clientAuthentication {
     case .basic(let secret):
-      // RFC 6749 section 2.3.1: both parts are form-encoded before they are joined, as Basic could not carry a colon.
+      // RFC 6749 section 2.3.1: both parts are form-encoded before they are joined, as a colon separates them in Basic.
       let joined = FormEncoding.encode(Array(clientID.utf8)) + [UInt8(ascii: ":")] + FormEncoding.encode(secret.bytes)
       let encoded = Base64.encode(joined)
       fields.append(("Authorization", Secret(Array("Basic ".utf8) + encoded)))
@@ -137,7 +137,7 @@ public struct TokenRequest {
       secrets.append(value)
     }
 
-    /// RFC 6749 section 3.2: no parameter twice. What the grant needs came first and stays.
+    /// RFC 6749 section 3.2: no parameter may occur twice. The grant's own came first and stay.
     private mutating func add(_ name: String, _ value: [UInt8]) {
       guard !fields.contains(where: { $0.name == name }) else { return }
       fields.append((name, value))

@@ -1,17 +1,17 @@
 import JSON
 
-/// Reads a token endpoint's answer (RFC 6749 section 5) and believes only what it has checked.
+/// Reads a token endpoint's response (RFC 6749 section 5) and checks every part.
 public enum TokenResponse {
-  /// Bytes of a body; whoever fetches stops there.
+  /// Bytes of a body; the sender reads no more.
   public static let maximumBody = 131_072
-  /// Bytes of an access or refresh token: larger ones would not fit into a request's head.
+  /// Bytes of an access or refresh token: a larger one would not fit into a request's head.
   public static let maximumToken = 16_384
-  /// Seconds; a longer lifetime is cut to this (ten years).
+  /// Seconds; longer lifetimes are cut to this (ten years).
   public static let maximumLifetime: Int64 = 315_360_000
 
   /// - Parameters:
   ///   - retryAfter: seconds of the Retry-After field.
-  ///   - secrets: what was sent, hidden in the error's text.
+  ///   - secrets: sent values, which errors hide.
   public static func parse(
     status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = []
   ) -> TokenAnswer {
@@ -35,7 +35,7 @@ public enum TokenResponse {
       if let json = try? JSONParser.parse(body), let refusal = refusal(json, hiding: secrets) { return .refused(refusal) }
       return .failed(.status(status), retryAfter: wait)
     default:
-      // A server in trouble is not believed when it says invalid_grant.
+      // Do not trust invalid_grant from a server that fails (5xx).
       return .failed(.status(status), retryAfter: wait)
     }
   }
@@ -51,7 +51,7 @@ public enum TokenResponse {
 
   private static func grant(_ json: JSONValue) -> TokenAnswer {
     guard let type = json["token_type"]?.string else { return .failed(.malformed("it has no token_type")) }
-    // RFC 6749 section 7.1: compared without regard to case.
+    // RFC 6749 section 7.1: case-insensitive.
     guard type.lowercased() == "bearer" else {
       return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not Bearer"))
     }
@@ -66,7 +66,7 @@ public enum TokenResponse {
     case nil, .null: break
     case .string(let text):
       let bytes = Array(text.utf8)
-      // RFC 6749 appendix A.17; an empty one is taken as none.
+      // RFC 6749 appendix A.17; an empty one counts as absent.
       guard bytes.count <= maximumToken, bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7e }) else {
         return .failed(.malformed("its refresh_token is too long or has characters that none may have (RFC 6749)"))
       }
@@ -76,14 +76,14 @@ public enum TokenResponse {
     return .token(TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken))
   }
 
-  /// access-token of RFC 6749 appendix A.12, but for its blanks, which would end a token in a field: not RFC 6750's b64token only, as
-  /// real ones have `|` and `%`.
+  /// access-token of RFC 6749 appendix A.12, without blanks, which would end a token in a field. Not only RFC 6750's b64token,
+  /// as real tokens contain `|` and `%`.
   public static func isAccessToken(_ bytes: [UInt8]) -> Bool {
     !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
-  /// Seconds, from a number or a string that holds one, fractions cut off. Nil for everything that names no time to come,
-  /// zero among them: the configuration's default lifetime holds then, and a token that really was dead shows as a 401.
+  /// Seconds, from a number or a string that contains one, without fractions. nil for zero and for everything that is not a
+  /// positive time: then the configuration's default lifetime applies. If the token is in fact dead, a 401 will show it.
   static func lifetime(_ value: JSONValue?) -> Int64? {
     let text: String
     switch value {

@@ -1,29 +1,28 @@
-/// What an `OAuth2Machine` asks of a store, and what it is told. A store is spoken to by message: whoever owns the machine
-/// carries the request to where it may take its time, and the answer back. Requests of one credential are carried out in
-/// their order.
+/// What an `OAuth2Machine` asks of a store, and the answers. The machine's owner passes requests to a lane, and answers back.
+/// The requests of one credential are performed in order.
 public enum TokenStoreRequest: Sendable, Hashable {
   /// Take this credential's lock without waiting, and read its record.
   case lock
-  /// Replace the record, durably, under the lock.
+  /// Replace the record durably, under the lock.
   case write(TokenRecord)
-  /// Give the lock back. Its answer is of no interest.
+  /// Release the lock. The answer does not matter.
   case release
 }
 
 public enum TokenStoreAnswer: Sendable, Hashable {
-  /// `setAside`: there was a record, but nobody can make sense of it; it was kept beside the others.
+  /// `setAside`: there was an unreadable record; the store kept it separately.
   case locked(TokenRecord?, setAside: Bool = false)
-  /// Another process, or an older configuration of this one, is refreshing.
+  /// Another process, or an older configuration of this one, refreshes now.
   case busy
   case written
   case released
-  /// Nothing was changed. The text holds no secret.
+  /// Nothing changed. The text contains no secret.
   case failed(String)
-  /// The record is there but sealed with another key: no first token must be tried in its stead.
+  /// There is a record, but it is encrypted with another key. The configured first token must not be used instead.
   case wrongKey
 }
 
-/// Calls may block; the file store's belong into the lane for files.
+/// Calls may block; run the file store's in the lane for files.
 public protocol TokenStore: Sendable {
   /// - Parameter credential: its name in the configuration.
   func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer
