@@ -1,7 +1,7 @@
 import COpenSSL
 import COpenSSLShims
 
-/// AES-256-GCM (NIST SP 800-38D). A sealed box is nonce (12 bytes, random), ciphertext, tag (16 bytes).
+/// AES-256-GCM (NIST SP 800-38D). A sealed box is nonce (12 random bytes), ciphertext, tag (16 bytes).
 public enum AESGCM {
   public static let keySize = 32
   static let nonceSize = 12
@@ -28,7 +28,7 @@ public enum AESGCM {
     return sealed
   }
 
-  /// Throws where key, extra data or a single bit of the box is not what it was sealed with.
+  /// Throws if the key, the extra data or any bit of the box differs.
   public static func open(_ sealed: [UInt8], key: [UInt8], authenticating extra: [UInt8] = []) throws(OpenSSLError) -> [UInt8] {
     guard key.count == keySize else { throw OpenSSLError(.crypto, "AES-256-GCM needs a key of 32 bytes") }
     let size = sealed.count - nonceSize - tagSize

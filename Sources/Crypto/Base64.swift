@@ -9,7 +9,7 @@ public enum Base64 {
   /// The alphabet for URLs, without padding (RFC 7515 section 2).
   public static func encodeURL(_ bytes: [UInt8]) -> [UInt8] { encode(bytes, urlSafe, padded: false) }
 
-  /// Padding is required, and so are zero bits where the last digit has spare ones: one value has one spelling. Nil else.
+  /// Requires padding, and zero in the spare bits of the last digit, so that each value has one encoding; else nil.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var digits = Array(text)
     guard digits.count % 4 == 0 else { return nil }
@@ -17,7 +17,7 @@ public enum Base64 {
     return decode(digits, UInt8(ascii: "+"), UInt8(ascii: "/"))
   }
 
-  /// The alphabet for URLs, without padding. Nil where it is anything else.
+  /// The alphabet for URLs, without padding; else nil.
   public static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? {
     decode(Array(text), UInt8(ascii: "-"), UInt8(ascii: "_"))
   }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// OpenSSL's two-step encoders (`i2d_*`): once for the size, once for the bytes.
+/// Runs OpenSSL's two-step encoders (`i2d_*`): once for the size, once for the bytes.
 package func encodedDER(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
   let size = Int(encode(nil))
   guard size > 0 else {
@@ -13,7 +13,7 @@ package func encodedDER(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UIn
   }
 }
 
-/// OpenSSL's decoders (`d2i_*`). Nil also where bytes follow the structure: what is hashed and what is parsed must be one.
+/// Runs OpenSSL's decoders (`d2i_*`). nil also if bytes follow the structure, so that what is hashed is what is parsed.
 package func decodedDER(
   _ bytes: [UInt8], _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?,
   _ release: (OpaquePointer) -> Void

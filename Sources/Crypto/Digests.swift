@@ -6,7 +6,8 @@ public enum SHA256 {
     bytes.withUnsafeBytes { digest($0) }
   }
 
-  /// Over all parts, each with its length before it (4 bytes, big-endian): no two lists of parts are the same message.
+  /// Over all parts, each preceded by its length (4 bytes, big-endian), so that different lists of parts are different
+  /// messages.
   public static func digest(parts: [[UInt8]]) -> [UInt8] {
     var message: [UInt8] = []
     for part in parts {
@@ -18,7 +19,7 @@ public enum SHA256 {
 
   public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      // The one-shot function takes no memory of its own, so it cannot fail.
+      // The one-shot function allocates no memory, so it cannot fail.
       _ = COpenSSL.SHA256(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, buffer.baseAddress)
       count = 32
     }
@@ -36,7 +37,7 @@ public enum HMACSHA256 {
   }
 }
 
-/// Compares in a time that depends on the lengths alone.
+/// Compares in a time that depends only on the lengths.
 public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
 }

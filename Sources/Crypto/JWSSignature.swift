@@ -7,7 +7,8 @@ extension PrivateKey {
     case es256 = "ES256"
   }
 
-  /// What this key can sign with; nil for curves other than P-256 and for RSA under 2048 bits (RFC 7518 section 3.3).
+  /// The algorithm that this key can sign with; nil for curves other than P-256 and for RSA under 2048 bits (RFC 7518 section
+  /// 3.3).
   public var jwsAlgorithm: JWSAlgorithm? {
     switch algorithm {
     case .rsa(let bits) where bits >= 2048: .rs256
@@ -16,8 +17,7 @@ extension PrivateKey {
     }
   }
 
-  /// The signature as a JWS carries it, before base64url: PKCS #1 for RS256, r || s of 32 bytes each for ES256
-  /// (RFC 7518 section 3.4).
+  /// The signature in JWS form, before base64url: PKCS #1 for RS256, r || s of 32 bytes each for ES256 (RFC 7518 section 3.4).
   public func sign(_ message: [UInt8], as algorithm: JWSAlgorithm) throws(OpenSSLError) -> [UInt8] {
     guard algorithm == jwsAlgorithm else { throw OpenSSLError(.key, "this key cannot sign \(algorithm.rawValue)") }
     let signature = try signature(of: message)
@@ -51,7 +51,7 @@ extension PrivateKey {
     return Array(signature.prefix(size))
   }
 
-  /// Whether a JWS signature is by this key. For servers that check assertions.
+  /// Whether this key made a JWS signature. For servers that check assertions.
   public func verify(_ signature: [UInt8], of message: [UInt8], as algorithm: JWSAlgorithm) -> Bool {
     guard algorithm == jwsAlgorithm, let context = EVP_MD_CTX_new() else { return false }
     defer {

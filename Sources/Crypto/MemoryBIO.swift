@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A growing buffer in OpenSSL's terms, for what it can only print.
+/// A growing buffer for OpenSSL functions that only print.
 package final class MemoryBIO {
   package let pointer: OpaquePointer
 

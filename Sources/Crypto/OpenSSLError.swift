@@ -1,12 +1,12 @@
 import COpenSSL
 import Glibc
 
-/// What went wrong, as a value: OpenSSL's error queue has been drained into it. Never carries a secret.
+/// An OpenSSL error as a value, drained from its error queue. Never contains a secret.
 public struct OpenSSLError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// A context, store or identity cannot be made of what was given.
+    /// The given parts do not make a context, store or identity.
     case configuration
-    /// A key could not be read (also: wrong passphrase), or does not fit its certificate.
+    /// A key could not be read (or: wrong passphrase), or does not fit its certificate.
     case key
     /// A certificate, list or answer could not be read.
     case encoding
@@ -18,7 +18,7 @@ public struct OpenSSLError: Error, Sendable, Hashable, CustomStringConvertible {
     case alert
     /// The transport failed or ended.
     case transport
-    /// A cryptographic operation failed; for `AESGCM.open`: what was given is not authentic.
+    /// A cryptographic operation failed; for `AESGCM.open`: the input is not authentic.
     case crypto
   }
 
@@ -37,7 +37,7 @@ public struct OpenSSLError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension OpenSSLError {
-  /// Drains this thread's error queue. The oldest entry is the cause; the later ones are the way up from it.
+  /// Drains this thread's error queue. The oldest entry is the cause; the later ones are its callers.
   package static func drained(_ kind: Kind, _ what: String) -> OpenSSLError {
     let code = ERR_get_error()
     ERR_clear_error()
@@ -46,7 +46,7 @@ extension OpenSSLError {
     return OpenSSLError(kind, what.isEmpty ? reason : "\(what): \(reason)")
   }
 
-  /// Of an SSL call that failed just now on this thread.
+  /// The error of an SSL call that failed just now on this thread.
   package static func ofConnection(_ kind: Kind, _ what: String, systemError: Int32) -> OpenSSLError {
     if systemError != 0 {
       ERR_clear_error()

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// A private key. Its bytes stay inside OpenSSL; no description shows them.
-// SAFETY: an EVP_PKEY is never changed after init, and OpenSSL counts its references and guards its caches with locks.
+// SAFETY: an EVP_PKEY does not change after init. OpenSSL counts its references and guards its caches with locks.
 public final class PrivateKey: @unchecked Sendable {
   public enum Algorithm: Sendable, Hashable {
     case rsa(bits: Int)
@@ -37,7 +37,7 @@ public final class PrivateKey: @unchecked Sendable {
     let key = (passphrase ?? []).withUnsafeBufferPointer { buffer -> OpaquePointer? in
       var secret = buffer
       return withUnsafeMutablePointer(to: &secret) { argument in
-        // A callback is given even without a passphrase: OpenSSL would ask the terminal.
+        // With a callback even if there is no passphrase, as OpenSSL would otherwise ask on the terminal.
         PEM_read_bio_PrivateKey(
           input.pointer, nil,
           { target, size, _, argument in

@@ -25,7 +25,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// nil for a family that is none of ours.
+  /// nil for any other family.
   public init?(_ storage: UnsafePointer<sockaddr>?) {
     guard let storage else { return nil }
     switch Int32(storage.pointee.sa_family) {
@@ -94,7 +94,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Calls `body` with the address as the kernel wants it; nil where a unix path is too long.
+  /// Calls `body` with the address in the kernel's form; nil if a unix path is too long.
   func withSockaddr<R>(_ body: (UnsafePointer<sockaddr_storage>, socklen_t) -> R) -> R? {
     var storage = sockaddr_storage()
     switch kind {

@@ -1,4 +1,4 @@
-/// A piece of memory with a filled range. Blocks of the two pooled sizes are lent by their loop; others are exact and freed.
+/// Memory with a filled range. Loops lend blocks of the two pooled sizes; blocks of other sizes are freed after use.
 public final class Block {
   public let base: UnsafeMutableRawPointer
   public let capacity: Int
@@ -23,7 +23,7 @@ public final class Block {
   public var mutableBytes: UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(start: base + start, count: end - start)
   }
-  /// What may be filled behind the filled range.
+  /// The free space after the filled range.
   @inlinable
   public var space: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end) }
 
@@ -32,7 +32,7 @@ public final class Block {
     start = 0
     end = 0
   }
-  /// Drops `count` bytes from the front; an emptied block starts anew.
+  /// Drops `count` bytes from the front; an empty block starts again at its beginning.
   public func consume(_ count: Int) {
     start += count
     if start == end { clear() }
@@ -49,7 +49,7 @@ public final class Block {
   }
   @inlinable
   public func append(_ array: [UInt8]) { array.withUnsafeBytes { append($0) } }
-  /// Moves the filled range to the front, so that all room is behind it.
+  /// Moves the filled range to the front, so that all free space is behind it.
   public func compact() {
     if start == 0 { return }
     let count = end - start
@@ -90,11 +90,11 @@ public final class Block {
   }
 }
 
-/// A loop's blocks: a connection borrows one while it is ready and gives it back when it is idle.
+/// A loop's blocks. A connection borrows one while it is ready, and gives it back when it is idle.
 public struct BlockPool: ~Copyable {
-  /// Holds a whole request head, a response head, a TLS record.
+  /// Large enough for a request head, a response head or a TLS record.
   public static let small = 32 << 10
-  /// For bulk: plain writes of 128 KiB cost half of 16 KiB ones.
+  /// For bulk data: plain writes of 128 KiB cost half as much as writes of 16 KiB.
   public static let large = 128 << 10
   private static let kept = 64
 
@@ -104,7 +104,7 @@ public struct BlockPool: ~Copyable {
   public mutating func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
   public mutating func borrowLarge() -> Block { largeBlocks.popLast() ?? Block(capacity: Self.large) }
 
-  /// Takes back what was borrowed; a block of another size is let go.
+  /// Takes back a borrowed block; frees a block of another size.
   public mutating func giveBack(_ block: consuming Block) {
     block.clear()
     if block.capacity == Self.small {

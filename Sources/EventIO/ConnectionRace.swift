@@ -1,12 +1,12 @@
 import CSystem
 
-/// Opens one TCP connection to one of several addresses, racing them (RFC 8305 section 5): families take turns, a new attempt
-/// every 250 ms or as soon as one fails.
+/// Opens one TCP connection to one of several addresses, as in RFC 8305 section 5: alternates families, and starts a new
+/// attempt every 250 ms or as soon as one fails.
 public final class ConnectionRace: EventHandler {
   public enum Failure: Error {
-    /// errno of the last attempt that failed.
+    /// errno of the last failed attempt.
     case system(Int32)
-    /// Out of descriptors, of memory for them, or of room for their registration.
+    /// Out of descriptors, of memory for them, or of room to register them.
     case outOfDescriptors
   }
   /// RFC 8305 section 8: "Connection Attempt Delay", recommended value.
@@ -36,8 +36,8 @@ public final class ConnectionRace: EventHandler {
   private var deliver: ((Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void)?
 
   /// - Parameters:
-  ///   - addresses: with their ports, best first; not empty.
-  ///   - deliver: called once, possibly before `start` returns; the descriptor and its registration are then the caller's
+  ///   - addresses: with ports, best first; not empty.
+  ///   - deliver: called once, possibly before `start` returns. The caller then owns the descriptor and its registration
   ///     (`EventLoop.hand`).
   public init(
     on loop: EventLoop, to addresses: [Address],
@@ -50,7 +50,7 @@ public final class ConnectionRace: EventHandler {
 
   public func start() { next() }
 
-  /// Gives up: closes what is open; nothing is delivered.
+  /// Gives up: closes open descriptors and delivers nothing.
   public func cancel() {
     deliver = nil
     closeAll(but: nil)
@@ -103,7 +103,7 @@ public final class ConnectionRace: EventHandler {
     }
   }
 
-  /// No further attempt: those under way decide.
+  /// Starts no further attempt; the running ones decide.
   private func runOut() {
     ranOut = true
     remaining = []

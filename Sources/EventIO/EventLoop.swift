@@ -1,14 +1,14 @@
 import CSystem
 
-/// A registration. Events are matched by (slot, generation), never by pointer: a batch can hold events of a descriptor that was
-/// closed in that batch.
+/// A registration. Events match by slot and generation, never by pointer, as a batch can contain events of a descriptor that
+/// was closed in the same batch.
 public struct Token: Equatable {
   let raw: UInt64
   var slot: Int { Int(raw & 0xffff_ffff) }
   var generation: UInt32 { UInt32(raw >> 32) }
 }
 
-/// One thread's event loop. Not Sendable: the compiler confines it, and every handler in it, to that thread; others hold its
+/// One thread's event loop. Not Sendable: the compiler confines it and its handlers to that thread. Other threads hold its
 /// `executor`.
 public final class EventLoop {
   private struct Slot {
@@ -18,9 +18,9 @@ public final class EventLoop {
 
   public let executor: LoopExecutor
   public var blocks = BlockPool()
-  /// Nanoseconds of the monotonic clock, read once a turn.
+  /// Nanoseconds of the monotonic clock, read once per turn.
   public private(set) var now: Int64
-  /// What the program keeps per loop, one object of a type; owned here because the loop outlives everything in it.
+  /// The program's own state per loop, one object per type. The loop owns it, as the loop outlives everything in it.
   private var residents: [ObjectIdentifier: AnyObject] = [:]
   public internal(set) lazy var resolver = Resolver(loop: self)
 
@@ -37,7 +37,7 @@ public final class EventLoop {
     wheel = TimerWheel(now: now)
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(epoll >= 0, "epoll_create1 failed")
-    // Without it nobody reaches the loop: there is no process worth having yet.
+    // Without it no message reaches the loop, so the process is useless.
     precondition(register(executor.wakeup, Wakeup(), interest: CSYS_LEVEL_IN) != nil, "no room for the loop's own descriptor")
   }
 
@@ -54,9 +54,9 @@ public final class EventLoop {
 
   // MARK: Descriptors
 
-  /// Registers a descriptor for its life; edge-triggered for both directions unless `interest` says otherwise.
-  /// - Returns: nil if the kernel has no room for another registration (epoll_ctl(2), ENOSPC and ENOMEM). The descriptor stays the
-  ///   caller's, who does what it does when descriptors run out.
+  /// Registers a descriptor for its whole life: edge-triggered in both directions, unless `interest` says otherwise.
+  /// - Returns: nil if the kernel has no room for another registration (epoll_ctl(2), ENOSPC and ENOMEM). The caller keeps the
+  ///   descriptor and acts as when descriptors run out.
   public func register(_ descriptor: Int32, _ handler: EventHandler, interest: UInt32 = CSYS_EDGE) -> Token? {
     if free.isEmpty {
       free.append(UInt32(slots.count))
@@ -73,19 +73,19 @@ public final class EventLoop {
     return nil
   }
 
-  /// Changes what a level-triggered registration waits for.
+  /// Changes the events of a level-triggered registration.
   public func change(_ token: Token, descriptor: Int32, interest: UInt32) {
     var event = epoll_event(events: interest, data: epoll_data_t(u64: token.raw))
     _ = epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
   }
 
-  /// Gives a registration to another handler without a system call.
+  /// Gives a registration to another handler, without a system call.
   public func hand(_ token: Token, to handler: EventHandler) {
     precondition(slots[token.slot].generation == token.generation)
     slots[token.slot].handler = handler
   }
 
-  /// Ends a registration whose descriptor is about to be closed: its events still in the batch no longer match.
+  /// Ends a registration before the caller closes its descriptor: events that are still in the batch no longer match.
   public func retire(_ token: Token) {
     precondition(slots[token.slot].generation == token.generation, "retired twice")
     slots[token.slot].generation &+= 1
@@ -93,7 +93,7 @@ public final class EventLoop {
     free.append(UInt32(token.slot))
   }
 
-  /// Ends a registration whose descriptor stays open (a listener that pauses, a socket that libcurl owns).
+  /// Ends a registration whose descriptor stays open (a paused listener, a socket of libcurl).
   public func withdraw(_ token: Token, descriptor: Int32) {
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     retire(token)
@@ -101,7 +101,8 @@ public final class EventLoop {
 
   // MARK: Time
 
-  /// Arms the handler's one timer, `deadline` in nanoseconds of the monotonic clock. Later than before costs a store.
+  /// Arms the handler's one timer; `deadline` in nanoseconds of the monotonic clock. A later deadline than before costs one
+  /// store.
   @inline(__always)
   public func arm(_ handler: EventHandler, at deadline: Int64) {
     handler.deadline = deadline
@@ -117,21 +118,21 @@ public final class EventLoop {
     arm(handler, at: now &+ Int64(delay) &* 1_000_000)
   }
 
-  /// Disarms without touching the wheel's lists: right for a handler that will arm again.
+  /// Disarms without changing the wheel's lists: for a handler that will arm again.
   public func disarm(_ handler: EventHandler) { handler.deadline = Int64.max }
 
-  /// Takes the handler out of the wheel, which then no longer keeps it alive.
+  /// Removes the handler from the wheel, which then no longer keeps it alive.
   public func forget(_ handler: EventHandler) {
     handler.deadline = Int64.max
     wheel.remove(handler)
   }
 
-  /// Reads the clock anew, for figures finer than a turn.
+  /// Reads the clock again, for times that are more precise than a turn.
   public func clock() -> Int64 { csys_monotonic() }
 
   // MARK: Turns
 
-  /// Puts the handler on the ready list: it is called with no event bits in the next turn, and the loop does not sleep before.
+  /// Puts the handler on the ready list: in the next turn it is called without event bits, and the loop does not sleep before.
   public func again(_ handler: EventHandler) {
     if handler.isOnReadyList { return }
     handler.isOnReadyList = true

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Where blocking calls go: a few serial queues with one bounded backlog. Never `global()` or a Task: what sleeps there keeps
-/// everything else from starting.
+/// Runs blocking calls on a few serial queues with one bounded backlog. Never use `global()` or a Task for them: what blocks
+/// there keeps everything else from starting.
 public final class Lane: Sendable {
   public static let files = Lane(label: "lane.files", width: 1, backlog: 4096)
   public static let helpers = Lane(label: "lane.helpers", width: 2, backlog: 64)
@@ -17,7 +17,7 @@ public final class Lane: Sendable {
     self.backlog = backlog
   }
 
-  /// Runs `work` soon, in order with its queue's other work. False, and nothing done, where the backlog is full.
+  /// Runs `work` soon, in order with other work of its queue. Returns false and does nothing if the backlog is full.
   public func run(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard waiting.add(1, ordering: .relaxed).newValue <= backlog else {
       waiting.subtract(1, ordering: .relaxed)

@@ -1,7 +1,7 @@
 import CSystem
 import Synchronization
 
-/// A bound socket, shared by the loops and closed when the last of them has let go.
+/// A bound socket, shared by the loops, and closed when the last of them drops it.
 public final class ListeningSocket: Sendable {
   public struct BindError: Error, Sendable, CustomStringConvertible {
     public let address: String
@@ -9,7 +9,7 @@ public final class ListeningSocket: Sendable {
     public var description: String { "cannot listen on \(address): \(Socket.text(ofError: error))" }
   }
 
-  /// Who may connect to a unix socket; nil = as the process makes files.
+  /// Owner and permissions of a unix socket; nil = as the process creates files.
   public struct Access: Sendable, Hashable {
     public var mode, owner, group: UInt32?
     public init(mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil) {
@@ -20,14 +20,14 @@ public final class ListeningSocket: Sendable {
   }
 
   public let descriptor: Int32
-  /// As bound: with the real port.
+  /// As bound, with the real port.
   public let address: Address
-  /// Unlinked at `close`, where it still is this socket's.
+  /// `close` unlinks it, if it still belongs to this socket.
   private let ownedPath: String?
   private let inode: UInt64
   private let isOpen = Atomic<Bool>(true)
 
-  /// Binds and listens. A unix path that no process answers on any more is removed first.
+  /// Binds and listens. First removes a unix path on which no process answers any more.
   public convenience init(
     binding address: Address, mode: UInt32? = nil, owner: UInt32? = nil, group: UInt32? = nil
   ) throws(BindError) {
@@ -35,8 +35,9 @@ public final class ListeningSocket: Sendable {
     try listen()
   }
 
-  /// Binds only: nobody can connect before `listen`.
-  /// - Parameter sharesPort: beside another socket that has `sharePort(true)`, of the same user, and overlaps (0.0.0.0 with 127.0.0.1).
+  /// Binds only: no connection is possible before `listen`.
+  /// - Parameter sharesPort: allows an overlap (0.0.0.0 with 127.0.0.1) with another socket of the same user that has
+  ///   `sharePort(true)`.
   public init(reserving address: Address, access: Access = Access(), sharesPort: Bool = false) throws(BindError) {
     func fail(_ result: Int32, closing descriptor: Int32? = nil) -> BindError {
       if let descriptor { Socket.close(descriptor) }
@@ -54,7 +55,7 @@ public final class ListeningSocket: Sendable {
       Self.removeStale(path)
       ownedPath = path
     }
-    // No one may connect before owner and mode are set: the socket is made closed to others, then opened.
+    // No client may connect before owner and mode are set, so the socket is created without permissions for others.
     let mask = ownedPath == nil ? nil : umask(0o177)
     let bound = address.withSockaddr { csys_bind(descriptor, $0, $1) } ?? -ENAMETOOLONG
     if let mask { _ = umask(mask) }
@@ -74,7 +75,7 @@ public final class ListeningSocket: Sendable {
   /// Whether `listen` was called on the socket, here or by the process that bound it.
   public var isListening: Bool { csys_is_listening(descriptor) != 0 }
 
-  /// Takes over a socket that was bound by whoever started the process (systemd's socket activation).
+  /// Takes over a socket that the parent process has bound (systemd's socket activation).
   public init(inherited descriptor: Int32) throws(BindError) {
     guard csys_is_listening(descriptor) != 0, let address = Socket.local(of: descriptor), csys_set_nonblocking(descriptor) == 0
     else { throw BindError(address: "fd:\(descriptor)", error: EBADF) }
@@ -85,7 +86,7 @@ public final class ListeningSocket: Sendable {
     sendWithoutDelay()
   }
 
-  /// On Linux accepted connections inherit TCP_NODELAY: here it is one system call, there one a connection.
+  /// On Linux, accepted connections inherit TCP_NODELAY: one system call here instead of one per connection.
   private func sendWithoutDelay() {
     if case .ip = address.kind { Socket.setNoDelay(descriptor) }
   }
@@ -95,10 +96,10 @@ public final class ListeningSocket: Sendable {
     guard result == 0 else { throw BindError(address: address.description, error: -result) }
   }
 
-  /// Lets a socket of this user be bound beside this one, or ends that.
+  /// Allows or forbids another socket of this user to share the port.
   public func sharePort(_ shares: Bool) { _ = csys_set_option(descriptor, SOL_SOCKET, SO_REUSEPORT, shares ? 1 : 0) }
 
-  /// Changes who may connect to a unix socket; connections that stand are not touched.
+  /// Changes owner and permissions of a unix socket. Existing connections stay.
   public func permit(_ access: Access) throws(BindError) {
     guard let ownedPath else { return }
     try Self.apply(access, to: ownedPath)
@@ -111,7 +112,7 @@ public final class ListeningSocket: Sendable {
     if chmod(path, access.mode ?? 0o600) != 0 { throw BindError(address: "unix:\(path)", error: csys_errno()) }
   }
 
-  /// A socket file that refuses connections was left by a process that is gone.
+  /// A socket file that refuses connections belongs to a process that is gone.
   private static func removeStale(_ path: String) {
     guard csys_is_socket_file(path) != 0 else { return }
     let probe = Socket.stream(family: AF_UNIX)
@@ -122,12 +123,12 @@ public final class ListeningSocket: Sendable {
     }
   }
 
-  /// New connections are turned away from now on; those that the kernel has agreed to can still be accepted.
+  /// Refuses new connections from now on; those that the kernel has accepted can still be taken.
   public func refuseNew() {
     if ownedPath != nil { removePath() } else { _ = csys_refuse_new_connections(descriptor) }
   }
 
-  /// Another process may have bound the path anew.
+  /// Another process may have bound the path again.
   private func removePath() {
     if let ownedPath, csys_inode(ownedPath) == inode { unlink(ownedPath) }
   }
@@ -157,7 +158,7 @@ public final class ListeningSocket: Sendable {
       switch -result {
       case EAGAIN: return .none
       case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
-      // The connection was gone before it was taken (accept(2), "Error handling"): the next one may be well.
+      // The connection was gone before accept (accept(2), "Error handling"): go on with the next one.
       case ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM:
         length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         continue

@@ -2,7 +2,7 @@ import CSystem
 import Dispatch
 import Synchronization
 
-/// All that other threads hold of a loop: they send it work.
+/// The part of a loop that other threads may hold: they send it work.
 public final class LoopExecutor: Sendable {
   typealias Message = @Sendable (EventLoop) -> Void
 
@@ -10,10 +10,10 @@ public final class LoopExecutor: Sendable {
   let wakeup = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
   private let mail = Mutex<[Message]>([])
 
-  /// - Parameter index: the loop's place among its siblings, from 0.
+  /// - Parameter index: the loop's number, from 0.
   public init(index: Int = 0) { self.index = index }
 
-  /// Starts the loop: one never-ending work item on a serial queue of its own; nothing else is ever submitted there.
+  /// Starts the loop as one endless work item on its own serial queue. Nothing else ever runs on that queue.
   public func start() {
     DispatchQueue(label: "loop.\(index)").async { @Sendable in EventLoop(self).run() }
   }

@@ -1,17 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// On whose account a name is resolved.
+/// Who caused a look-up.
 public enum NameAsker: Sendable, Hashable {
-  /// The configuration writes the name out.
+  /// The name is in the configuration.
   case configuration
   /// A client, by its name or address, chose the name.
   case client(String)
 }
 
-/// The process's lanes for look-ups, which block for as long as a name server keeps silent. Names that the configuration writes out
-/// have lanes of their own, so nothing that a client asks for delays them. One zone has at most half of either set of lanes, one
-/// client at most half of those for clients' names. Each name is asked for once at a time, whichever loops wait for it.
+/// The process's lanes for look-ups, which block while a name server is silent. Names from the configuration have their own
+/// lanes, so clients cannot delay them. One zone uses at most half of either set of lanes, one client at most half of those for
+/// clients' names. Each name is looked up only once at a time, for all loops that wait for it.
 final class NameLanes: Sendable {
   typealias Answer = Resolver.Answer
 
@@ -25,20 +25,20 @@ final class NameLanes: Sendable {
 
   fileprivate struct Name: Hashable {
     var host: String
-    /// In the lanes of the configuration's names.
+    /// The look-up runs in the lanes for names from the configuration.
     var isOfConfiguration: Bool
   }
 
   fileprivate struct Lookup {
     let zone: String
-    /// Who wants it, as long as it waits. The first one's share of the backlog holds it.
+    /// Who waits for it. The first one's share of the backlog holds it.
     var askers: [NameAsker]
     var deliveries: [UInt64: @Sendable (Answer) -> Void]
-    /// Not nil: it runs, on this account.
+    /// Not nil: it runs, on this one's share.
     var account: NameAsker?
   }
 
-  /// How many of something each key has.
+  /// Counts by key.
   fileprivate struct Tally<Key: Hashable> {
     private var counts: [Key: Int] = [:]
     subscript(key: Key) -> Int { counts[key] ?? 0 }
@@ -49,7 +49,7 @@ final class NameLanes: Sendable {
     }
   }
 
-  /// Lanes, or places in the backlog: a number of them, of which one zone or client has at most half.
+  /// Lanes, or places in the backlog. One zone or client may use at most half of them.
   fileprivate struct Shares {
     let capacity: Int
     private(set) var count = 0
@@ -74,7 +74,7 @@ final class NameLanes: Sendable {
     }
   }
 
-  /// One set of lanes and what waits for them, the longest first.
+  /// One set of lanes and its waiting look-ups, the oldest first.
   fileprivate struct Side {
     var running: Shares
     var backlog: Shares
@@ -95,14 +95,14 @@ final class NameLanes: Sendable {
   /// - Parameters:
   ///   - width: lanes in each set.
   ///   - backlog: look-ups that may wait for each set.
-  ///   - query: asks for a name; blocks.
+  ///   - query: resolves a name; blocks.
   init(width: Int = 16, backlog: Int = 2048, query: @escaping @Sendable (String) -> Answer) {
     let side = Side(running: Shares(capacity: width), backlog: Shares(capacity: backlog))
     state = Mutex(State(configuration: side, clients: side))
     self.query = query
   }
 
-  /// `deliver` is called once, on a lane. Nil, and `deliver` never called, if too many look-ups wait already.
+  /// Calls `deliver` once, on a lane. Returns nil and never calls `deliver` if too many look-ups wait.
   func lookUp(_ host: String, for asker: NameAsker, deliver: @escaping @Sendable (Answer) -> Void) -> Ticket? {
     let name = Name(host: host, isOfConfiguration: asker == .configuration)
     let (ticket, begun) = state.withLock { state -> (Ticket?, [(Name, DispatchQueue)]) in
@@ -123,7 +123,7 @@ final class NameLanes: Sendable {
     return ticket
   }
 
-  /// Another one wants the same answer: what waits because its first asker has its share may run on this one's.
+  /// Another asker wants the same answer. If the first asker has used up its share, the look-up may run on this one's.
   func join(_ ticket: Ticket, _ asker: NameAsker) {
     run(
       state.withLock { state in
@@ -132,7 +132,7 @@ final class NameLanes: Sendable {
       })
   }
 
-  /// The answer is not wanted any more. A look-up that nobody wants and that has not begun is dropped.
+  /// Cancels a wait. Drops a look-up that has not begun and that nobody else waits for.
   /// - Returns: whether it had not begun, so that nothing will be delivered.
   func withdraw(_ ticket: Ticket) -> Bool {
     state.withLock { state in
@@ -168,8 +168,8 @@ final class NameLanes: Sendable {
     run(begun)
   }
 
-  /// What one administrator's name servers answer for, as far as a name shows it: its last two labels, or three if the last two
-  /// look like a country's registry (`co.uk`, `com.au`).
+  /// The zone of one administrator, as far as a name shows it: the last two labels, or three if the last two look like a
+  /// country's registry (`co.uk`, `com.au`).
   static func zone(of host: String) -> String {
     let labels = host.split(separator: ".")
     guard labels.count > 2 else { return host }
@@ -184,7 +184,7 @@ extension NameLanes.State {
     _modify { if name.isOfConfiguration { yield &configuration } else { yield &clients } }
   }
 
-  /// Who vouches for one look-up: few are enough, as each has lanes of its own.
+  /// Most askers of one look-up. A few are enough, as each has its own share of the lanes.
   fileprivate mutating func join(_ asker: NameAsker, _ name: NameLanes.Name) {
     guard let lookup = lookups[name], lookup.account == nil, lookup.askers.count < 8, !lookup.askers.contains(asker) else {
       return
@@ -192,7 +192,7 @@ extension NameLanes.State {
     lookups[name]?.askers.append(asker)
   }
 
-  /// Takes lanes for what waits in the set of `name` and may run now.
+  /// Starts waiting look-ups in the set of `name`, as far as there are free lanes.
   fileprivate mutating func begin(like name: NameLanes.Name) -> [(NameLanes.Name, DispatchQueue)] {
     var begun: [(NameLanes.Name, DispatchQueue)] = []
     var index = 0

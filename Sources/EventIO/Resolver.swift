@@ -1,18 +1,18 @@
 import CSystem
 
-/// Names and their addresses, as one loop knows them: answers for 30 s, refreshed ahead while they are in use, and used for 5 min more while
-/// a new one is fetched (RFC 8767); failures for 5 s. `NameLanes` asks getaddrinfo.
+/// One loop's cache of addresses. Answers are valid for 30 s. The loop refreshes them ahead while they are in use, and uses
+/// them for 5 min more while a new one is fetched (RFC 8767). It remembers failures for 5 s. `NameLanes` calls getaddrinfo.
 public final class Resolver {
   public enum Failure: Error, Sendable {
     case notFound
-    /// The resolver itself failed; its text.
+    /// The resolver failed; its error text.
     case broken(String)
-    /// Too many look-ups wait already.
+    /// Too many look-ups wait.
     case overloaded
   }
   public typealias Answer = Result<[Address], Failure>
 
-  /// Who waits for an answer. Called once, on the loop, unless cancelled.
+  /// Waits for an answer. Called once, on the loop, unless cancelled.
   public final class Waiter {
     fileprivate var deliver: ((Answer) -> Void)?
     private let host: String
@@ -22,7 +22,7 @@ public final class Resolver {
       self.resolver = resolver
       self.deliver = deliver
     }
-    /// Nothing will be delivered.
+    /// Cancels: nothing will be delivered.
     public func cancel() {
       guard deliver != nil else { return }
       deliver = nil
@@ -37,9 +37,9 @@ public final class Resolver {
   fileprivate struct Entry {
     var answer: Answer?
     var expires: Int64 = 0
-    /// No new answer is fetched before: the last fetch failed.
+    /// Earliest time of the next fetch, after a failed one.
     var retryAt: Int64 = 0
-    /// The last one that asked.
+    /// Who asked last.
     var isOfConfiguration = false
     var isLoading = false
     var ticket: NameLanes.Ticket?
@@ -57,14 +57,14 @@ public final class Resolver {
   private let clock: () -> Int64
   private var entries: [String: Entry] = [:]
 
-  /// - Parameter clock: nanoseconds; nil = the loop's.
+  /// - Parameter clock: returns nanoseconds; nil = the loop's clock.
   init(loop: EventLoop, lanes: NameLanes = .shared, clock: (() -> Int64)? = nil) {
     self.loop = loop
     self.lanes = lanes
     self.clock = clock ?? { [unowned loop] in loop.now }
   }
 
-  /// Addresses of `host` with port 0, in the order of getaddrinfo (RFC 6724). `deliver` is called only for `.pending`.
+  /// Addresses of `host` with port 0, in getaddrinfo's order (RFC 6724). Calls `deliver` only after `.pending`.
   public func lookUp(
     _ host: String, for asker: @autoclosure () -> NameAsker, deliver: @escaping (Answer) -> Void
   ) -> Lookup {
@@ -87,7 +87,7 @@ public final class Resolver {
       if let ticket = entry.ticket { lanes.join(ticket, asker) }
       return
     }
-    // A name that a client asked for and the configuration now has does not wait behind those of clients.
+    // If a client asked for a name that is now in the configuration, the look-up must not wait behind those of clients.
     let executor = loop.executor
     entry.ticket = lanes.lookUp(host, for: asker) { answer in executor.call { $0.resolver.finish(host, answer) } }
     entry.isLoading = true
@@ -96,7 +96,7 @@ public final class Resolver {
     if entry.ticket == nil { executor.call { $0.resolver.finish(host, .failure(.overloaded)) } }
   }
 
-  /// A look-up that nobody waits for any more gives its place in the lanes' backlog back.
+  /// If nobody waits for a look-up any more, it gives up its place in the lanes' backlog.
   private func left(_ waiter: Waiter, _ host: String) {
     guard var entry = entries[host] else { return }
     entry.waiters.removeAll { $0 === waiter }
@@ -124,7 +124,7 @@ public final class Resolver {
     }
   }
 
-  /// Names that clients chose go first: whoever asks for many takes none away from the configuration's.
+  /// Drops names that clients chose first, so that a client with many names does not displace the configuration's.
   private func evict(at now: Int64) {
     entries = entries.filter { $0.value.isLoading || $0.value.usableAnswer(at: now) != nil }
     guard entries.count >= Self.capacity else { return }
@@ -143,7 +143,7 @@ public final class Resolver {
     defer { if let list { freeaddrinfo(list) } }
     guard status == 0 else {
       switch status {
-      // glibc names EAI_NODATA, "no address of this family", for GNU sources only.
+      // glibc defines EAI_NODATA, "no address of this family", for GNU sources only.
       case EAI_NONAME, -5: return .failure(.notFound)
       default: return .failure(.broken(String(cString: gai_strerror(status))))
       }
@@ -159,7 +159,7 @@ public final class Resolver {
 }
 
 extension Resolver.Entry {
-  /// What may be answered with at once.
+  /// An answer that is available at once.
   fileprivate func usableAnswer(at now: Int64) -> Resolver.Answer? {
     switch answer {
     case .success where now < expires + Resolver.staleLife: answer
@@ -178,7 +178,8 @@ extension Resolver.Entry {
       retryAt = now + Resolver.negativeLife
       switch (failure, usableAnswer(at: now)) {
       case (.overloaded, _): break
-      // A failed refresh takes nothing away, unless the answer's time is over and the name is known to be gone (RFC 8767 section 4).
+      // A failed refresh removes nothing, unless the answer has expired and the name is known not to exist (RFC 8767 section
+      // 4).
       case (.broken, .success?): break
       case (.notFound, .success?) where now < expires: break
       default:

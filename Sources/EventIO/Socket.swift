@@ -1,14 +1,14 @@
 import CSystem
 
-/// System calls on a socket, each in one place. Results below zero are -errno.
+/// System calls on sockets. Results below zero are -errno.
 public enum Socket {
-  /// A new non-blocking, close-on-exec stream socket, which the caller owns, or -errno.
+  /// A new non-blocking, close-on-exec stream socket, owned by the caller; or -errno.
   public static func stream(family: Int32) -> Int32 { csys_stream_socket(family) }
   @inline(__always)
   public static func receive(_ descriptor: Int32, _ space: UnsafeMutableRawBufferPointer) -> Int {
     csys_recv(descriptor, space.baseAddress, space.count)
   }
-  /// 1 where a byte waits, 0 at the end of the stream; takes nothing.
+  /// 1 if a byte waits, 0 at the end of the stream. Takes nothing.
   public static func peek(_ descriptor: Int32) -> Int { csys_peek(descriptor) }
   @inline(__always)
   public static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
@@ -21,7 +21,7 @@ public enum Socket {
   public static func shutdownWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
   public static func close(_ descriptor: Int32) { _ = csys_close(descriptor) }
 
-  /// Makes the coming close a reset: the peer cannot take what it got for whole.
+  /// Makes the next close send a reset, so that the peer does not take incomplete data for complete.
   public static func resetOnClose(_ descriptor: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))

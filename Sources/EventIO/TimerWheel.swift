@@ -1,5 +1,5 @@
-/// Hierarchical timing wheel: four levels of 64 slots, 16 ms a tick: 1 s, 65 s, 70 min, 74 h. Arming, disarming and moving are
-/// O(1); a handler never fires early and at most one tick plus the loop's own delay late.
+/// Hierarchical timing wheel: four levels of 64 slots, with ticks of 16 ms: 1 s, 65 s, 70 min, 74 h. Arming, disarming and
+/// moving are O(1). A handler never fires early, and at most one tick plus the loop's own delay late.
 final class TimerWheel {
   static let tick: Int64 = 16_000_000
   private static let bits = 6
@@ -8,9 +8,10 @@ final class TimerWheel {
   /// Sentinels: `slots[level << 6 | slot].timerNext` is the first handler of that list.
   private let slots: ContiguousArray<EventHandler>
   private var occupied: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-  /// The tick up to which everything has fired.
+  /// Everything up to this tick has fired.
   private var current: Int64
-  /// As found last; nil since a slot was filled or emptied. Most turns of a loop only move timers to later, which changes no slot.
+  /// The last result; nil after a slot was filled or emptied. Most turns only move timers to a later time, which changes no
+  /// slot.
   private var earliestTick: Int64?
 
   init(now: Int64) {
@@ -19,7 +20,7 @@ final class TimerWheel {
   }
 
   func insert(_ handler: EventHandler) {
-    // Rounded up: never early. A deadline in the past fires at the next tick.
+    // Rounded up, so never early. A deadline in the past fires at the next tick.
     var due = max((handler.deadline &+ (Self.tick - 1)) / Self.tick, current + 1)
     due = min(due, current + (1 << (Self.bits * Self.levels)) - 1)
     let distance = due - current
@@ -37,14 +38,14 @@ final class TimerWheel {
     if slots[slot].timerNext == nil { setOccupied(slot >> Self.bits, slot & 63, false) }
   }
 
-  /// Nanoseconds until the wheel has something to do; nil = nothing is armed.
+  /// Nanoseconds until the wheel has work; nil = nothing is armed.
   func delay(from now: Int64) -> Int64? {
     if earliestTick == nil { earliestTick = findEarliest() }
     guard let tick = earliestTick, tick != Int64.max else { return nil }
     return max(tick * Self.tick - now, 0)
   }
 
-  /// The tick of the first occupied slot; `Int64.max` = there is none.
+  /// The tick of the first occupied slot; `Int64.max` = none.
   private func findEarliest() -> Int64 {
     var earliest = Int64.max
     for level in 0..<Self.levels {
@@ -52,7 +53,7 @@ final class TimerWheel {
       if mask == 0 { continue }
       let position = current >> Int64(Self.bits * level)
       let start = Int(position & 63)
-      // The first occupied slot after the present one, going round.
+      // The first occupied slot after the current one, cyclically.
       let rotated = mask >> UInt64(start) | (start == 0 ? 0 : mask << UInt64(64 - start))
       var ahead = Int64(rotated.trailingZeroBitCount)
       if ahead == 0 { ahead = (rotated & ~1) == 0 ? 64 : Int64((rotated & ~1).trailingZeroBitCount) }
@@ -62,7 +63,7 @@ final class TimerWheel {
     return earliest
   }
 
-  /// Moves to `now` and returns, one by one, the handlers whose time has come.
+  /// Moves to `now` and returns the due handlers, one at a time.
   func advance(to now: Int64, fire: (EventHandler) -> Void) {
     let target = now / Self.tick
     if occupied == (0, 0, 0, 0) {
@@ -98,7 +99,7 @@ final class TimerWheel {
     let list = slots[level << Self.bits | index]
     while let handler = list.timerNext {
       unlink(handler)
-      // One due in this very tick belongs in the slot that is about to be emptied.
+      // A handler due in this tick belongs into the slot that is being emptied.
       let due = max((handler.deadline &+ (Self.tick - 1)) / Self.tick, current)
       if due == current {
         link(handler, Int(current & 63), looks: current)
@@ -109,7 +110,7 @@ final class TimerWheel {
     }
   }
 
-  /// - Parameter tick: when the slot's list is looked at.
+  /// - Parameter tick: when the wheel checks the slot's list.
   private func link(_ handler: EventHandler, _ slot: Int, looks tick: Int64) {
     let head = slots[slot]
     handler.timerNext = head.timerNext

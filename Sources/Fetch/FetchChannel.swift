@@ -3,8 +3,8 @@ import CCurlShims
 import CSystem
 import EventIO
 
-/// One multi handle: the transfers and connections under one trust policy. Its sockets are level-triggered in the loop, its
-/// timer is this handler's.
+/// One multi handle: the transfers and connections under one trust policy. Its sockets are level-triggered; its timer is this
+/// handler's.
 final class FetchChannel: EventHandler {
   /// Idle connections kept for the next transfer.
   private static let connections = 4
@@ -61,7 +61,7 @@ final class FetchChannel: EventHandler {
     curl_multi_remove_handle(multi, easy)
   }
 
-  // MARK: What libcurl asks
+  // MARK: libcurl's callbacks
 
   private func watch(_ descriptor: Int32, _ what: Int32) {
     guard what != CURL_POLL_REMOVE else {
@@ -83,7 +83,7 @@ final class FetchChannel: EventHandler {
     if delay < 0 { loop.disarm(self) } else if delay == 0 { loop.again(self) } else { loop.arm(self, afterMilliseconds: delay) }
   }
 
-  // MARK: What the loop says
+  // MARK: The loop's callbacks
 
   override func expired(on loop: EventLoop) { act(-1, 0) }
 
@@ -110,7 +110,7 @@ final class FetchChannel: EventHandler {
     var result = CURLE_OK
     while let easy = ccurl_multi_ended(multi, &result) {
       guard let object = ccurl_private(easy) else { continue }
-      // Still in `transfers`, which holds it.
+      // Still in `transfers`, which keeps it alive.
       let transfer = Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
       curl_multi_remove_handle(multi, easy)
       transfers[ObjectIdentifier(transfer)] = nil
@@ -119,9 +119,9 @@ final class FetchChannel: EventHandler {
   }
 }
 
-/// A socket of libcurl's, which opens and closes it.
+/// A socket of libcurl, which opens and closes it.
 private final class FetchSocket: EventHandler {
-  /// Nil while the kernel has no room for the registration.
+  /// nil while the kernel has no room for the registration.
   private var token: Token?
   private unowned let channel: FetchChannel
   private let descriptor: Int32
@@ -135,7 +135,7 @@ private final class FetchSocket: EventHandler {
     expired(on: loop)
   }
 
-  /// Tries again until there is room; the transfer's own time limits go on meanwhile.
+  /// Tries again until there is room. The transfer's time limits go on meanwhile.
   override func expired(on loop: EventLoop) {
     token = loop.register(descriptor, self, interest: interest)
     if token == nil { loop.arm(self, afterMilliseconds: 100) }

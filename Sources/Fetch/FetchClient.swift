@@ -4,22 +4,22 @@ import EventIO
 import TLS
 import Trust
 
-/// One loop's client for the proxy's own requests: libcurl, driven by the loop. netrc, proxies of the environment, redirects,
+/// One loop's client for the proxy's own requests: libcurl, driven by the loop. netrc, proxies from the environment, redirects,
 /// cookies and TLS session caching are off. Confined to its loop.
 public final class FetchClient {
   private unowned let loop: EventLoop
-  /// By digest of the trust policy; the empty one for those that need none.
+  /// By digest of the trust policy; the empty digest for requests without one.
   private var channels: [[UInt8]: FetchChannel] = [:]
-  /// Judges revocation; nil = not judged.
+  /// Judges revocation; nil = revocation is not checked.
   public var gate: (any FetchGate)?
 
-  /// Once a process, before any handle.
+  /// Once per process, before any handle.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   public init(loop: EventLoop) { self.loop = loop }
 
   /// - Parameters:
-  ///   - trust: judges an https server; nil = https is not possible.
+  ///   - trust: judges an https server; nil = https is not allowed.
   ///   - completion: called once, on the loop and never before this returns, unless cancelled.
   @discardableResult
   public func start(
@@ -38,7 +38,7 @@ public final class FetchClient {
     return transfer
   }
 
-  /// Lets go of what belongs to policies that are in no configuration any more, once nothing is under way there.
+  /// Drops the connections of policies that no configuration has any more, once they have no transfers.
   public func keepOnly(_ digests: Set<[UInt8]>) {
     channels = channels.filter { $0.key.isEmpty || digests.contains($0.key) || !$0.value.isIdle }
   }

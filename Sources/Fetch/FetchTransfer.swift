@@ -4,10 +4,10 @@ import EventIO
 import HTTPWire
 import TLS
 
-/// One fetch under way. Confined to its loop.
+/// One running fetch. Confined to its loop.
 public final class FetchTransfer {
   private static let headLimit = 64 << 10
-  /// How often a transfer may wait for revocation and start again.
+  /// Most times that a transfer may wait for revocation and start again.
   private static let passes = 3
 
   private let fetch: HTTPFetch
@@ -44,7 +44,7 @@ public final class FetchTransfer {
     errorText.deallocate()
   }
 
-  /// Its completion will not be called. Not to be called from inside a gate.
+  /// Cancels: the completion will not be called. Do not call it inside a gate.
   public func cancel() {
     completion = nil
     channel?.cancel(self)
@@ -58,7 +58,7 @@ public final class FetchTransfer {
 
   // MARK: Preparation
 
-  /// The handle with all its options; nil where one cannot be set: nothing is sent with less.
+  /// The handle with all its options; nil if an option cannot be set. Nothing is sent with fewer options.
   func prepare() -> UnsafeMutableRawPointer? {
     if let easy { return easy }
     guard let easy = curl_easy_init() else { return nil }
@@ -80,7 +80,7 @@ public final class FetchTransfer {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_TIMEOUT_MS, max(fetch.timeout, 1))
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    // We may be the proxy of this very environment, and no file of the user's home is ours to read.
+    // The environment may name this very proxy as a proxy, and the user's own files must not be read.
     set(CURLOPT_PROXY, "")
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_FOLLOWLOCATION, 0)
@@ -90,7 +90,8 @@ public final class FetchTransfer {
       set(CURLOPT_FORBID_REUSE, 1)
     }
 
-    // Our own evaluation judges, in the verify callback that the context hook installs; without it no handshake succeeds.
+    // The proxy's own evaluation judges, in the verify callback that the context hook installs. Without it no handshake
+    // succeeds.
     set(CURLOPT_SSL_VERIFYPEER, 0)
     set(CURLOPT_SSL_VERIFYHOST, 0)
     set(CURLOPT_CAINFO, nil as String?)
@@ -115,7 +116,7 @@ public final class FetchTransfer {
       set(CURLOPT_POST, 1)
       codes.append(ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(fetch.body.count)))
       fetch.body.withUnsafeBytes { bytes in
-        // COPYPOSTFIELDS of nothing would read a string.
+        // COPYPOSTFIELDS with a null pointer would read a string.
         codes.append(
           ccurl_set_object(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) }))
       }
@@ -133,7 +134,7 @@ public final class FetchTransfer {
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 
-  // MARK: What libcurl calls. Each runs inside a call that the channel makes, which holds this object.
+  // MARK: libcurl's callbacks. Each runs inside a call of the channel, which keeps this object alive.
 
   private static func of(_ object: UnsafeMutableRawPointer) -> FetchTransfer {
     Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
@@ -198,7 +199,7 @@ public final class FetchTransfer {
     } catch { return false }
   }
 
-  /// The last look before the request's first byte.
+  /// The last check before the request's first byte.
   private func mayProceed() -> Bool {
     guard fetch.url.prefix(6).lowercased() == "https:" else { return true }
     guard let trust, let easy, let ssl = ccurl_ssl(easy), let handshake = ForeignHandshake.of(ssl: ssl) else { return false }

@@ -2,23 +2,24 @@ import EventIO
 import TLS
 import Trust
 
-/// A request of the proxy's own: to a token endpoint, for a discovery document, to an OCSP responder, for a revocation list.
+/// A request by the proxy itself: to a token endpoint, for a discovery document, to an OCSP responder, or for a revocation
+/// list.
 public struct HTTPFetch {
   public enum Method: Sendable { case get, post }
   public var method: Method
-  /// `http` or `https`; redirects are not followed.
+  /// `http` or `https`. Redirects are not followed.
   public var url: String
-  /// Names and values without line ends.
+  /// Names and values without line breaks.
   public var fields: [(name: String, value: [UInt8])]
   public var body: [UInt8]
-  /// Milliseconds, from name resolution to the answer's last byte.
+  /// Milliseconds, from name resolution to the response's last byte.
   public var timeout: Int
-  /// Bytes of the answer's body; a longer one is a failure.
+  /// Bytes of the response's body; a longer one is a failure.
   public var limitBytes: Int
-  /// False: a connection of its own. For requests that must not be sent twice: libcurl repeats one where a pooled connection
-  /// turns out closed, and a server may have acted on it already.
+  /// False: use a new connection. For requests that must not be sent twice: libcurl sends a request again if its pooled
+  /// connection was closed, and the server may have processed it already.
   public var sharesConnections: Bool
-  /// Which addresses may be connected to; nil = any.
+  /// Decides which addresses are allowed; nil = all.
   public var permits: ((Address) -> Bool)?
 
   public init(
@@ -37,29 +38,29 @@ public struct HTTPFetch {
 
   public struct Answer: Sendable {
     public var status: Int
-    /// Seconds; nil where the answer had no Retry-After.
+    /// Seconds; nil if the response had no Retry-After.
     public var retryAfter: Int64?
     public var body: [UInt8]
   }
 
-  /// Texts hold nothing of what was sent.
+  /// Texts contain nothing that was sent.
   public enum Failure: Error, Sendable {
     case timedOut
-    /// Name resolution, connection, TLS, or the connection's end before the answer's.
+    /// Name resolution, connection or TLS failed, or the connection ended before the response.
     case unreachable(String)
     /// The server did not satisfy the trust policy.
     case untrusted(PeerRefusal)
-    /// The address rule left none of the host's addresses.
+    /// The address rule allows none of the host's addresses.
     case addressForbidden
     case tooLarge
-    /// Not HTTP.
+    /// The response is not HTTP.
     case malformed(String)
   }
 
   public typealias Outcome = Result<Answer, Failure>
 }
 
-/// A trust policy as fetches use it: servers are judged by it, and connections are shared only under one policy.
+/// A trust policy for fetches. It judges servers, and connections are shared only under one policy.
 public struct FetchTrust: Sendable {
   public let evaluation: TrustEvaluation
   public let anchors: AnchorStore
@@ -72,19 +73,19 @@ public struct FetchTrust: Sendable {
   }
 }
 
-/// Asked between a handshake, or the choice of a pooled connection, and the first byte of a request: where revocation is judged.
-/// Confined to the client's loop; called from inside libcurl, so it must not start or cancel fetches before it has returned.
+/// Called between a handshake, or the choice of a pooled connection, and the first byte of a request, to judge revocation.
+/// Confined to the client's loop. Called from inside libcurl, so it must not start or cancel fetches before it returns.
 public protocol FetchGate: AnyObject {
   /// - Parameters:
-  ///   - handshake: that of the connection, chain and host judged already. One that was resumed cannot be, as sessions are off.
-  ///   - staple: the OCSP answer in DER that the server sent along, unverified.
+  ///   - handshake: the connection's, with chain and host judged. It is never a resumed one, as sessions are off.
+  ///   - staple: the OCSP answer in DER that the server sent, unverified.
   func judge(_ handshake: ForeignHandshake, staple: [UInt8]?, under trust: FetchTrust) -> FetchGateVerdict
 }
 
 public enum FetchGateVerdict {
   case pass
   case refuse(PeerRefusal)
-  /// An answer must be fetched first: the transfer is given up, nothing having been sent, and started again when the closure
-  /// that was handed over is called.
+  /// An answer must be fetched first. The transfer, which has sent nothing, stops, and starts again when the passed closure is
+  /// called.
   case wait((_ resume: @escaping () -> Void) -> Void)
 }

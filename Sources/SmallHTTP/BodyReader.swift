@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// Collects a message's body from what its connection has received.
+/// Collects a message's body from received bytes.
 struct BodyReader {
   enum Outcome {
     case more
@@ -20,7 +20,7 @@ struct BodyReader {
     self.limit = limit
   }
 
-  /// - Parameter inbound: what belongs to the body is taken away.
+  /// - Parameter inbound: removes the body's bytes from it.
   mutating func take(from inbound: inout [UInt8]) -> Outcome {
     switch framing {
     case .none: return .done

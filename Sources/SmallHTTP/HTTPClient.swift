@@ -2,7 +2,7 @@ import EventIO
 import HTTPWire
 import Streams
 
-/// One GET over clear HTTP on a connection of its own, for what needs neither TLS nor tokens.
+/// Makes one GET over clear-text HTTP on a new connection.
 public final class HTTPClient: EventHandler {
   public struct Reply: Sendable {
     public var status: Int
@@ -13,7 +13,7 @@ public final class HTTPClient: EventHandler {
     }
     public var text: String { String(decoding: body, as: UTF8.self) }
   }
-  /// Why there is no answer: a clause.
+  /// Why there is no response: a clause.
   public struct Failure: Error, Sendable, CustomStringConvertible { public let description: String }
 
   private static let headLimit = 32 << 10
@@ -29,8 +29,8 @@ public final class HTTPClient: EventHandler {
 
   /// - Parameters:
   ///   - server: a proxy, or an origin.
-  ///   - target: in the form that the server wants.
-  ///   - fields: besides Host and Connection.
+  ///   - target: in the form that the server expects.
+  ///   - fields: in addition to Host and Connection.
   ///   - milliseconds: for the whole exchange.
   ///   - deliver: called once, on the loop.
   @discardableResult
@@ -49,7 +49,7 @@ public final class HTTPClient: EventHandler {
     race.start()
   }
 
-  /// Asks and waits for the answer: for commands that ask and end, never for a loop.
+  /// Blocks until the response is there: for commands, never on a loop.
   public static func get(_ path: String, from server: Address, milliseconds: Int) -> Result<Reply, Failure> {
     let executor = LoopExecutor()
     let handover = Handover<Result<Reply, Failure>>()

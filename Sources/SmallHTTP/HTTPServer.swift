@@ -2,24 +2,25 @@ import CSystem
 import EventIO
 import TLS
 
-/// An HTTP/1.1 server on one loop, for few and small requests: messages are held in memory, pipelined ones answered in order.
+/// An HTTP/1.1 server on one loop, for few small requests. Holds whole messages in memory, and answers pipelined requests in
+/// order.
 public final class HTTPServer: EventHandler {
   public struct Limits: Sendable {
-    /// Open at once; further ones wait in the listener's queue.
+    /// Most open connections; further ones wait in the listener's queue.
     public var connections = 64
     /// Bytes.
     public var head = 32 << 10
     public var body = 1 << 20
-    /// Milliseconds in which a request must be there whole, from the connection's begin or the answer before.
+    /// Milliseconds within which a request must be complete, from the connection's start or the response before.
     public var patience = 75_000
     /// Whether a connection serves more than one request.
     public var persists = true
     public init() {}
   }
 
-  /// Takes the answer, from any thread, once.
+  /// Takes the response, on any thread, once.
   public typealias Reply = @Sendable (ServedAnswer) -> Void
-  /// Called on the server's loop, which it must not block.
+  /// Called on the server's loop; must not block.
   public typealias Service = (ServedRequest, @escaping Reply) -> Void
 
   let limits: Limits
@@ -31,10 +32,10 @@ public final class HTTPServer: EventHandler {
   private var open = 0
   private var isStopped = false
 
-  /// Serves from the next turn of the loop on, until `stop`.
+  /// Serves from the next turn of the loop, until `stop`.
   /// - Parameters:
   ///   - socket: bound and listening.
-  ///   - context: for TLS; nil = clear HTTP.
+  ///   - context: for TLS; nil = clear text.
   @discardableResult
   public init(
     on loop: EventLoop, socket: ListeningSocket, context: TLSContext? = nil, limits: Limits = Limits(),
@@ -49,14 +50,14 @@ public final class HTTPServer: EventHandler {
     listen()
   }
 
-  /// Without room for the registration it is tried again.
+  /// Registers the socket; tries again if the kernel has no room.
   private func listen() {
     guard token == nil, !isStopped else { return }
     token = loop.register(socket.descriptor, self, interest: CSYS_LEVEL_IN)
     if token == nil { loop.arm(self, afterMilliseconds: 100) }
   }
 
-  /// Accepts nothing more. The socket stays open: another server may take it over.
+  /// Accepts no more connections. The socket stays open, as another server may take it over.
   public func stop() {
     isStopped = true
     pause()

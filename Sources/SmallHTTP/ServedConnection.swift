@@ -3,10 +3,10 @@ import HTTPWire
 import Streams
 import TLS
 
-/// One connection of an `HTTPServer`, kept alive by its registration and by the answer that it waits for.
+/// One connection of an `HTTPServer`. Its registration and the response that it waits for keep it alive.
 final class ServedConnection: EventHandler {
   private enum Phase { case securing, reading, waiting, writing, lingering, closed }
-  /// Milliseconds in which the peer may read the last answer before the connection is closed under it.
+  /// Milliseconds in which the peer may read the last response before the connection is closed.
   private static let lingerTime = 2_000
 
   private let server: HTTPServer
@@ -15,7 +15,7 @@ final class ServedConnection: EventHandler {
   private var phase: Phase
   private var inbound: [UInt8] = []
   private var outbound: [UInt8] = []
-  /// The request whose body is on its way.
+  /// The request whose body is being received.
   private var request: (message: ServedRequest, body: BodyReader)?
   private var isHead = false
   private var closes = false
@@ -40,7 +40,7 @@ final class ServedConnection: EventHandler {
     proceed()
   }
 
-  /// Time is up: for the request, for the answer to be read, or for the peer to close.
+  /// The deadline for the request, for reading the response, or for the peer's close has passed.
   override func expired(on loop: EventLoop) { if phase != .waiting { close() } }
 
   private func proceed() {
@@ -73,7 +73,7 @@ final class ServedConnection: EventHandler {
 
   // MARK: Reading
 
-  /// - Returns: whether to go on.
+  /// - Returns: whether to continue.
   private func receive() -> Bool {
     var space = [UInt8](repeating: 0, count: 16 << 10)
     switch space.withUnsafeMutableBytes({ stream.read(into: $0) }) {
@@ -87,7 +87,7 @@ final class ServedConnection: EventHandler {
     }
   }
 
-  /// - Returns: whether to go on.
+  /// - Returns: whether to continue.
   private func readRequest() -> Bool {
     if request == nil, !inbound.isEmpty { readHead() }
     if phase == .reading, let outcome = request?.body.take(from: &inbound) {
@@ -98,7 +98,7 @@ final class ServedConnection: EventHandler {
       case .malformed(let error): refuse(ServedAnswer(400, text: "\(error.reason)\n"))
       }
     }
-    // A 100 that the peer waits for.
+    // The peer waits for a 100.
     guard phase == .reading else { return true }
     return flush() && receive()
   }
@@ -144,7 +144,7 @@ final class ServedConnection: EventHandler {
     server.service(message) { answer in executor.call { _ in waiting.take(answer) } }
   }
 
-  /// Carries the connection through other threads, none of which touches it.
+  /// Carries the connection through other threads, none of which uses it.
   // SAFETY: `connection` is read on its own loop only (`take` is called there), and written once, before it is shared.
   private final class Waiting: @unchecked Sendable {
     private let connection: ServedConnection
@@ -156,7 +156,7 @@ final class ServedConnection: EventHandler {
     }
   }
 
-  /// What came cannot be read on.
+  /// The rest of the input cannot be read.
   private func refuse(_ answer: ServedAnswer) {
     closes = true
     isHead = false
@@ -180,7 +180,7 @@ final class ServedConnection: EventHandler {
     loop.arm(self, afterMilliseconds: Self.lingerTime)
   }
 
-  /// - Returns: whether there is nothing left to write, and the connection is still open.
+  /// - Returns: whether everything is written and the connection is still open.
   private func flush() -> Bool {
     while !outbound.isEmpty {
       switch outbound.withUnsafeBytes({ stream.write($0) }) {

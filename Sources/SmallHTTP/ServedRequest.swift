@@ -1,22 +1,22 @@
-/// A request as the server hands it on: whole, its body in memory.
+/// A complete request, with its body in memory.
 public struct ServedRequest: Sendable {
   public var method: String
-  /// As it came; in origin-form.
+  /// As received, in origin-form.
   public var target: String
-  /// Names in lower case, in the order of arrival.
+  /// Names in lower case, in the order received.
   public var fields: [(name: String, value: String)]
   public var body: [UInt8]
 
   /// The target without its query.
   public var path: String { String(target.prefix { $0 != "?" }) }
 
-  /// The first field of that name, which is given in lower case.
+  /// The first field with this name; pass it in lower case.
   public subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 }
 
 public struct ServedAnswer: Sendable {
   public var status: Int
-  /// Further ones than Content-Type and those of framing.
+  /// In addition to Content-Type and the framing fields.
   public var fields: [(name: String, value: String)]
   public var contentType: String
   public var body: [UInt8]

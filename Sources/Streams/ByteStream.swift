@@ -4,9 +4,9 @@ import TLS
 
 /// A byte stream over a connected descriptor: plain, or TLS after `secure`. Belongs to one loop.
 ///
-/// The one owner of readiness. Descriptors are registered edge-triggered, so a direction stays ready until the kernel, or the TLS
-/// layer, has no more; who stops earlier finds it ready when it calls again. After `.later` the stream is not ready until its
-/// next event, whatever OpenSSL holds of a record that is not complete.
+/// The only owner of readiness. Descriptors are registered edge-triggered, so a direction stays ready until the kernel or the
+/// TLS layer has no more; a caller that stops earlier finds it ready at its next call. After `.later` the stream is not ready
+/// until its next event, even if OpenSSL holds a part of a record.
 public final class ByteStream {
   public enum Read {
     case bytes(Int)
@@ -14,49 +14,50 @@ public final class ByteStream {
     case later
     /// The peer's end: FIN, over TLS close_notify.
     case end
-    /// A TLS stream's transport ended without close_notify: what came before may have been cut (RFC 8446 section 6.1).
+    /// The transport of a TLS stream ended without close_notify, so the data may have been cut (RFC 8446 section 6.1).
     case truncated
     /// `error` says why.
     case failed
   }
 
   public enum Write {
-    /// Often fewer than given.
+    /// Often fewer than offered.
     case bytes(Int)
-    /// Nothing before the next event. The same bytes must be offered again, at least as many.
+    /// No progress before the next event. The caller must offer the same bytes again, at least as many.
     case later
     case failed
   }
 
-  /// What an exchange that has ended finds on its stream.
+  /// State of a stream after an exchange.
   public enum Remainder {
-    /// Nothing: the next exchange may begin.
+    /// Nothing unread: the next exchange may begin.
     case quiet
-    /// Bytes that nobody asked for.
+    /// Unexpected bytes.
     case unread
     /// The stream has ended.
     case end
-    /// Half a TLS record: the next event tells.
+    /// Half a TLS record: the next event will decide.
     case undecided
   }
 
   public let descriptor: Int32
-  /// The descriptor's registration; nil before and after it has one.
+  /// The descriptor's registration; nil if it has none.
   public var token: Token?
   public private(set) var tls: TLSConnection?
   /// The peer has sent its end, or the connection is broken.
   public private(set) var peerEnded = false
-  /// Both directions are over (HUP or ERR).
+  /// Both directions have ended (HUP or ERR).
   public private(set) var isBroken = false
   /// Payload bytes so far.
   public private(set) var bytesWritten = 0
-  /// errno of the last failed call; 0 where TLS failed.
+  /// errno of the last failed call; 0 if TLS failed.
   public private(set) var error: Int32 = 0
 
   @usableFromInline var canRead = true
-  /// A short receive proves nothing any more: an end stands behind it, or it stopped at the mark of TCP urgent data.
+  /// A short receive no longer proves that the socket is empty: an end follows, or the receive stopped at the mark of TCP
+  /// urgent data.
   private var readsToTheEnd = false
-  /// TLS has to write before it can read on.
+  /// TLS must write before it can read again.
   private var readAwaitsWriting = false
 
   public init(descriptor: Int32, token: Token? = nil) {
@@ -64,14 +65,14 @@ public final class ByteStream {
     self.token = token
   }
 
-  /// From here on the stream is TLS. The handshake is the caller's.
+  /// Makes the stream TLS. The caller runs the handshake.
   public func secure(_ tls: TLSConnection) {
     tls.becomeEdgeTriggered()
     self.tls = tls
     canRead = true
   }
 
-  /// To be called with every event of the descriptor before anything else is.
+  /// Call it for every event of the descriptor, before anything else.
   @inline(__always)
   public func note(_ events: UInt32) {
     let end = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
@@ -90,7 +91,7 @@ public final class ByteStream {
 
   // MARK: Reading
 
-  /// - Parameter space: asked for only if the stream may have something; not empty.
+  /// - Parameter space: called only if the stream may have data; not empty.
   @inlinable
   public func read(into space: @autoclosure () -> UnsafeMutableRawBufferPointer) -> Read {
     canRead ? receive(into: space()) : .later
@@ -132,8 +133,8 @@ public final class ByteStream {
     }
   }
 
-  /// Only what the TLS layer has received already, without a system call: `.later` says that this is nothing, and changes no
-  /// readiness. So what an origin sent in two records leaves in one write.
+  /// Reads only what the TLS layer has already received, without a system call. `.later` means that there is none, and changes
+  /// no readiness. So two records of an origin can leave in one write.
   @inlinable
   public func readBuffered(into space: @autoclosure () -> UnsafeMutableRawBufferPointer) -> Read {
     tls == nil || !canRead ? .later : decryptBuffered(into: space())
@@ -149,14 +150,14 @@ public final class ByteStream {
     return ended(count)
   }
 
-  /// A write has failed, and the peer may have said why before it closed: reading is tried again without waiting for an event.
+  /// A write has failed, and the peer may have said why before it closed: read again without waiting for an event.
   public func readLastWords() {
     canRead = true
     tls?.noteReadable(readsToTheEnd: true)
   }
 
-  /// Whether the next exchange may use this stream. Costs no system call if the last receive was short or found nothing and no
-  /// event has come since.
+  /// Whether the next exchange may use this stream. Costs no system call if the last receive was short or empty and no event
+  /// has come since.
   public func remainder() -> Remainder {
     if peerEnded { return .end }
     if let tls {
@@ -185,7 +186,7 @@ public final class ByteStream {
     return written(Socket.send(descriptor, bytes))
   }
 
-  /// Two ranges in order, in one call where the stream is plain.
+  /// Writes two ranges in order, in one call if the stream is plain.
   public func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Write {
     if second.isEmpty { return write(first) }
     if first.isEmpty { return write(second) }
@@ -218,15 +219,15 @@ public final class ByteStream {
     return .failed
   }
 
-  /// Half-close: nothing more will be written. Over TLS a close_notify.
+  /// Half-close: ends writing. Over TLS it sends close_notify.
   public func endWriting() {
     if let tls { tls.sendCloseNotify() } else { Socket.shutdownWriting(descriptor) }
   }
 
   // MARK: End
 
-  /// Ends the registration and closes the descriptor, over TLS with a close_notify.
-  /// - Parameter reset: by RST, so that the peer cannot take what it got for whole.
+  /// Ends the registration and closes the descriptor; over TLS it sends close_notify first.
+  /// - Parameter reset: close with RST, so that the peer does not take incomplete data for complete.
   public func close(on loop: EventLoop, reset: Bool = false) {
     if reset { Socket.resetOnClose(descriptor) } else { tls?.sendCloseNotify() }
     if let token { loop.retire(token) }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// Seconds since 1970 of an ASN.1 UTCTime or GeneralizedTime.
+/// An ASN.1 UTCTime or GeneralizedTime in seconds since 1970.
 func unixTime(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
   guard let time else { return nil }
   var parts = tm()
@@ -17,11 +17,11 @@ package func bytes(of string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
   return [UInt8](UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(string))))
 }
 
-/// Seconds since 1970, by the system's clock.
+/// The system's clock in seconds since 1970.
 package func wallClock() -> Int64 { Int64(time(nil)) }
 
 extension OpaquePointer {
-  /// A STACK_OF anything, as the pointers that it holds; it keeps owning them.
+  /// The pointers in any STACK_OF, which keeps owning them.
   func stackElements() -> [UnsafeMutableRawPointer] {
     let count = OPENSSL_sk_num(self)
     guard count > 0 else { return [] }

@@ -17,14 +17,14 @@ extension Certificate {
     return Self.names(stack)
   }
 
-  /// The certificate's own http: pointers to its OCSP responders (RFC 5280 section 4.2.2.1).
+  /// The certificate's http: pointers to its OCSP responders (RFC 5280 section 4.2.2.1).
   public var ocspURLs: [String] {
     guard let stack = X509_get1_ocsp(pointer) else { return [] }
     defer { X509_email_free(stack) }
     return stack.stackElements().map { String(cString: $0.assumingMemoryBound(to: CChar.self)) }.filter(Self.isHTTP)
   }
 
-  /// http: pointers to complete lists by the certificate's own issuer (RFC 5280 section 4.2.1.13).
+  /// The certificate's http: pointers to complete lists by its own issuer (RFC 5280 section 4.2.1.13).
   public var revocationListURLs: [String] {
     guard let points = X509_get_ext_d2i(pointer, NID_crl_distribution_points, nil, nil) else { return [] }
     let stack = OpaquePointer(points)
@@ -60,22 +60,22 @@ extension Certificate {
 
   private static func isHTTP(_ url: String) -> Bool { url.utf8.prefix(7).elementsEqual("http://".utf8) }
 
-  /// Whether this certificate speaks for `host`: subject alternative names only, wildcards as the whole left-most label
-  /// only; addresses against IP names (RFC 6125 section 6.4, RFC 9110 section 4.3.4).
+  /// Whether this certificate names `host`. Compares only with subject alternative names; a wildcard matches one whole
+  /// left-most label; addresses match IP names (RFC 6125 section 6.4, RFC 9110 section 4.3.4).
   public func isValid(for host: PeerName) -> Bool {
     defer { ERR_clear_error() }
     let flags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
     if let address = host.address { return X509_check_ip(pointer, address, address.count, flags) == 1 }
-    // A leading dot would ask OpenSSL for any name below.
+    // With a leading dot OpenSSL would match any name below.
     guard let first = host.text.utf8.first, first != UInt8(ascii: ".") else { return false }
     return X509_check_host(pointer, host.text, host.text.utf8.count, flags, nil) == 1
   }
 }
 
-/// The name or address that a connection was opened for: lower-case, without a trailing dot, without brackets.
+/// The name or address of a connection's peer: lower-case, without trailing dot and brackets.
 public struct PeerName: Sendable, Hashable, CustomStringConvertible {
   public let text: String
-  /// Network byte order, 4 or 16 bytes, where it is an IP literal: such get no SNI (RFC 6066 section 3).
+  /// Network byte order, 4 or 16 bytes; nil for a name. An IP literal gets no SNI (RFC 6066 section 3).
   public let address: [UInt8]?
 
   public init(_ host: String) {

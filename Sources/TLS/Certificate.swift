@@ -2,15 +2,15 @@ import COpenSSL
 import COpenSSLShims
 import Crypto
 
-/// An X.509 certificate. Equal where the DER is equal.
-// SAFETY: the X509 is not changed after init; OpenSSL counts its references and guards its lazy caches with locks.
+/// An X.509 certificate. Equal if the DER is equal.
+// SAFETY: the X509 does not change after init. OpenSSL counts its references and guards its lazy caches with locks.
 public final class Certificate: @unchecked Sendable, Hashable, CustomStringConvertible {
   package let pointer: OpaquePointer
 
   /// Takes over the caller's reference.
   init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
-  /// Adds a reference of its own.
+  /// Adds its own reference.
   convenience init(sharing pointer: OpaquePointer) {
     X509_up_ref(pointer)
     self.init(owning: pointer)
@@ -26,7 +26,7 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     self.init(owning: pointer)
   }
 
-  /// Every certificate of a PEM file, in its order; at least one. What stands between the blocks is comment.
+  /// Every certificate of a PEM file, in order; at least one. Ignores text between the blocks.
   public static func parse(pem: [UInt8]) throws(OpenSSLError) -> [Certificate] {
     guard let input = MemoryBIO(pem) else { throw .drained(.encoding, "out of memory") }
     ERR_clear_error()
@@ -54,15 +54,15 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     return output.takeBytes()
   }
 
-  /// RFC 2253 form, everything beyond printable ASCII escaped.
+  /// RFC 2253 form; everything but printable ASCII is escaped.
   public var subject: String { Self.text(X509_get_subject_name(pointer)) }
   public var issuer: String { Self.text(X509_get_issuer_name(pointer)) }
 
-  /// Seconds since 1970; 0 where the field is malformed.
+  /// Seconds since 1970; 0 if the field is malformed.
   public var notBefore: Int64 { unixTime(X509_get0_notBefore(pointer)) ?? 0 }
   public var notAfter: Int64 { unixTime(X509_get0_notAfter(pointer)) ?? 0 }
 
-  /// The DER content of the serial number, big-endian, without its sign.
+  /// DER content of the serial number: big-endian, without sign.
   public var serialNumber: [UInt8] { bytes(of: X509_get0_serialNumber(pointer)) }
 
   /// SubjectPublicKeyInfo in DER.
@@ -71,16 +71,16 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     return encodedDER { i2d_X509_PUBKEY(key, $0) }
   }
 
-  /// What a pin compares (RFC 7469 section 2.4), 32 bytes.
+  /// Digest that pins are compared with (RFC 7469 section 2.4), 32 bytes.
   public var publicKeyDigest: [UInt8] { SHA256.digest(publicKeyInfo) }
 
-  /// Of the whole certificate, 32 bytes.
+  /// SHA-256 of the whole certificate, 32 bytes.
   public var fingerprint: [UInt8] { SHA256.digest(der) }
 
-  /// By basic constraints; certificates of version 1 that sign themselves count too.
+  /// By basic constraints; self-signed certificates of version 1 count, too.
   public var isCA: Bool { X509_check_ca(pointer) != 0 }
 
-  /// Whether `issuer`'s name, identifiers and signature are on this certificate.
+  /// Whether `issuer`'s name, identifiers and signature match this certificate.
   public func isIssued(by issuer: Certificate) -> Bool {
     defer { ERR_clear_error() }
     return X509_check_issued(issuer.pointer, pointer) == X509_V_OK

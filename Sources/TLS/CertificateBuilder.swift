@@ -1,7 +1,7 @@
 import COpenSSL
 import Crypto
 
-/// Makes certificates at run time: the demo's authority and servers, and the PKI of tests. Also makes what a client must refuse.
+/// Makes certificates at run time: for the demo's servers, and for tests. Can also make ones that a client must refuse.
 public struct CertificateBuilder: Sendable {
   public enum Purpose: String, Sendable, Hashable {
     case serverAuth, clientAuth, codeSigning
@@ -14,7 +14,7 @@ public struct CertificateBuilder: Sendable {
   /// Textual addresses.
   public var addresses: [String] = []
   public var isCA = false
-  /// How many authorities may stand below this one.
+  /// Most authorities below this one.
   public var pathLength: Int?
   /// Seconds since 1970.
   public var notBefore: Int64
@@ -31,7 +31,7 @@ public struct CertificateBuilder: Sendable {
   /// Big-endian; nil = random.
   public var serialNumber: [UInt8]?
 
-  /// Valid from an hour ago for `days`.
+  /// Valid from one hour ago, for `days`.
   public init(commonName: String, days: Int = 30) {
     self.commonName = commonName
     notBefore = wallClock() - 3600
@@ -45,7 +45,7 @@ public struct CertificateBuilder: Sendable {
     return builder
   }
 
-  /// For a TLS server; names that are IP literals become IP names.
+  /// For a TLS server. IP literals become IP names.
   public static func server(_ names: [String]) -> CertificateBuilder {
     var builder = CertificateBuilder(commonName: names.first ?? "server")
     builder.purposes = [.serverAuth]
@@ -59,7 +59,7 @@ public struct CertificateBuilder: Sendable {
     try make(for: key, issuer: nil, signer: key)
   }
 
-  /// For the public half of `key`. Nothing is checked of the issuer: tests need such that may not issue.
+  /// For the public half of `key`. Does not check the issuer: tests need issuers that may not issue.
   public func issued(to key: PrivateKey, by issuer: Certificate, _ issuerKey: PrivateKey) throws(OpenSSLError) -> Certificate {
     try make(for: key, issuer: issuer, signer: issuerKey)
   }
@@ -87,7 +87,7 @@ public struct CertificateBuilder: Sendable {
     guard X509_sign(pointer, signer.pointer, digest == .sha1 ? EVP_sha1() : EVP_sha256()) > 0 else {
       throw .drained(.crypto, "signing a certificate")
     }
-    // Once more from its bytes: OpenSSL caches what it has seen of a certificate under construction.
+    // Parse it again from its bytes: OpenSSL caches what it saw while the certificate was built.
     return try Certificate(der: result.der)
   }
 

@@ -2,11 +2,11 @@ import COpenSSL
 import Crypto
 
 /// A certificate revocation list (RFC 5280 section 5).
-// SAFETY: the X509_CRL is not changed after init but for its sorting, which OpenSSL guards with the list's own lock.
+// SAFETY: the X509_CRL does not change after init, except for its sorting, which OpenSSL guards with the list's own lock.
 public final class CertificateList: @unchecked Sendable {
   let pointer: OpaquePointer
-  /// It or one of its entries has a critical extension that is not processed here: it must not be used for any certificate (RFC 5280
-  /// sections 5.2 and 5.3).
+  /// Whether the list or one of its entries has a critical extension that this program does not process. Then it must not be
+  /// used for any certificate (RFC 5280 sections 5.2 and 5.3).
   private let hasUnknownExtension: Bool
 
   package init(owning pointer: OpaquePointer) {
@@ -23,7 +23,7 @@ public final class CertificateList: @unchecked Sendable {
     self.init(owning: pointer)
   }
 
-  /// DER, or every list of a PEM file; at least one.
+  /// One list in DER, or every list of a PEM file; at least one.
   public static func parse(_ bytes: [UInt8]) throws(OpenSSLError) -> [CertificateList] {
     if bytes.first == 0x30, let one = try? CertificateList(der: bytes) { return [one] }
     guard let input = MemoryBIO(bytes) else { throw .drained(.encoding, "out of memory") }
@@ -43,15 +43,15 @@ public final class CertificateList: @unchecked Sendable {
     return output.takeBytes()
   }
   public var thisUpdate: Int64 { unixTime(X509_CRL_get0_lastUpdate(pointer)) ?? 0 }
-  /// Seconds since 1970; nil where the list names none.
+  /// Seconds since 1970; nil if the list has none.
   public var nextUpdate: Int64? { unixTime(X509_CRL_get0_nextUpdate(pointer)) }
 
-  /// Whether `issuer`'s name is on it: cheap, and no proof.
+  /// Whether `issuer`'s name is on it: cheap, but no proof.
   public func names(issuer: Certificate) -> Bool {
     X509_NAME_cmp(X509_CRL_get_issuer(pointer), X509_get_subject_name(issuer.pointer)) == 0
   }
 
-  /// Nil where `issuer` signed it and may; takes as long as hashing the whole list.
+  /// nil if `issuer` signed it and may sign lists. Takes as long as hashing the whole list.
   public func flawOfSignature(by issuer: Certificate) -> RevocationStatus.Flaw? {
     defer { ERR_clear_error() }
     guard names(issuer: issuer) else { return .notCovering }
@@ -59,14 +59,14 @@ public final class CertificateList: @unchecked Sendable {
     guard usage & UInt32(KU_CRL_SIGN) != 0 else { return .wrongSigner }
     let key = X509_get0_pubkey(issuer.pointer)
     guard X509_CRL_verify(pointer, key) == 1 else { return .badSignature }
-    // Its first look-up sorts the list: here, where time is taken anyhow, and not on the loop that looks up next.
+    // The first look-up sorts the list. Do it here, in a lane, and not later on a loop.
     var entry: OpaquePointer?
     _ = X509_CRL_get0_by_cert(pointer, &entry, issuer.pointer)
     return isStrongSignature(X509_CRL_get_signature_nid(pointer)) && isStrongKey(key) ? nil : .weakSignature
   }
 
-  /// What the list says of `certificate`, which `issuer` must be known to have issued. `now` in seconds since 1970. Pass
-  /// `signatureIsVerified` only after `flawOfSignature(by:)` gave nil for this very issuer.
+  /// What the list says about `certificate`, which `issuer` must have issued. `now` in seconds since 1970. Pass
+  /// `signatureIsVerified` only after `flawOfSignature(by:)` returned nil for this issuer.
   public func status(
     of certificate: Certificate, issuer: Certificate, now: Int64, signatureIsVerified: Bool = false
   ) -> RevocationStatus {
@@ -85,9 +85,10 @@ public final class CertificateList: @unchecked Sendable {
       hasNextUpdate: X509_CRL_get0_nextUpdate(pointer) != nil, now: now)
   }
 
-  /// Of a list's critical extensions issuingDistributionPoint alone is processed (`covers`), of an entry's none. The others that RFC 5280
-  /// defines are either never critical in a list that follows it (authorityKeyIdentifier, issuerAltName, cRLNumber, freshestCRL,
-  /// reasonCode, invalidityDate), or make a list that this program does not put together (deltaCRLIndicator, certificateIssuer).
+  /// Of a list's critical extensions only issuingDistributionPoint is processed (`covers`), of an entry's none. RFC 5280
+  /// defines others. In a valid list they are either never critical (authorityKeyIdentifier, issuerAltName, cRLNumber,
+  /// freshestCRL, reasonCode, invalidityDate), or they make a list that this program does not combine (deltaCRLIndicator,
+  /// certificateIssuer).
   private static func hasUnknownExtension(_ list: OpaquePointer) -> Bool {
     var index: Int32 = -1
     while true {
@@ -103,8 +104,8 @@ public final class CertificateList: @unchecked Sendable {
     return false
   }
 
-  /// Whether silence about the certificate means something: the list is complete, and for certificates of its kind and place
-  /// (RFC 5280 sections 5.2.4, 5.2.5).
+  /// Whether the absence of the certificate means that it is good: the list is complete, and for certificates of its kind and
+  /// place (RFC 5280 sections 5.2.4, 5.2.5).
   private func covers(_ certificate: Certificate) -> Bool {
     guard X509_CRL_get_ext_by_NID(pointer, NID_delta_crl, -1) < 0 else { return false }
     guard X509_CRL_get_ext_by_NID(pointer, NID_issuing_distribution_point, -1) >= 0 else { return true }
@@ -116,7 +117,7 @@ public final class CertificateList: @unchecked Sendable {
     if scope.onlyuser > 0, certificate.isCA { return false }
     if scope.onlyCA > 0, !certificate.isCA { return false }
     guard let name = scope.distpoint?.pointee else { return true }
-    // One of several lists of an issuer: it must be the one that the certificate points to.
+    // The issuer has several lists: this must be the one that the certificate points to.
     guard name.type == 0 else { return false }
     let places = Set(certificate.revocationListURLs)
     return Certificate.uris(name.name.fullname).contains { places.contains($0) }

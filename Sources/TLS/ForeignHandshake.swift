@@ -2,9 +2,9 @@ import COpenSSL
 import COpenSSLShims
 import Crypto
 
-/// The judge of handshakes that another library runs on an SSL_CTX of its own making (libcurl hands it out before each
-/// handshake). Chain, host and pins are judged inside those handshakes as in our own; what is found stays readable until the
-/// SSL_CTX goes, and longer for who keeps what `install` returned. Confined to the thread of that library's transfers.
+/// Judges handshakes that another library makes on its own SSL_CTX (libcurl passes it on before each handshake). Judges chain,
+/// host and pins in those handshakes as in the proxy's own. The result stays readable as long as the SSL_CTX, or as long as
+/// somebody keeps what `install` returned. Confined to the thread of that library's transfers.
 public final class ForeignHandshake {
   public let host: PeerName
   public var peerChain: [Certificate] { findings.served }
@@ -18,13 +18,13 @@ public final class ForeignHandshake {
     self.verifier = verifier
   }
 
-  /// One slot in every SSL_CTX; its release is the one that answers `passRetained` in `install`.
+  /// One slot in every SSL_CTX; its release matches the `passRetained` in `install`.
   private static let slot = cossl_new_ex_index(CRYPTO_EX_INDEX_SSL_CTX) { _, object, _, _, _, _ in
     if let object { Unmanaged<ForeignHandshake>.fromOpaque(object).release() }
   }
 
-  /// `context` is an SSL_CTX whose connections all go to `host`. It gets the anchors, the verifier, the lowest version and
-  /// security level 2; its own verification is replaced.
+  /// All connections of `context`, an SSL_CTX, go to `host`. Sets anchors, verifier, minimum version and security level 2, and
+  /// replaces its own verification.
   @discardableResult public static func install(
     on context: UnsafeMutableRawPointer, host: String, anchors: AnchorStore, verifier: any PeerVerifier,
     minimumVersion: ProtocolVersion = .tls12, requestsStaple: Bool = false
@@ -46,7 +46,7 @@ public final class ForeignHandshake {
       pointer,
       { store, argument in
         guard let store, let argument else { return 0 }
-        // The SSL_CTX holds the reference, and is held by the SSL that is calling.
+        // The SSL_CTX holds the reference, and the calling SSL holds the SSL_CTX.
         let handshake = Unmanaged<ForeignHandshake>.fromOpaque(argument).takeUnretainedValue()
         let (findings, verdict) = PeerFindings.examine(store, handshake.host, handshake.verifier)
         handshake.findings = findings
@@ -56,7 +56,7 @@ public final class ForeignHandshake {
     return handshake
   }
 
-  /// The handshake that `ssl` came from; nil where its SSL_CTX is not one of ours.
+  /// The handshake that `ssl` belongs to; nil if its SSL_CTX was not prepared here.
   public static func of(ssl: UnsafeMutableRawPointer) -> ForeignHandshake? {
     guard let context = SSL_get_SSL_CTX(OpaquePointer(ssl)), let object = SSL_CTX_get_ex_data(context, slot) else { return nil }
     return Unmanaged<ForeignHandshake>.fromOpaque(object).takeUnretainedValue()

@@ -1,10 +1,10 @@
 import COpenSSL
 import Crypto
 
-/// Online certificate status (RFC 6960), without nonce: answers come from caches as well (RFC 5019).
+/// Online certificate status (RFC 6960). Without nonce, as answers may come from caches (RFC 5019).
 public enum OCSP {
-  /// The body of a POST that asks about one certificate. The CertID is by SHA-1, the only one that every responder knows
-  /// (RFC 5019 section 2.1.1); it identifies, it does not protect.
+  /// The body of a POST that asks about one certificate. Its CertID uses SHA-1, the only hash that every responder supports
+  /// (RFC 5019 section 2.1.1). It identifies the certificate and protects nothing.
   public static func request(for certificate: Certificate, issuer: Certificate) throws(OpenSSLError) -> [UInt8] {
     ERR_clear_error()
     guard let request = OCSP_REQUEST_new() else { throw .drained(.encoding, "OCSP request") }
@@ -20,7 +20,7 @@ public enum OCSP {
     return encodedDER { i2d_OCSP_REQUEST(request, $0) }
   }
 
-  /// What an answer says of `certificate`, which `issuer` must be known to have issued. `now` in seconds since 1970.
+  /// What an answer says about `certificate`, which `issuer` must have issued. `now` in seconds since 1970.
   public static func status(
     _ der: [UInt8], of certificate: Certificate, issuer: Certificate, now: Int64
   ) -> RevocationStatus {
@@ -39,7 +39,7 @@ public enum OCSP {
     defer { OCSP_BASICRESP_free(basic) }
     if let flaw = flawOfSignature(basic, issuer, now) { return .unusable(flaw) }
     guard let single = entry(of: basic, for: certificate, issuer) else { return .unusable(.notCovering) }
-    // None of the extensions that an answer may have is processed here, and none has to be critical (RFC 6960 section 4.4).
+    // None of an answer's extensions is processed here, and none has to be critical (RFC 6960 section 4.4).
     guard OCSP_BASICRESP_get_ext_by_critical(basic, 1, -1) < 0, OCSP_SINGLERESP_get_ext_by_critical(single, 1, -1) < 0 else {
       return .unusable(.unknownExtension)
     }
@@ -60,7 +60,7 @@ public enum OCSP {
     }
   }
 
-  /// The entry whose CertID is this certificate's, by whatever hash the responder chose.
+  /// The entry whose CertID matches this certificate, with any hash that the responder chose.
   private static func entry(of basic: OpaquePointer, for certificate: Certificate, _ issuer: Certificate) -> OpaquePointer? {
     for index in 0..<max(0, OCSP_resp_count(basic)) {
       guard let single = OCSP_resp_get0(basic, index), let theirs = OCSP_SINGLERESP_get0_id(single) else { continue }
@@ -75,7 +75,7 @@ public enum OCSP {
     return nil
   }
 
-  /// Nil where the issuer itself signed, or one whom it made its responder (RFC 6960 section 4.2.2.2).
+  /// nil if the issuer itself signed, or a responder that it authorised (RFC 6960 section 4.2.2.2).
   private static func flawOfSignature(_ basic: OpaquePointer, _ issuer: Certificate, _ now: Int64) -> RevocationStatus.Flaw? {
     guard let candidates = OPENSSL_sk_new_null() else { return .malformed }
     defer { OPENSSL_sk_free(candidates) }
@@ -83,7 +83,7 @@ public enum OCSP {
     var found: OpaquePointer?
     guard OCSP_resp_get0_signer(basic, &found, candidates) == 1, let found else { return .wrongSigner }
     let signer = Certificate(sharing: found)
-    // The signature alone: who may sign is decided below, by this one issuer and no store of roots.
+    // Checks only the signature. The code below decides who may sign, without a store of roots.
     guard OCSP_basic_verify(basic, candidates, nil, UInt(OCSP_NOVERIFY)) == 1 else { return .badSignature }
     guard let algorithm = OCSP_resp_get0_tbs_sigalg(basic), isStrongSignature(OBJ_obj2nid(algorithm.pointee.algorithm)),
       isStrongKey(X509_get0_pubkey(found))

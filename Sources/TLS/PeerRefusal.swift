@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Why a peer was not trusted. `evaluator` is the name that the configuration knows; `reason` is one of a closed list, as it
-/// becomes a metric's label; `detail` is for people and holds nothing secret.
+/// Why a peer was not trusted. `evaluator` is its name in the configuration; `reason` comes from a fixed list, as it becomes a
+/// metric's label; `detail` is for people and contains no secret.
 public struct PeerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   public var evaluator: String
   public var reason: Reason
@@ -20,9 +20,9 @@ public struct PeerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case notYetValid = "not_yet_valid"
     case hostMismatch = "host_mismatch"
     case selfSigned = "self_signed"
-    /// The chain is complete and ends in a root that is no anchor.
+    /// The chain is complete, but its root is not an anchor.
     case untrustedRoot = "untrusted_root"
-    /// An issuer is neither served nor an anchor.
+    /// The server did not send an issuer, and it is not an anchor.
     case unknownIssuer = "unknown_issuer"
     case wrongPurpose = "wrong_purpose"
     case issuerNotCA = "issuer_not_ca"
@@ -33,18 +33,18 @@ public struct PeerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case badSignature = "bad_signature"
     case unhandledExtension = "unhandled_extension"
     case malformed
-    /// Any other reason of RFC 5280's path validation.
+    /// Any other error of RFC 5280's path validation.
     case invalidChain = "invalid_chain"
     case pinMismatch = "pin_mismatch"
     case revoked
-    /// Revocation must be known here and is not.
+    /// The policy requires an answer about revocation, and there is none.
     case revocationUnknown = "revocation_unknown"
-    /// A verdict from before no longer holds, and nothing has replaced it.
+    /// An earlier verdict has expired, and there is no new one.
     case verdictExpired = "verdict_expired"
   }
 }
 
-/// Where path validation ended, and why.
+/// Where and why path validation failed.
 public struct ChainFailure: Sendable, Hashable {
   public var reason: PeerRefusal.Reason
   public var detail: String

@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// What a verifier is shown of a peer, inside the handshake.
+/// What a verifier gets to know about a peer, inside the handshake.
 public struct PeerEvidence: Sendable {
   public enum Chain: Sendable {
-    /// Leaf first, the anchor last.
+    /// Leaf first, anchor last.
     case verified([Certificate])
     case failed(ChainFailure)
-    /// The verifier did not ask for it.
+    /// The verifier did not ask for a chain.
     case notBuilt
   }
   public var host: PeerName
-  /// As the peer sent it, leaf first; what follows the leaf proves nothing.
+  /// As the peer sent them, leaf first. Those after the leaf prove nothing.
   public var served: [Certificate]
   public var chain: Chain
-  /// Whether the leaf speaks for the host.
+  /// Whether the leaf names the host.
   public var hostMatches: Bool
   /// Seconds since 1970.
   public var now: Int64
@@ -27,25 +27,25 @@ public struct PeerEvidence: Sendable {
   }
 }
 
-/// Judges a peer inside the handshake: called on the thread of the handshake, from a C callback, so it neither waits nor
-/// touches the connection. Not called where a session is resumed.
+/// Judges a peer inside the handshake. Called on the handshake's thread from a C callback, so it must neither wait nor touch
+/// the connection. Not called if a session is resumed.
 public protocol PeerVerifier: AnyObject, Sendable {
-  /// Whether the chain is to be built and validated (RFC 5280 section 6) before `judge`.
+  /// Whether to build and validate the chain (RFC 5280 section 6) before `judge`.
   var buildsChain: Bool { get }
-  /// Nil = nothing against it.
+  /// nil = no objection.
   func judge(_ evidence: PeerEvidence) -> PeerRefusal?
 }
 
-/// What an examination left behind.
+/// The result of an examination.
 struct PeerFindings {
   var served: [Certificate] = []
   var verified: [Certificate] = []
   var refusal: PeerRefusal?
 
-  /// The body of OpenSSL's certificate verify callback. 1 = go on, 0 = the handshake ends with an alert.
+  /// The body of OpenSSL's certificate verify callback. 1 = continue, 0 = end the handshake with an alert.
   static func examine(_ store: OpaquePointer, _ host: PeerName, _ verifier: any PeerVerifier) -> (PeerFindings, Int32) {
     var findings = PeerFindings()
-    // The untrusted list begins with the leaf itself: SSL hands over all that the peer sent.
+    // The untrusted list begins with the leaf itself, as OpenSSL passes everything that the peer sent.
     findings.served = Certificate.chain(X509_STORE_CTX_get0_untrusted(store))
     var chain = PeerEvidence.Chain.notBuilt
     var alert = X509_V_ERR_APPLICATION_VERIFICATION
@@ -64,7 +64,7 @@ struct PeerFindings {
     findings.refusal = verifier.judge(
       PeerEvidence(host: host, served: findings.served, chain: chain, hostMatches: matches, now: wallClock()))
     guard findings.refusal == nil else {
-      // The alert follows from this code; a refusal for another reason than the chain is certificate_unknown or the like.
+      // This code determines the alert. A refusal for another reason than the chain becomes certificate_unknown or similar.
       if alert == X509_V_OK { alert = X509_V_ERR_APPLICATION_VERIFICATION }
       X509_STORE_CTX_set_error(store, alert)
       return (findings, 0)

@@ -1,41 +1,41 @@
 import COpenSSL
 
-/// What one answer or list says of one certificate, after everything about it was checked.
+/// What one answer or list says about one certificate, after all checks.
 public enum RevocationStatus: Sendable, Hashable {
-  /// Holds until then, in seconds since 1970.
+  /// Valid until then, in seconds since 1970.
   case good(until: Int64)
-  /// When, in seconds since 1970. Stands also where the answer is stale: nothing takes a revocation back.
+  /// Time of revocation, in seconds since 1970. Also counts if the answer has expired, as a revocation is final.
   case revoked(at: Int64)
-  /// No answer: it must not be taken for a good one.
+  /// No usable answer; must not count as good.
   case unusable(Flaw)
 
   public enum Flaw: String, Sendable, Hashable, CaseIterable {
     case malformed
     /// The responder does not know the certificate.
     case unknown
-    /// The responder may not or will not answer for it.
+    /// The responder may not or will not answer about it.
     case unauthorized
     /// Any other error of the responder: internal error, try later, signature required.
     case responderError = "responder_error"
     case badSignature = "bad_signature"
     case weakSignature = "weak_signature"
-    /// Signed by one whom the issuer did not make its responder.
+    /// The signer is not authorised by the issuer.
     case wrongSigner = "wrong_signer"
-    /// About other certificates only; of a list: by another issuer, partial, or for another kind.
+    /// About other certificates only; for a list: by another issuer, partial, or for another kind.
     case notCovering = "not_covering"
-    /// It has a critical extension that is not processed here.
+    /// It has a critical extension that this program does not process.
     case unknownExtension = "unknown_extension"
     case notYetValid = "not_yet_valid"
     case stale
   }
 
-  /// How long an answer without nextUpdate is good, in seconds from its thisUpdate. It says that newer information can be had
-  /// at any time (RFC 6960 section 4.2.2.1), so it cannot stand for long.
+  /// How long an answer without nextUpdate is valid, in seconds from its thisUpdate. Such an answer says that newer information
+  /// is available at any time (RFC 6960 section 4.2.2.1), so it is valid only for a short time.
   public static let lifetimeWithoutNextUpdate: Int64 = 15 * 60
-  /// How far the responder's clock may be from ours, in seconds.
+  /// Allowed difference between the responder's clock and this one, in seconds.
   public static let clockAllowance: Int64 = 5 * 60
 
-  /// The dates of an answer that says good.
+  /// The dates of a good answer.
   static func good(thisUpdate: Int64?, nextUpdate: Int64?, hasNextUpdate: Bool, now: Int64) -> RevocationStatus {
     guard let thisUpdate, !hasNextUpdate || nextUpdate != nil else { return .unusable(.malformed) }
     guard thisUpdate <= now + clockAllowance else { return .unusable(.notYetValid) }
@@ -45,7 +45,7 @@ public enum RevocationStatus: Sendable, Hashable {
   }
 }
 
-/// Whether a signature algorithm hashes with what security level 2 still accepts.
+/// Whether security level 2 accepts the hash of a signature algorithm.
 func isStrongSignature(_ signatureAlgorithm: Int32) -> Bool {
   var digest: Int32 = 0
   var key: Int32 = 0

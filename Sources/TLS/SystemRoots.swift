@@ -3,10 +3,10 @@ import Crypto
 import Files
 import Glibc
 
-/// The system's bundle of roots, as it was read. Equal bundles are equal, wherever they are.
+/// The system's bundle of roots, as read. Equal bundles are equal, whatever their path.
 ///
-/// Only a file counts. OpenSSL also looks into a folder of hashed names (`SSL_CERT_DIR`), but during handshakes, which an event loop
-/// cannot wait for, and without noticing what was removed.
+/// Only a file counts. OpenSSL also reads a folder of hashed names (`SSL_CERT_DIR`), but during handshakes, which would block a
+/// loop, and without noticing removed files.
 public struct SystemRoots: Sendable, Hashable {
   public let path: String
   public let pem: [UInt8]
@@ -22,9 +22,9 @@ public struct SystemRoots: Sendable, Hashable {
   public static func == (one: SystemRoots, other: SystemRoots) -> Bool { one.digest == other.digest }
   public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
-  /// Where the bundle may be; the first file there is counts. `SSL_CERT_FILE` alone where it is set, as for OpenSSL: whoever narrows the
-  /// roots with it must not get the distribution's when the file is missing. Else OpenSSL's default, and where Debian or
-  /// Fedora put the bundle.
+  /// Possible paths of the bundle; the first existing file counts. If `SSL_CERT_FILE` is set, it is the only one, as for
+  /// OpenSSL: an operator who restricts the roots with it must not get the distribution's roots if the file is missing. Else
+  /// OpenSSL's default, then the paths of Debian and Fedora.
   public static func candidates(_ environment: [String: String]) -> [String] {
     if let own = environment["SSL_CERT_FILE"], !own.isEmpty { return [own] }
     let built = X509_get_default_cert_file().map { [String(cString: $0)] } ?? []
@@ -32,7 +32,7 @@ public struct SystemRoots: Sendable, Hashable {
   }
 
   /// Blocks on files.
-  /// - Parameter read: a file's content; nil where it cannot be read.
+  /// - Parameter read: returns a file's content; nil if it cannot be read.
   public static func read(
     _ environment: [String: String], through read: (String) -> [UInt8]?
   ) -> SystemRoots? {
@@ -45,7 +45,7 @@ public struct SystemRoots: Sendable, Hashable {
   /// Bytes; a distribution's bundle has about 220 KB.
   private static let largest = 16 << 20
 
-  /// As the process's environment has it. Blocks on files.
+  /// With the process's environment. Blocks on files.
   public static func read() throws(OpenSSLError) -> SystemRoots {
     let environment = getenv("SSL_CERT_FILE").map { ["SSL_CERT_FILE": String(cString: $0)] } ?? [:]
     guard let roots = read(environment, through: { try? FileReading.read($0, limit: largest).bytes }) else {

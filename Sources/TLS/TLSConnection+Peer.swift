@@ -1,14 +1,14 @@
 import COpenSSL
 import COpenSSLShims
 
-/// What a finished handshake tells.
+/// What is known after a handshake.
 extension TLSConnection {
-  /// Then no certificate was seen and no verifier asked: the session's own verdict must stand for it.
+  /// Then there was no certificate and the verifier was not called: the session's verdict must be used.
   public var isResumed: Bool { SSL_session_reused(pointer) == 1 }
 
   public var protocolVersion: ProtocolVersion? { ProtocolVersion(rawValue: SSL_version(pointer)) }
 
-  /// Nil where none was agreed on.
+  /// nil if no protocol was agreed on.
   public var selectedALPN: String? {
     var name: UnsafePointer<UInt8>?
     var length: UInt32 = 0
@@ -20,24 +20,24 @@ extension TLSConnection {
   /// As the peer sent it, leaf first. Empty after a resumption.
   public var peerChain: [Certificate] { findings.served }
 
-  /// As validated, leaf first, anchor last. Empty after a resumption and where the verifier wanted none.
+  /// As validated, leaf first, anchor last. Empty after a resumption, or if the verifier wanted no chain.
   public var verifiedChain: [Certificate] { findings.verified }
 
   /// Why the verifier ended the handshake.
   public var refusal: PeerRefusal? { findings.refusal }
 
-  /// The client's certificate, on a server's side.
+  /// On a server: the client's certificate.
   public var clientCertificate: Certificate? { SSL_get1_peer_certificate(pointer).map { Certificate(owning: $0) } }
 
-  /// The name that the client asked for, on a server's side.
+  /// On a server: the name that the client asked for.
   public var requestedServerName: String? {
     SSL_get_servername(pointer, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
   }
 
-  /// In DER and unverified. TLS 1.2 has it after the handshake only.
+  /// In DER, unverified. In TLS 1.2 available only after the handshake.
   public var stapledOCSP: [UInt8]? { stapledAnswer(pointer) }
 
-  /// Gives the certificates' memory back once they have been judged.
+  /// Frees the certificates' memory after they have been judged.
   public func dropChains() {
     findings.served = []
     findings.verified = []

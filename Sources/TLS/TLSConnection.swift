@@ -2,22 +2,22 @@ import COpenSSL
 import COpenSSLShims
 import Crypto
 
-/// One SSL over a non-blocking socket, which it reads and writes but does not own: closing the descriptor is the caller's, after
-/// this object is done with. Belongs to one loop.
+/// One SSL over a non-blocking socket. It reads and writes the socket but does not own it: the caller closes the descriptor
+/// after it is done with this object. Belongs to one loop.
 public final class TLSConnection {
   let pointer: OpaquePointer
   let context: TLSContext
-  /// What the certificate must speak for; empty on a server's side.
+  /// What the certificate must name; empty on a server.
   public let peerName: PeerName
   var findings = PeerFindings()
   /// Why the last call failed.
   public private(set) var lastError: OpenSSLError?
   private var isBroken = false
-  /// Sessions that the server gave and nobody took yet, oldest first; in TLS 1.3 they arrive during reads.
+  /// Sessions from the server that nobody has taken yet, oldest first; in TLS 1.3 they arrive during reads.
   public private(set) var pendingSessions: [TLSSession] = []
-  /// More than a server sends for one handshake by default, few enough to hoard.
+  /// Most sessions to keep: more than a server sends for one handshake by default.
   private static let pendingSessionLimit = 4
-  /// Tickets since the last application data, and how many are no flood: servers send two for a handshake as a rule.
+  /// Tickets since the last application data, and how many are allowed; servers usually send two per handshake.
   private var ticketsInARow = 0
   private static let ticketLimit = 32
   /// Owned by the SSL's BIO: valid as long as `pointer`.
@@ -36,12 +36,12 @@ public final class TLSConnection {
     self.peerName = peerName
     self.socket = socket
     SSL_set_bio(pointer, bio, bio)
-    // Unretained: the SSL is freed in deinit, so it never outlives this.
+    // Unretained: deinit frees the SSL, so it never outlives this object.
     SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// A client's side. `serverName` goes out as SNI unless it is an IP literal. `session` is offered; whether it was taken,
-  /// `isResumed` says after the handshake.
+  /// A client's side. Sends `serverName` as SNI unless it is an IP literal. Offers `session`; after the handshake `isResumed`
+  /// says whether the server accepted it.
   public convenience init(
     context: TLSContext, descriptor: Int32, serverName: String, session: TLSSession? = nil
   ) throws(OpenSSLError) {
@@ -61,7 +61,8 @@ public final class TLSConnection {
   }
 
   deinit {
-    // An SSL freed without close_notify spoils its session for others. Cut data is detected by who reads, not by that.
+    // An SSL freed without close_notify makes its session unusable for others. The reader detects cut data, so this hides
+    // nothing.
     if !isBroken, SSL_is_init_finished(pointer) == 1 {
       SSL_set_shutdown(pointer, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
     }
@@ -72,7 +73,7 @@ public final class TLSConnection {
     SSL_get_ex_data(ssl, 0).map { Unmanaged<TLSConnection>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// To be called again after the readiness that it asks for.
+  /// Call it again after the readiness that it asks for.
   public func handshake() -> HandshakeResult {
     var systemError: Int32 = 0
     switch cossl_handshake(pointer, &systemError) {
@@ -91,7 +92,7 @@ public final class TLSConnection {
     }
   }
 
-  /// Up to `buffer.count` bytes, one record at most; or a value of `TLSIO`.
+  /// Reads up to `buffer.count` bytes, at most one record; or returns a value of `TLSIO`.
   @inline(__always)
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let start = buffer.baseAddress, buffer.count > 0 else { return TLSIO.wantRead }
@@ -107,8 +108,8 @@ public final class TLSConnection {
     return result
   }
 
-  /// How many bytes were taken, often fewer than given; or a value of `TLSIO`. After `wantWrite` the same bytes must be offered
-  /// again, at least as many, from wherever they are then. After a failed write reading may still have the peer's last words.
+  /// Number of bytes taken, often fewer than given; or a value of `TLSIO`. After `wantWrite` the caller must offer the same
+  /// bytes again, at least as many; they may have moved. After a failed write, reading may still return the peer's last bytes.
   @inline(__always)
   public func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
@@ -141,36 +142,36 @@ public final class TLSConnection {
 
   // MARK: Readiness
 
-  /// From now on the caller tells of every event of the descriptor by `noteReadable`: a socket that was read empty is then not
-  /// asked again before the next one.
+  /// From now on the caller reports every event of the descriptor with `noteReadable`. Then a socket that was read empty is not
+  /// read again before the next event.
   public func becomeEdgeTriggered() { socket.pointee.is_edge_triggered = 1 }
 
   /// The descriptor became readable.
-  /// - Parameter readsToTheEnd: a short receive proves nothing any more: the peer has sent its end, the connection is broken, or
-  ///   the receive may have stopped at the mark of TCP urgent data.
+  /// - Parameter readsToTheEnd: a short receive no longer proves that the socket is empty: the peer has sent its end, the
+  ///   connection is broken, or the receive may have stopped at the mark of TCP urgent data.
   @inline(__always)
   public func noteReadable(readsToTheEnd: Bool) {
     socket.pointee.is_dry = 0
     if readsToTheEnd { socket.pointee.reads_to_the_end = 1 }
   }
 
-  /// As `read`, but takes only what OpenSSL has received already; `wantRead` says nothing about the socket then.
+  /// Like `read`, but takes only what OpenSSL has already received; then `wantRead` says nothing about the socket.
   @inline(__always)
   public func readBuffered(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    // Also 1 for half a record, which yields nothing.
+    // Also 1 for half a record, which yields no data.
     guard SSL_has_pending(pointer) == 1 else { return TLSIO.wantRead }
     socket.pointee.is_held = 1
     defer { socket.pointee.is_held = 0 }
     return read(into: buffer)
   }
 
-  /// Whether OpenSSL holds a record, or a part of one. SSL_has_pending alone does not know of a record whose header was taken off
-  /// the buffer and nothing of whose body has come: then its record layer is in the state "read body".
+  /// Whether OpenSSL holds a record or a part of one. SSL_has_pending alone misses a record whose header was taken off the
+  /// buffer and whose body has not begun to arrive: then its record layer is in the state "read body".
   private var holdsRecord: Bool {
     SSL_has_pending(pointer) == 1 || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B"))
   }
 
-  /// What the peer has sent that nobody has read.
+  /// What the peer has sent and nobody has read.
   public enum Unread: Sendable {
     /// Neither OpenSSL nor the kernel has a byte.
     case nothing
@@ -178,11 +179,11 @@ public final class TLSConnection {
     case bytes
     /// The beginning of a record, which may be application data or belong to TLS.
     case partialRecord
-    /// The stream has ended, in whatever way.
+    /// The stream has ended, cleanly or not.
     case end
   }
 
-  /// Looks without taking application data; what belongs to TLS (a session ticket, say) is processed. Costs no system call where
+  /// Looks without taking application data, but processes TLS's own records (such as session tickets). Costs no system call if
   /// the kernel is known to have nothing and OpenSSL holds nothing.
   public func unread() -> Unread {
     if !holdsRecord, socket.pointee.is_dry == 1 { return .nothing }
@@ -199,7 +200,7 @@ public final class TLSConnection {
     return .end
   }
 
-  /// Best effort, does not wait for the peer's.
+  /// Best effort: does not wait for the peer's close_notify.
   public func sendCloseNotify() {
     guard !isBroken, SSL_is_init_finished(pointer) == 1 else { return }
     ERR_clear_error()
@@ -213,6 +214,6 @@ public final class TLSConnection {
     pendingSessions.append(session)
   }
 
-  /// The newest that the server gave, once each.
+  /// The newest session from the server; each is returned once.
   public func takeSession() -> TLSSession? { pendingSessions.popLast() }
 }

@@ -18,7 +18,7 @@ public enum ProtocolVersion: Int32, Sendable, Hashable, CaseIterable, CustomStri
   }
 }
 
-/// What a client's connections have in common.
+/// Options that a client's connections share.
 public struct ClientOptions {
   public var minimumVersion = ProtocolVersion.tls12
   public var anchors: AnchorStore
@@ -29,7 +29,7 @@ public struct ClientOptions {
   public var alpn = ["http/1.1"]
   /// Whether to ask for a stapled OCSP answer.
   public var requestsStaple = false
-  /// False where nothing would keep a session.
+  /// False if nobody would keep sessions.
   public var keepsSessions = true
 
   public init(anchors: AnchorStore, verifier: any PeerVerifier) {
@@ -38,17 +38,17 @@ public struct ClientOptions {
   }
 }
 
-/// What a server's connections have in common. For the demo and for tests.
+/// Options that a server's connections share. For the demo and for tests.
 public struct ServerOptions {
   public var identity: TLSIdentity
   public var minimumVersion = ProtocolVersion.tls12
   public var maximumVersion = ProtocolVersion.tls13
-  /// Not nil: clients must bring a certificate that ends in one of these.
+  /// Not nil: clients must present a certificate that ends in one of these.
   public var clientAnchors: AnchorStore?
   public var alpn = ["http/1.1"]
   /// An OCSP answer in DER for clients that ask; empty = none.
   public var staple: [UInt8] = []
-  /// Under 2 only to serve what a client must refuse.
+  /// A level under 2 is only for serving what a client must refuse.
   public var securityLevel: Int32 = 2
   /// TLS 1.3 tickets per handshake; 0 also turns sessions off in TLS 1.2.
   public var tickets = 2
@@ -56,7 +56,7 @@ public struct ServerOptions {
   public init(identity: TLSIdentity) { self.identity = identity }
 }
 
-/// One SSL_CTX. Confined to the loop that made it, as its connections are.
+/// One SSL_CTX. Confined to the loop that made it, as are its connections.
 public final class TLSContext {
   let pointer: OpaquePointer
   let verifier: (any PeerVerifier)?
@@ -116,7 +116,7 @@ public final class TLSContext {
       SSL_CTX_set_cert_store(pointer, anchors.pointer)
       SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
     }
-    // Without it sessions of clients with certificates cannot be resumed.
+    // Without it, sessions of clients with certificates cannot be resumed.
     let name = Array("authproxy".utf8)
     SSL_CTX_set_session_id_context(pointer, name, UInt32(name.count))
     SSL_CTX_set_num_tickets(pointer, options.tickets)
@@ -129,13 +129,13 @@ public final class TLSContext {
     return context
   }
 
-  /// Each name behind its length (RFC 7301 section 3.1).
+  /// Each name follows its length (RFC 7301 section 3.1).
   private static func wireFormat(_ names: [String]) -> [UInt8] {
     names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
   }
 }
 
-// The callbacks capture nothing: all they know is what hangs on the SSL, and none of them throws or calls back into it.
+// The callbacks capture nothing: their state is attached to the SSL. None of them throws or calls back into the SSL.
 
 private let verifyServer: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { store, _ in
   guard let store, let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
@@ -146,7 +146,7 @@ private let verifyServer: @convention(c) (OpaquePointer?, UnsafeMutableRawPointe
   return verdict
 }
 
-/// 1 = the reference is ours now.
+/// 1 = this code owns the reference now.
 private let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { ssl, session in
   guard let ssl, let session, let connection = TLSConnection.of(ssl) else { return 0 }
   connection.received(TLSSession(owning: session))

@@ -1,12 +1,12 @@
 import COpenSSL
 import Crypto
 
-/// A certificate chain with the leaf's private key: a server's, or a client's for mutual TLS. Read once, shared by contexts.
+/// A certificate chain with the leaf's private key, of a server or of a client. Read once; shared by contexts.
 public final class TLSIdentity: Sendable {
   /// Leaf first.
   public let chain: [Certificate]
   public let key: PrivateKey
-  /// SHA-256 over the chain; the key follows from the leaf.
+  /// SHA-256 over the chain, which also determines the key.
   public let digest: [UInt8]
 
   public init(chain: [Certificate], key: PrivateKey) throws(OpenSSLError) {

@@ -2,20 +2,20 @@ import Crypto
 import Synchronization
 import TLS
 
-/// One store per distinct set of anchors, shared by policies, loops and snapshots. Making one blocks for tens of milliseconds:
-/// ask from a lane, never from a loop.
+/// One store per distinct set of anchors, shared by policies, loops and snapshots. Making one blocks for tens of milliseconds,
+/// so never do it on a loop.
 public final class AnchorStores: Sendable {
   private let stores = Mutex<[Key: AnchorStore]>([:])
 
   private struct Key: Hashable {
     var anchors: TrustPolicy.Anchors
-    /// Of the system's bundle; nil where it has no part in them.
+    /// Digest of the system's bundle; nil if these anchors do not include it.
     var system: SystemRoots?
   }
 
   public init() {}
 
-  /// - Parameter system: the system's roots; nil = as they are now.
+  /// - Parameter system: the system's roots; nil = read them now.
   public func store(for policy: TrustPolicy, system: SystemRoots? = nil) throws(OpenSSLError) -> AnchorStore {
     var key = Key(anchors: policy.effectiveAnchors)
     if key.anchors.haveSystem { if let system { key.system = system } else { key.system = try .read() } }
@@ -34,8 +34,8 @@ public final class AnchorStores: Sendable {
     }
   }
 
-  /// Forgets the sets that none of `policies` uses, and those with other system roots than `system`; what is in use elsewhere lives on
-  /// there.
+  /// Drops the sets that none of `policies` uses, and those with system roots other than `system`. Whoever uses such a set
+  /// keeps it alive.
   public func prune(keeping policies: some Sequence<TrustPolicy>, system: SystemRoots? = nil) {
     let kept = Set(policies.map(\.effectiveAnchors))
     stores.withLock { stores in

@@ -2,9 +2,10 @@ import Crypto
 import Synchronization
 import TLS
 
-/// What `authproxy pins` prints: the served chain, what verification says of it, and each certificate's pin, ready to paste.
+/// What `authproxy pins` prints: the chain that the server sent, the result of verification, and each certificate's pin, ready
+/// to paste.
 public enum PinReport {
-  /// `now` is the evidence's.
+  /// "Now" is the evidence's time.
   public static func lines(_ evidence: PeerEvidence) -> [String] {
     var lines: [String] = []
     var verified: [Certificate] = []
@@ -45,12 +46,12 @@ public enum PinReport {
     ]
   }
 
-  /// `sha256/` and base64, as `pinned_public_keys` wants it.
+  /// `sha256/` and base64, as in `pinned_public_keys`.
   public static func pin(_ certificate: Certificate) -> String {
     "sha256/" + String(decoding: Base64.encode(certificate.publicKeyDigest), as: UTF8.self)
   }
 
-  /// Lets every peer pass and keeps what was seen, for the one connection that the report is about.
+  /// Accepts every peer and keeps the evidence, for the report's one connection.
   public final class Witness: PeerVerifier {
     private let seen = Mutex<PeerEvidence?>(nil)
     public init() {}

@@ -1,8 +1,8 @@
 import Crypto
 import TLS
 
-/// SHA-256 over what a policy demands, its name left out: pools, sessions and verdicts are keyed by it and by the content of the anchors
-/// (`TrustEvaluation.digest(over:)`), so that a change retires them and a mere renaming does not.
+/// SHA-256 over a policy's requirements, without its name. Pools, sessions and verdicts are keyed by it and by the content of
+/// the anchors (`TrustEvaluation.digest(over:)`). So a change of a policy retires them, but renaming it does not.
 public enum PolicyDigest {
   public static func of(_ policy: TrustPolicy) -> [UInt8] {
     var content = Content()
@@ -20,10 +20,10 @@ public enum PolicyDigest {
     return SHA256.digest(content.bytes)
   }
 
-  /// Of no client certificate: empty. Else the identity's own digest.
+  /// Digest of a client certificate: the identity's own; empty without one.
   public static func of(_ identity: TLSIdentity?) -> [UInt8] { identity?.digest ?? [] }
 
-  /// Every part behind its length or count, so that no two policies write the same bytes.
+  /// Each part follows its length or count, so that no two policies produce the same bytes.
   private struct Content {
     var bytes: [UInt8] = []
 

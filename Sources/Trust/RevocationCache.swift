@@ -1,22 +1,22 @@
 import Synchronization
 import TLS
 
-/// Answers about revocation, kept until their next update; failures, remembered for 60 s doubling to an hour; and who fetches
-/// what just now. Shared by all loops; bounded in entries and bytes.
+/// Caches revocation answers until their next update, and failures for 60 s, doubling up to an hour. Also coordinates fetches,
+/// so that each runs only once. Shared by all loops; bounded in entries and bytes.
 public final class RevocationCache: Sendable {
   public enum Lookup: Sendable, Hashable {
     case answer(RevocationStatus)
-    /// There is a fresh list that does not speak about this certificate.
+    /// There is a valid list, but it does not cover this certificate.
     case notCovering
-    /// Not to be asked again before then, in seconds since 1970.
+    /// Earliest time of the next attempt, in seconds since 1970.
     case failed(retryAt: Int64)
     case absent
   }
 
   public enum Flight: Sendable, Hashable {
-    /// Nobody was fetching: the caller does, and must call `finish`, whatever happens.
+    /// No fetch is running: the caller makes it, and must call `finish` in every case.
     case lead
-    /// Somebody is: the caller waits for that one's `finish`.
+    /// A fetch is running: the caller waits for its `finish`.
     case join
   }
 
@@ -48,11 +48,11 @@ public final class RevocationCache: Sendable {
 
   static let firstRetry: Int64 = 60
   static let lastRetry: Int64 = 3600
-  /// How long a revocation is believed without asking again, in seconds.
+  /// How long a revocation counts without asking again, in seconds.
   static let revokedLifetime: Int64 = 3600
-  /// An answer that only the clock allowance keeps alive is not asked for again at once.
+  /// Do not immediately ask again for an answer that is valid only because of the allowance for clock skew.
   static let shortestLifetime: Int64 = 60
-  /// What an entry takes beside its list, roughly.
+  /// Approximate size of an entry without its list.
   private static let entryOverhead = 4096
 
   public init(entryLimit: Int = 4096, byteLimit: Int = 64 * 1024 * 1024) {
@@ -85,7 +85,7 @@ public final class RevocationCache: Sendable {
     state.withLock { $0.inFlight.insert(request.key).inserted ? .lead : .join }
   }
 
-  /// Ends the flight and keeps what it brought. A failure leaves an answer that still holds where it is.
+  /// Ends the flight and stores its result. A failure does not replace an answer that is still valid.
   public func finish(_ request: FetchRequest, _ outcome: FetchOutcome, now: Int64) {
     let kept = Self.content(outcome, now: now)
     state.withLock { state in
@@ -115,7 +115,8 @@ public final class RevocationCache: Sendable {
     }
   }
 
-  /// What was used since it was fetched and has lived three quarters of its time: to be fetched again before it is missed.
+  /// Answers that were used since their fetch and have reached three quarters of their time: fetch them again before they
+  /// expire.
   public func due(now: Int64, limit: Int = 16) -> [FetchRequest] {
     state.withLock { state in
       var result: [FetchRequest] = []
@@ -129,7 +130,7 @@ public final class RevocationCache: Sendable {
     }
   }
 
-  /// Asks again at once what failed: somebody may have put it right.
+  /// Forgets failures, as an operator may have fixed the cause; the next check asks again at once.
   public func forgetFailures() {
     state.withLock { state in
       for key in Array(state.entries.keys) {
@@ -151,7 +152,7 @@ public final class RevocationCache: Sendable {
     case .list(let list, let bytes):
       let until = list.nextUpdate ?? list.thisUpdate + RevocationStatus.lifetimeWithoutNextUpdate
       guard until + RevocationStatus.clockAllowance >= now else { return nil }
-      // Parsed, a list takes several times its encoding.
+      // A parsed list takes several times the size of its encoding.
       return (.list(list), max(until, now + shortestLifetime), bytes * 4)
     }
   }

@@ -1,13 +1,13 @@
 import TLS
 
-/// The gate between a handshake and the first byte, as a value: ask `next`; where it wants a fetch, make it (or wait for the
-/// one under way), hand the outcome to the cache, ask again. Each fetch is wanted once, so it comes to an end.
+/// The gate between a handshake and the first byte, as a value. Call `next`. If it returns a fetch, make it (or wait for the
+/// running one), pass the result to the cache, and call `next` again. It asks for each fetch only once, so it terminates.
 ///
 ///     next -> trusted(until) | refused | fetch -> cache.begin: lead -> exchange -> cache.finish -> next
 ///                                                              join -> wait for that finish     -> next
 public struct RevocationCheck {
   public enum Action: Sendable {
-    /// Seconds since 1970: then the gate is to be passed again.
+    /// Until when the connection is trusted, in seconds since 1970. After that it must pass the gate again.
     case trusted(until: Int64)
     case fetch(FetchRequest)
     case refused(TrustRefusal)
@@ -21,7 +21,7 @@ public struct RevocationCheck {
     public var result: Result
   }
 
-  /// How long a pass without an answer holds where nothing could be asked, in seconds.
+  /// How long a verdict is valid if nothing could be asked, in seconds.
   static let lifetimeWithoutAnswer: Int64 = 3600
 
   private let policy: String
@@ -33,14 +33,14 @@ public struct RevocationCheck {
   private var rule = 0
   private var link = 0
   private var attempted: Set<[UInt8]> = []
-  /// Failures that are among the observations already.
+  /// Failures that are already among the observations.
   private var counted: Set<[UInt8]> = []
   private var until = Int64.max
-  /// What was found on the way; the caller counts it at the end.
+  /// What the check observed; the caller counts it at the end.
   public private(set) var observations: [Observation] = []
   public private(set) var warnings: [TrustWarning] = []
 
-  /// `validator` is the first evaluator that had the chain validated; nil = none did, and dates are nobody's business.
+  /// `validator` is the first evaluator that requires a valid chain; nil = none does, and then dates do not matter.
   init(
     policy: String, host: PeerName, rules: [RevocationRule], chain: [Certificate], validator: String?, staple: [UInt8]?
   ) {
@@ -75,7 +75,7 @@ public struct RevocationCheck {
         return .refused(
           TrustRefusal(evaluator: current.name, reason: .revocationUnknown, detail: "there is no verified chain to check"))
       }
-      // The anchor is trusted as it is; nobody could revoke it but its owner here.
+      // The anchor is trusted by configuration, so its revocation is not checked.
       let links = current.settings.scope == .leaf ? min(1, chain.count - 1) : chain.count - 1
       guard link < links else {
         rule += 1
@@ -120,7 +120,8 @@ public struct RevocationCheck {
         staple = nil
       }
     }
-    // What a local list revokes is revoked, whatever a responder says; what it does not is known only in its turn.
+    // A local list can revoke a certificate whatever a responder says. That it does not revoke one counts only in the order of
+    // methods.
     let local = rule.localStatus(of: certificate, issuer: issuer, now: now)
     if case .revoked(let at) = local {
       observe(.file, .revoked)
@@ -150,7 +151,7 @@ public struct RevocationCheck {
       return .good(until: until)
     }
     if rule.settings.network {
-      // A local list stands where the network's lists would.
+      // A local list takes the place of lists from the network.
       for request in open where attempted.insert(request.key).inserted {
         if case .list = request.subject, local != nil { continue }
         return .fetch(request)

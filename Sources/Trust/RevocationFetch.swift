@@ -1,23 +1,23 @@
 import Crypto
 import TLS
 
-/// An exchange that somebody else has to make. Anything but a 200 within the limits is a failure.
+/// A request that the caller must make. Anything but a 200 within the limits is a failure.
 public struct FetchRequest: Sendable {
   public enum Subject: Sendable {
     case ocsp(Certificate, issuer: Certificate)
     case list(issuer: Certificate)
   }
-  /// 32 bytes: what the cache and the single flight go by.
+  /// 32 bytes: the key in the cache, also for running fetches.
   public let key: [UInt8]
-  /// http: only, unless the operator wrote it.
+  /// http: only, unless the operator configured it.
   public let url: String
-  /// Not nil: a POST of `application/ocsp-request`; else a GET. POST for OCSP, as every responder takes it while GET is
-  /// optional, limited to 255 bytes and often wrongly unescaped (RFC 6960 appendix A.1).
+  /// Not nil: a POST of `application/ocsp-request`; else a GET. OCSP uses POST, which every responder accepts. GET is optional,
+  /// limited to 255 bytes and often unescaped wrongly (RFC 6960 appendix A.1).
   public let body: [UInt8]?
   public let limitBytes: Int
   /// Milliseconds.
   public let timeout: Int
-  /// The operator named the address: `forbidden_addresses` does not apply.
+  /// The operator configured the address, so `forbidden_addresses` does not apply.
   public let isConfigured: Bool
   public let subject: Subject
 
@@ -29,7 +29,7 @@ public struct FetchRequest: Sendable {
     _ url: String, _ certificate: Certificate, _ issuer: Certificate, timeout: Int, isConfigured: Bool
   ) -> FetchRequest? {
     guard let body = try? OCSP.request(for: certificate, issuer: issuer) else { return nil }
-    // An address that the rules for strangers refuse is no failure of the one that the operator named.
+    // A failure because of the rules for untrusted addresses must not count for an address that the operator configured.
     let kind = isConfigured ? "responder" : "ocsp"
     return FetchRequest(
       key: SHA256.digest(Array("\(kind)\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint), url: url, body: body,
@@ -43,12 +43,12 @@ public struct FetchRequest: Sendable {
   }
 }
 
-/// What became of a fetch, read and verified. Pure, and for a large list as slow as hashing it: made in a lane.
+/// The result of a fetch, parsed and verified. Pure. For a large list it takes as long as hashing it, so run it in a lane.
 public enum FetchOutcome: Sendable {
   case status(RevocationStatus)
-  /// Its signature has been verified. `bytes` is the size of its encoding.
+  /// With a verified signature. `bytes` is the size of its encoding.
   case list(CertificateList, bytes: Int)
-  /// Nothing came, or nothing usable.
+  /// No answer, or an unusable one.
   case failed
 
   public static func read(_ body: [UInt8], for request: FetchRequest, now: Int64) -> FetchOutcome {
@@ -57,7 +57,7 @@ public enum FetchOutcome: Sendable {
     case .ocsp(let certificate, let issuer):
       return .status(OCSP.status(body, of: certificate, issuer: issuer, now: now))
     case .list(let issuer):
-      // Authorities serve DER (RFC 5280 section 4.2.1.13), internal ones often PEM.
+      // Authorities serve DER (RFC 5280 section 4.2.1.13); internal ones often serve PEM.
       guard let list = try? CertificateList.parse(body).first(where: { $0.names(issuer: issuer) }),
         list.flawOfSignature(by: issuer) == nil
       else { return .failed }

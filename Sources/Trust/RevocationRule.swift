@@ -2,12 +2,13 @@ import Crypto
 import Synchronization
 import TLS
 
-/// One `revocation` evaluator made ready: its local lists parsed.
+/// One `revocation` evaluator, with its local lists parsed.
 final class RevocationRule: Sendable {
   let name: String
   let settings: TrustPolicy.Revocation
   private let lists: [CertificateList]
-  /// Whether a list is by an issuer (index of the list, fingerprint of the issuer): large ones are not hashed twice.
+  /// Whether a list belongs to an issuer (index of the list, fingerprint of the issuer), so that large lists are hashed only
+  /// once.
   private let verified = Mutex<[Pair: Bool]>([:])
 
   private struct Pair: Hashable {
@@ -23,7 +24,7 @@ final class RevocationRule: Sendable {
     self.lists = lists
   }
 
-  /// What the local lists say; nil where none covers the certificate. One that revokes it wins over one that does not.
+  /// What the local lists say; nil if none covers the certificate. A list that revokes it wins.
   func localStatus(of certificate: Certificate, issuer: Certificate, now: Int64) -> RevocationStatus? {
     var best: RevocationStatus?
     for (index, list) in lists.enumerated() where list.names(issuer: issuer) && isVerified(index, issuer) {
@@ -43,12 +44,12 @@ final class RevocationRule: Sendable {
     let pair = Pair(list: index, issuer: issuer.fingerprint)
     if let known = verified.withLock({ $0[pair] }) { return known }
     let result = lists[index].flawOfSignature(by: issuer) == nil
-    // Issuers are those of verified chains: few. The bound is for a peer that makes them up below an anchor of its own.
+    // Issuers of verified chains are few. The bound is for a peer that creates issuers below an anchor of its own.
     verified.withLock { if $0.count < 1024 { $0[pair] = result } }
     return result
   }
 
-  /// What could be asked about a certificate, in order of preference. Two pointers of a kind at most.
+  /// The questions about a certificate, in order of preference. At most two pointers of each kind.
   func requests(_ certificate: Certificate, issuer: Certificate) -> [FetchRequest] {
     settings.methods.flatMap { method -> [FetchRequest] in
       switch method {

@@ -1,7 +1,6 @@
 import TLS
 
-/// What a pooled connection or a session hangs on: the same origin under another policy or another client certificate is
-/// another peer.
+/// Key of a pooled connection or session: with another policy or client certificate the same origin is another peer.
 public struct TrustKey: Sendable, Hashable {
   public let host: String
   public let port: UInt16
@@ -18,12 +17,12 @@ public struct TrustKey: Sendable, Hashable {
   }
 }
 
-/// The verdict that a resumed connection begins with: it sees no certificate of its own.
+/// The verdict with which a resumed connection begins, as it receives no certificate.
 public struct VerdictRecord: Sendable {
   public var chain: [Certificate]
   /// Seconds since 1970.
   public var until: Int64
-  /// The stapled answer that the verdict rests on, in DER: a resumed connection brings none in TLS 1.3.
+  /// The stapled answer behind the verdict, in DER: in TLS 1.3 a resumed connection receives none.
   public var staple: [UInt8]?
 
   public init(chain: [Certificate], until: Int64, staple: [UInt8]? = nil) {
@@ -33,7 +32,7 @@ public struct VerdictRecord: Sendable {
   }
 }
 
-/// A loop's sessions, each with its verdict. To be filled only once the verdict is trusted. Bounded; the oldest go first.
+/// A loop's sessions, each with its verdict. Add a session only after a trusted verdict. Bounded; the oldest go first.
 public final class SessionCache {
   private struct Entry {
     var session: TLSSession
@@ -45,7 +44,7 @@ public final class SessionCache {
   private var total = 0
   private var clock: UInt64 = 0
   private let limit: Int
-  /// As many connections to an origin as may want to resume at once.
+  /// The number of connections to an origin that may resume at once.
   private let limitPerKey: Int
 
   public init(limit: Int = 1024, limitPerKey: Int = 8) {
@@ -59,7 +58,7 @@ public final class SessionCache {
     clock += 1
     var list = entries.removeValue(forKey: key) ?? []
     total -= list.count
-    // One that may be used again replaces its elders.
+    // A reusable session replaces older ones.
     if !session.isSingleUse { list.removeAll() }
     list.append(Entry(session: session, record: record, age: clock))
     if list.count > limitPerKey { list.removeFirst() }
@@ -72,7 +71,7 @@ public final class SessionCache {
     }
   }
 
-  /// The newest whose session and verdict still hold at `now`. A TLS 1.3 ticket is taken out: it is offered once.
+  /// The newest session that is valid at `now`, as is its verdict. Removes a TLS 1.3 ticket, as it may be offered only once.
   public func take(_ key: TrustKey, now: Int64) -> (session: TLSSession, record: VerdictRecord)? {
     guard var list = entries.removeValue(forKey: key) else { return nil }
     total -= list.count
@@ -86,7 +85,7 @@ public final class SessionCache {
     return (newest.session, newest.record)
   }
 
-  /// Forgets what `isKept` does not want, as after a reload that changed policies.
+  /// Drops sessions that `isKept` rejects, for example after a reload that changed policies.
   public func retire(keeping isKept: (TrustKey) -> Bool) {
     entries = entries.filter { isKept($0.key) }
     total = entries.values.reduce(0) { $0 + $1.count }

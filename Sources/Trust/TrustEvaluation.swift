@@ -1,16 +1,16 @@
 import Crypto
 import TLS
 
-/// A policy made ready to judge: certificates parsed, digests computed, local lists read. Immutable, shared by all loops and by
-/// every snapshot that has the same policy.
+/// A policy prepared for judging: certificates parsed, digests computed, local lists read. Immutable; shared by all loops and
+/// by every snapshot with the same policy.
 public final class TrustEvaluation: PeerVerifier {
   public let policy: TrustPolicy
-  /// Of the policy's content; see `PolicyDigest`.
+  /// Digest of the policy's content; see `PolicyDigest`.
   public let digest: [UInt8]
   public let buildsChain: Bool
   private let evaluators: [(name: String, check: Check)]
   let revocationRules: [RevocationRule]
-  /// Called inside handshakes, on any loop: it must neither wait nor touch the connection.
+  /// Called inside handshakes, on any loop. It must neither wait nor touch the connection.
   private let warn: @Sendable (TrustWarning) -> Void
 
   private enum Check: Sendable {
@@ -20,7 +20,7 @@ public final class TrustEvaluation: PeerVerifier {
     case nothing
   }
 
-  /// Throws where a certificate or list of the policy cannot be read.
+  /// Throws if a certificate or list of the policy cannot be parsed.
   public init(_ policy: TrustPolicy, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) throws(OpenSSLError) {
     self.policy = policy
     self.warn = warn
@@ -46,11 +46,11 @@ public final class TrustEvaluation: PeerVerifier {
     revocationRules = rules
   }
 
-  /// What pools, sessions and verdicts hang on: the policy's content, and the content of its anchors, as the system's roots change under
-  /// the same policy.
+  /// Key of pools, sessions and verdicts: the policy's content and that of its anchors, as the system's roots can change
+  /// without the policy.
   public func digest(over anchors: AnchorStore) -> [UInt8] { SHA256.digest(digest + anchors.digest) }
 
-  /// Chain, host and pins, as a conjunction: the first reason wins.
+  /// Judges chain, host and pins. All must pass; returns the first reason against the peer.
   public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
     for (name, check) in evaluators {
       if let refusal = judge(evidence, name, check) { return refusal }
@@ -98,7 +98,7 @@ public final class TrustEvaluation: PeerVerifier {
     return nil
   }
 
-  /// What pins are compared with: never a certificate that was merely served along.
+  /// The certificates to compare pins with. Never includes one that the server sent but that is not in the chain.
   private func candidates(_ evidence: PeerEvidence, _ validation: TrustPolicy.Validation) -> [Certificate] {
     guard validation.chain else { return Array(evidence.served.prefix(1)) }
     if case .verified(let chain) = evidence.chain { return chain }
@@ -115,7 +115,7 @@ public final class TrustEvaluation: PeerVerifier {
 }
 
 extension TrustEvaluation {
-  /// Options of a context whose connections this policy judges. `anchors` is what `AnchorStores` gave for the policy.
+  /// Options of a context for connections under this policy. `anchors` comes from `AnchorStores` for this policy.
   public func clientOptions(anchors: AnchorStore, identity: TLSIdentity? = nil) -> ClientOptions {
     var options = ClientOptions(anchors: anchors, verifier: self)
     options.minimumVersion = policy.minimumVersion.protocolVersion
@@ -124,8 +124,8 @@ extension TrustEvaluation {
     return options
   }
 
-  /// The gate between a handshake, or a verdict that expired, and the next byte. `chain` is the verified one of the connection
-  /// or, where that resumed a session, of the session's record, as is `staple`.
+  /// The gate between a handshake, or an expired verdict, and the next byte. `chain` is the connection's verified chain; for a
+  /// resumed session, chain and `staple` come from the session's record.
   public func gate(host: PeerName, chain: [Certificate], staple: [UInt8]?) -> RevocationCheck {
     let validator = evaluators.first { entry in
       switch entry.check {

@@ -1,7 +1,7 @@
 import TLS
 
 extension TrustPolicy.Evaluator {
-  /// As the configuration calls it; bounded, as it becomes a metric's label.
+  /// Its name in the configuration. From a fixed list, as it becomes a metric's label.
   public var name: String {
     switch self {
     case .chain: "default"
@@ -13,7 +13,7 @@ extension TrustPolicy.Evaluator {
     }
   }
 
-  /// What it demands of chain and host by itself; nil where it has no such options.
+  /// Its requirements for chain and host; nil if it has no such options.
   var validation: TrustPolicy.Validation? {
     switch self {
     case .chain(let validation): validation
@@ -26,7 +26,7 @@ extension TrustPolicy.Evaluator {
 }
 
 extension TrustPolicy {
-  /// Every evaluator that is no composite, in order, with its place: `composite.revocation`.
+  /// Every evaluator that is not a composite, in order, with its path: `composite.revocation`.
   public var flattened: [(name: String, evaluator: Evaluator)] { Self.flatten(evaluators, within: "") }
 
   private static func flatten(_ evaluators: [Evaluator], within prefix: String) -> [(name: String, evaluator: Evaluator)] {
@@ -36,22 +36,22 @@ extension TrustPolicy {
     }
   }
 
-  /// Whether any evaluator has the chain built and validated.
+  /// Whether any evaluator requires a valid chain.
   public var validatesChain: Bool { flattened.contains { $0.evaluator.validation?.chain == true } }
-  /// Whether any evaluator has the host compared.
+  /// Whether any evaluator compares the host.
   public var validatesHost: Bool { flattened.contains { $0.evaluator.validation?.host == true } }
 
   public var checksRevocation: Bool {
     flattened.contains { if case .revocation = $0.evaluator { true } else { false } }
   }
 
-  /// When the first of its pins stop being enforced, in seconds since 1970.
+  /// Earliest expiry of its pins, in seconds since 1970; nil = none expires.
   public var earliestPinExpiry: Int64? {
     flattened.compactMap { if case .pinnedPublicKeys(let pins) = $0.evaluator { pins.expires } else { nil } }.min()
   }
 
-  /// What the chain is verified against. Certificates pinned with `accept_self_signed` are the only anchors where there are
-  /// such: each of those evaluators still demands one of its own in the chain.
+  /// The anchors for validating the chain. If there are certificates pinned with `accept_self_signed`, they are the only
+  /// anchors; each of these evaluators still requires one of its own in the chain.
   public var effectiveAnchors: Anchors {
     let pinned = flattened.flatMap { entry -> [[UInt8]] in
       guard case .pinnedCertificates(let pins) = entry.evaluator, pins.acceptSelfSigned else { return [] }

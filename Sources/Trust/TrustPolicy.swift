@@ -1,12 +1,12 @@
-/// What one host has to prove before a byte of a request goes to it: a conjunction of evaluators over one verified chain.
+/// What a server must prove before it gets a byte of a request: all evaluators must pass for one verified chain.
 ///
-/// A value that cannot be contradictory: the configuration reader refuses what cannot be meant (an empty pin set, `disabled`
-/// beside others, revocation without a validated chain).
+/// The value cannot contradict itself: the configuration's reader refuses contradictions (an empty pin set, `disabled` with
+/// other evaluators, revocation without a validated chain).
 public struct TrustPolicy: Sendable, Hashable {
   public var name: String
   public var anchors: Anchors
   public var minimumVersion: TLSVersion
-  /// In the order of the configuration; nested composites keep their nesting for the names in errors.
+  /// In the order of the configuration. Composites stay nested, for the names in errors.
   public var evaluators: [Evaluator]
 
   public init(name: String, anchors: Anchors = .system, minimumVersion: TLSVersion = .tls12, evaluators: [Evaluator]) {
@@ -21,7 +21,7 @@ public struct TrustPolicy: Sendable, Hashable {
     case tls13 = "tls1.3"
   }
 
-  /// Which roots a chain may end in. Certificates are the DER of each, read when the configuration was loaded.
+  /// The roots in which a chain may end. Certificates are in DER, read with the configuration.
   public enum Anchors: Sendable, Hashable {
     case system
     case systemAnd([[UInt8]])
@@ -36,7 +36,7 @@ public struct TrustPolicy: Sendable, Hashable {
     case pinnedCertificates(PinnedCertificates)
     case revocation(Revocation)
     case composite([Evaluator])
-    /// Everything passes. Stands alone.
+    /// Accepts everything. Must be the only evaluator.
     case disabled
   }
 
@@ -50,7 +50,7 @@ public struct TrustPolicy: Sendable, Hashable {
   }
 
   public struct PinnedPublicKeys: Sendable, Hashable {
-    /// SHA-256 of a SubjectPublicKeyInfo each, 32 bytes (RFC 7469 section 2.4).
+    /// Each is the SHA-256 of a SubjectPublicKeyInfo, 32 bytes (RFC 7469 section 2.4).
     public var pins: Set<[UInt8]>
     /// Seconds since 1970 after which the pins are no longer enforced; nil = never.
     public var expires: Int64?
@@ -65,7 +65,7 @@ public struct TrustPolicy: Sendable, Hashable {
   }
 
   public struct PinnedCertificates: Sendable, Hashable {
-    /// DER of each.
+    /// Each in DER.
     public var certificates: [[UInt8]]
     /// True: these certificates are the only anchors.
     public var acceptSelfSigned: Bool
@@ -81,12 +81,12 @@ public struct TrustPolicy: Sendable, Hashable {
     public enum Method: String, Sendable, Hashable { case ocsp, crl }
     public enum Scope: String, Sendable, Hashable { case chain, leaf }
     public var methods: [Method]
-    /// Asked instead of the certificate's own pointer.
+    /// Used instead of the certificate's own pointer.
     public var responder: String?
-    /// DER of each local CRL.
+    /// Each local CRL in DER.
     public var lists: [[UInt8]]
     public var network: Bool
-    /// Of one fetch, in milliseconds.
+    /// Time-out of one fetch, in milliseconds.
     public var timeout: Int
     public var requirePositiveResponse: Bool
     public var scope: Scope
@@ -106,6 +106,6 @@ public struct TrustPolicy: Sendable, Hashable {
     }
   }
 
-  /// What holds where an upstream names no policy and none is called `default`.
+  /// Applies if an upstream names no policy and none is called `default`.
   public static let systemDefault = TrustPolicy(name: "system", evaluators: [.chain(Validation())])
 }

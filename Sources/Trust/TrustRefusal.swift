@@ -1,17 +1,17 @@
 import TLS
 
-/// Why a connection was refused: evaluator, a reason of a closed list, and a detail for people.
+/// Why a connection was refused: evaluator, a reason from a fixed list, and a detail for people.
 public typealias TrustRefusal = PeerRefusal
 public typealias TrustRefusalReason = PeerRefusal.Reason
 
-/// What passed, and should be known of all the same.
+/// A problem that did not stop a connection.
 public struct TrustWarning: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pins' date is over: they were not compared.
+    /// The pins have expired, so they were not compared.
     case pinsExpired = "pins_expired"
-    /// Report only: the comparison failed.
+    /// Report only: the pins do not match.
     case pinMismatch = "pin_mismatch"
-    /// No answer about revocation was to be had, and none is required.
+    /// There is no answer about revocation, and the policy requires none.
     case revocationUnknown = "revocation_unknown"
   }
   public var kind: Kind

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Times as people read them.
+/// Formats times for people.
 public enum UTCTime {
-  /// `2027-06-01T00:00:00Z` of seconds since 1970.
+  /// `2027-06-01T00:00:00Z` for seconds since 1970.
   public static func text(_ seconds: Int64) -> String {
     var clock = time_t(seconds)
     var parts = tm()
