@@ -2,7 +2,7 @@ import Crypto
 import RevocationAnswers
 import TLS
 
-/// A certificate authority of this run alone, and what it issues. The private keys never leave the process.
+/// A certificate authority for this run, and its certificates. The private keys never leave the process.
 public final class DemoAuthority: Sendable {
   /// A server's certificate and key.
   public struct Issued: Sendable {
@@ -15,10 +15,10 @@ public final class DemoAuthority: Sendable {
   private let certificate: Certificate
   private let key: PrivateKey
   public let api, tokenServer: Issued
-  /// A server whose certificate was taken back.
+  /// A server with a revoked certificate.
   public let retired: Issued
 
-  /// Valid for two months: the reader warns of certificates that end within one.
+  /// Valid for two months, as the configuration's reader warns of certificates that expire within one.
   /// - Parameter names: of every server, DNS names and IP literals.
   public init(names: [String]) throws(OpenSSLError) {
     let key = try PrivateKey.generateP256()
@@ -38,10 +38,10 @@ public final class DemoAuthority: Sendable {
     (self.certificate, self.key) = (certificate, key)
   }
 
-  /// What clients must trust.
+  /// The certificate that clients must trust.
   public var pem: [UInt8] { certificate.pem }
 
-  /// - Returns: the answer in DER; nil where the question is none, or about somebody else's certificate.
+  /// - Returns: the answer in DER; nil if the request is invalid or about another authority's certificate.
   func answer(toOCSPRequest request: [UInt8]) -> (name: String, isRevoked: Bool, der: [UInt8])? {
     guard let serial = OCSPAnswerBuilder.serialNumbers(ofRequest: request)?.first,
       let issued = [api, tokenServer, retired].first(where: { $0.identity.chain[0].serialNumber == serial })

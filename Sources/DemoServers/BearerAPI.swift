@@ -1,6 +1,6 @@
 import SmallHTTP
 
-/// An API that answers nobody without a bearer token (RFC 6750). `/revoke` takes the token of that very request out of use.
+/// An API that requires a bearer token (RFC 6750). `/revoke` revokes the request's own token.
 public final class BearerAPI: Responder {
   private let book: TokenBook
   private let tell: (DemoEvent) -> Void

@@ -1,6 +1,6 @@
 import SmallHTTP
 
-/// Answers whether certificates of the demo's authority were revoked (RFC 6960), asked by POST.
+/// Says whether certificates of the demo's authority are revoked (RFC 6960), for requests by POST.
 public final class OCSPResponder: Responder {
   private let authority: DemoAuthority
   private let tell: (DemoEvent) -> Void

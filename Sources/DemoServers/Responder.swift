@@ -11,10 +11,10 @@ open class Responder {
     ServedAnswer(404, json: ["error": .string("nothing is here")])
   }
 
-  /// Serves from the next turn of the loop on, until the process ends.
+  /// Serves from the next turn of the loop, until the process ends.
   /// - Parameters:
   ///   - socket: bound and listening.
-  ///   - identity: for TLS; nil = clear HTTP.
+  ///   - identity: for TLS; nil = clear text.
   public final func serve(on loop: EventLoop, socket: ListeningSocket, identity: TLSIdentity?) throws(OpenSSLError) {
     let context: TLSContext? = if let identity { try .server(ServerOptions(identity: identity)) } else { nil }
     HTTPServer(on: loop, socket: socket, context: context) { [self] request, reply in reply(answer(request)) }

@@ -1,7 +1,7 @@
 import CSystem
 import Crypto
 
-/// The tokens that the token server gave out and the API looks up. Belongs to the loop that both live on.
+/// The tokens that the token server issued and the API looks up. Belongs to the loop of both.
 public final class TokenBook {
   public enum Standing: Equatable {
     case valid(number: Int)
@@ -22,12 +22,12 @@ public final class TokenBook {
 
   public init() {}
 
-  /// - Parameter seconds: how long it is good for.
+  /// - Parameter seconds: lifetime.
   public func issue(seconds: Int) throws(OpenSSLError) -> (text: String, number: Int) {
     count += 1
     let text = try Self.randomText()
     let expires = csys_monotonic() + Int64(seconds) * 1_000_000_000
-    // Nobody asks for what has long been over; a demo may run for days.
+    // Forget tokens that expired long ago, as a demo may run for days.
     entries = entries.filter { $0.value.expires > csys_monotonic() - 60_000_000_000 }
     entries[text] = Entry(number: count, expires: expires)
     return (text, count)

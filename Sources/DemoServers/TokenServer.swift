@@ -9,9 +9,9 @@ public final class TokenServer: Responder {
   private let clientSecret: String
   private let lifetime: Int
   private let tell: (DemoEvent) -> Void
-  /// The one refresh token that is good now; each use replaces it.
+  /// The only valid refresh token; each use replaces it.
   private var refreshToken: String
-  /// How many tokens it was asked for.
+  /// Number of token requests.
   public private(set) var requests = 0
 
   /// - Parameters:
@@ -71,7 +71,7 @@ public final class TokenServer: Responder {
     return ServedAnswer(status, fields: [("Cache-Control", "no-store")], json: ["error": .string(error)])
   }
 
-  /// RFC 6749 section 2.3.1: by Basic, whose two parts are form-encoded, or in the body.
+  /// RFC 6749 section 2.3.1: by Basic, with both parts form-encoded, or in the body.
   private func isClient(_ authorization: String?, _ form: [String: String]) -> Bool {
     if let authorization {
       guard authorization.lowercased().hasPrefix("basic "), let bytes = Base64.decode(authorization.utf8.dropFirst(6)),
@@ -85,7 +85,7 @@ public final class TokenServer: Responder {
 
 /// application/x-www-form-urlencoded.
 enum Form {
-  /// The last value of a name wins; a demo has no use for repeated ones.
+  /// The last value of a name wins, as the demo does not need repeated names.
   static func decode(_ body: [UInt8]) -> [String: String] {
     var result: [String: String] = [:]
     for pair in body.split(separator: UInt8(ascii: "&")) {

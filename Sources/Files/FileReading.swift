@@ -1,7 +1,7 @@
 internal import CSystem
 internal import Glibc
 
-/// What tells one state of a file from another without reading it.
+/// Identifies a state of a file without reading it.
 public struct FileIdentity: Sendable, Hashable {
   public var device: UInt64
   public var inode: UInt64
@@ -28,10 +28,10 @@ public struct FileContent: Sendable, Hashable {
   }
 }
 
-/// Why a file could not be read, as a clause that follows the file's name: `No such file or directory`.
+/// Why a file could not be read, as a clause after the file's name: `No such file or directory`.
 public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
-  /// errno of the system call that failed; 0 where none did.
+  /// errno of the failed system call; 0 if none failed.
   public var code: Int32
 
   public init(_ description: String) {
@@ -46,8 +46,8 @@ public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 public enum FileReading {
-  /// Reads a whole regular file, symbolic links followed. Pipes and devices are refused: opening one could block, and what was
-  /// read could not be read again.
+  /// Reads a whole regular file; follows symbolic links. Refuses pipes and devices: opening one could block, and a second read
+  /// could not return the same.
   /// - Parameter limit: bytes; a larger file is an error.
   public static func read(_ path: String, limit: Int) throws(FileError) -> FileContent {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -62,7 +62,7 @@ public enum FileReading {
       permissions: status.st_mode & 0o7777)
   }
 
-  /// The state of a file now, symbolic links followed; nil if there is none or it cannot be asked.
+  /// The file's current state; follows symbolic links. nil if it does not exist or cannot be examined.
   public static func identity(_ path: String) -> FileIdentity? {
     var status = stat()
     return stat(path, &status) == 0 ? FileIdentity(status) : nil
@@ -81,7 +81,7 @@ public enum FileReading {
       if got == 0 { break }
       count += got
       guard count <= limit else { throw FileError("larger than \(limit) bytes") }
-      // One byte more than the size that fstat told, so that the usual case ends without growing.
+      // One byte more than fstat's size, so that the usual case needs no larger buffer.
       if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count + 4096)) }
     }
     bytes.removeLast(bytes.count - count)

@@ -1,10 +1,10 @@
 import HTTPWire
 
-/// A content coding that is taken off an answer for an app that did not ask for it.
+/// A content coding that the proxy decodes for an app that did not ask for it.
 public enum ContentCoding: Sendable { case gzip, deflate }
 
-/// Whether the origin may be asked for a coded answer: not where the app asks for a part of what is coded, or wants no transformation
-/// (RFC 9110 section 7.7).
+/// Whether the proxy may ask the origin for a coded response: not if the app asks for a range, or wants no transformation (RFC
+/// 9110 section 7.7).
 func mayBeCoded(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) -> Bool {
   !head.fields.has(range, in: bytes) && !head.fields.hasMember("no-transform", in: .cacheControl, of: bytes)
 }
@@ -12,7 +12,7 @@ func mayBeCoded(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer)
 private let range = Array("range".utf8)
 
 extension ForwardingRules {
-  /// The coding that is to be taken off this answer's body; nil: none.
+  /// The coding to decode in this response; nil: none.
   @inlinable @inline(__always)
   public func codingToRemove(
     from head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, answering request: OutboundRequest
@@ -35,7 +35,7 @@ extension ForwardingRules {
 }
 
 extension ResponseHead {
-  /// RFC 9110 section 8.4: the representation is another one without its coding.
+  /// RFC 9110 section 8.4: without its coding it is another representation.
   mutating func dropCodedFields() {
     fields.drop(.contentEncoding)
     fields.drop(.etag)

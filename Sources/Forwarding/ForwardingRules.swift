@@ -1,16 +1,16 @@
 import HTTPWire
 
-/// What an upstream entry makes of the heads that pass. Made once with the configuration; all loops share it.
+/// An upstream entry's rules for forwarding heads. Made once with the configuration, shared by all loops.
 public final class ForwardingRules: Sendable {
-  /// What becomes of a field of the credential's name that the app sent itself.
+  /// What happens to a field with the credential's name that the app sent.
   public enum AppCredential: Sendable { case replace, keep, reject }
 
-  /// What of an answer is changed so that the app's next request comes here.
+  /// What to rewrite in responses, so that the app's next request uses the proxy.
   public struct Rewrite: Sendable {
     /// Location and Content-Location.
     public var location: Bool
     public var link: Bool
-    /// `Secure` is taken off cookies.
+    /// Removes `Secure` from cookies.
     public var secureCookies: Bool
     public init(location: Bool = true, link: Bool = true, secureCookies: Bool = false) {
       self.location = location
@@ -20,21 +20,21 @@ public final class ForwardingRules: Sendable {
   }
 
   public let name: ProxyName
-  /// Name of the field that the entry's credential sets; empty: there is none.
+  /// Name of the field that the entry's credential sets; empty without a credential.
   public let credentialField: [UInt8]
   let appCredential: AppCredential
-  /// The app's authority is sent as Host, not the origin's.
+  /// Sends the app's authority in Host, instead of the origin's.
   let keepsHost: Bool
   let decompresses: Bool
   let rewrite: Rewrite
-  /// Whether URLs under the origin become others at all.
+  /// Whether to rewrite URLs below the origin at all.
   let rewritesURLs: Bool
-  /// What stands for the origin's `scheme://authority`; empty: `http://` and the authority that the app asked for.
+  /// Replaces the origin's `scheme://authority`; empty: `http://` and the authority that the app requested.
   let rewriteTo: [UInt8]
 
   /// - Parameters:
   ///   - credentialField: nil: the entry has no credential.
-  ///   - rewriteTo: `http://host[:port]`; nil: as below a wildcard there is no one host to come back to but the one that was asked for.
+  ///   - rewriteTo: `http://host[:port]`; nil below a wildcard, which has no single host: then the requested one.
   ///   - rewritesURLs: false for hosts that no entry lists.
   public init(
     name: ProxyName, credentialField: [UInt8]?, appCredential: AppCredential = .replace, keepsHost: Bool = false,

@@ -1,20 +1,20 @@
 import HTTPWire
 
-/// A 1xx response's head as it goes to the app, 101 aside: see `OutboundResponse`.
+/// A 1xx response's head for the app. For 101 see `OutboundResponse`.
 public struct InterimResponse {
-  /// Marks what of the head does not go on. nil: it is not for this app.
+  /// Marks the fields that are not forwarded. nil: this app must not get the response.
   /// - Parameter awaitsContinue: the app waits for a 100.
   public init?(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest, awaitsContinue: Bool
   ) {
-    // RFC 9110 section 15.2: not to HTTP/1.0; a 100 only to who asked for it.
+    // RFC 9110 section 15.2: never to HTTP/1.0; a 100 only to an app that asked for it.
     guard request.isHTTP11, head.status != 100 || awaitsContinue else { return nil }
     head.markHopByHop(in: bytes, keepUpgrade: false)
-    // Who answered is said by the final one; a member under our name would be forged.
+    // Only the final response says who answered. A member with the proxy's name here would be forged.
     head.fields.drop(.proxyStatus)
   }
 
-  /// Bytes that `write` takes at most.
+  /// Most bytes that `write` needs.
   public func sizeLimit(of head: borrowing ResponseHead, rules: ForwardingRules) -> Int {
     head.reason.count + head.fields.keptSize + 64 + rules.name.viaLine.count
   }

@@ -1,11 +1,11 @@
 import HTTPWire
 
-/// An origin as messages name it.
+/// An origin's authority in messages.
 public struct OriginAuthority: Sendable {
   let isTLS: Bool
-  /// The port is the scheme's own, and left out.
+  /// The port is the scheme's default, and omitted.
   let hasDefaultPort: Bool
-  /// `Host: ...\r\n` as it is sent there.
+  /// `Host: ...\r\n` for the origin.
   let hostLine: [UInt8]
 
   /// - Parameter host: lower-case; IPv6 without brackets.

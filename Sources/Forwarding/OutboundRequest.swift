@@ -1,19 +1,19 @@
 import HTTPWire
 
-/// A request's head as it goes to the origin, but for the credential and the blank line: decided over the parsed head, then written.
-/// What it says of the app is needed once more when the answer's head is written.
+/// A request's head for the origin, without the credential and the blank line. `decide` works on the parsed head, `write`
+/// writes the new one. The facts about the app are needed again for the response's head.
 public struct OutboundRequest: Sendable {
   public let method: Method
   let minorVersion: UInt8
-  /// How its body goes on, which is how it comes. To be set before `decide`.
+  /// Framing of the body, the same in both directions. Set it before `decide`.
   public var framing = BodyFraming.none
-  /// The entry's credential goes with it. False where there is none, or the app's own field was kept.
+  /// The entry's credential goes with it. False without one, or if the app's own field was kept.
   public private(set) var sendsCredential = false
-  /// It asks for WebSocket.
+  /// The app asks for WebSocket.
   public private(set) var isUpgrade = false
-  /// The app speaks NTLM or Negotiate with the origin.
+  /// The app uses NTLM or Negotiate with the origin.
   public private(set) var authenticatesConnection = false
-  /// The app asked for gzip itself; looked at only where the entry decompresses.
+  /// The app itself asked for gzip; read only if the entry decompresses.
   private(set) var acceptsGzip = false
   private var asksForGzip = false
   private var takesTrailers = false
@@ -23,7 +23,7 @@ public struct OutboundRequest: Sendable {
   /// The app speaks HTTP/1.1 or later.
   public var isHTTP11: Bool { minorVersion >= 1 }
 
-  /// Of no head: what is told to an app whose head cannot be read.
+  /// Without a head: for answers to an app whose head cannot be parsed.
   public init() {
     method = .get
     minorVersion = 1
@@ -34,7 +34,7 @@ public struct OutboundRequest: Sendable {
     minorVersion = head.minorVersion
   }
 
-  /// Marks what of the head does not go on (RFC 9110 section 7.6).
+  /// Marks the fields that are not forwarded (RFC 9110 section 7.6).
   /// - Throws: `credentialFromApp`.
   public mutating func decide(
     _ head: inout RequestHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules
@@ -54,7 +54,7 @@ public struct OutboundRequest: Sendable {
     head.markHopByHop(in: bytes, keepUpgrade: isUpgrade)
     head.fields.drop(.host)
     if takesTrailers { head.fields.drop(.te) }
-    // Each attempt decides for itself whether it asks.
+    // Each attempt adds its own Expect, if it needs one.
     if head.contains(.expect) { head.fields.drop(.expect) }
     if head.countsForwards, let count = head.maxForwards(in: bytes) {
       maxForwards = max(count - 1, 0)
@@ -62,21 +62,22 @@ public struct OutboundRequest: Sendable {
     }
     asksForGzip = rules.decompresses && !acceptsGzip && mayBeCoded(head, in: bytes)
     if asksForGzip { head.fields.drop(.acceptEncoding) }
-    // The credential goes in last: after Connection was obeyed, and after every field of its name was removed.
+    // The credential comes last: after Connection was applied, and after every field of its name was removed.
     if sendsCredential { head.fields.drop(named: rules.credentialField, in: bytes) }
     authenticatesConnection = head.authenticatesConnection(in: bytes)
   }
 
-  /// Bytes that `write` takes at most, `decide` having marked the head.
+  /// Most bytes that `write` needs after `decide`.
   public func sizeLimit(
     of head: borrowing RequestHead, _ target: RequestTarget, to origin: OriginAuthority, rules: ForwardingRules
   ) -> Int {
-    // What came, as it will be written (each line may grow by a blank), and at most 152 bytes of lines of our own.
+    // The received bytes as they will be written (each line may grow by a space), and at most 152 bytes of the proxy's own
+    // lines.
     head.methodText.count + target.pathAndQuery.count + head.fields.keptSize
       + max(origin.hostLine.count, target.authority.count + 8) + rules.name.viaLine.count + 256
   }
 
-  /// Generates the head anew: nothing is copied as it came but names, values and the target's path.
+  /// Writes a new head. Copies only names, values and the target's path.
   public func write(
     _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, _ target: RequestTarget, to origin: OriginAuthority,
     rules: ForwardingRules, into writer: inout ByteWriter
@@ -98,18 +99,18 @@ public struct OutboundRequest: Sendable {
     if isUpgrade {
       writer.appendField("Connection", takesTrailers ? "upgrade, TE" : "upgrade")
     } else {
-      // RFC 9110 section 10.1.4: TE holds for this hop only, and says so.
+      // RFC 9110 section 10.1.4: TE is hop-by-hop, so Connection must name it.
       if takesTrailers { writer.appendField("Connection", "TE") }
       writer.append(framing: framing)
     }
   }
 }
 
-/// The one protocol that is changed to. Others would carry requests past the proxy's rules: `h2c` above all.
+/// The only protocol that the proxy upgrades to. Others would carry requests past its rules, above all `h2c`.
 let webSocket: StaticString = "websocket"
 
 extension RequestHead {
-  /// What is looked at before a request has an entry.
+  /// Checks before a request has an entry.
   /// - Throws: `loop`, `unknownExpectation`.
   public func checkForwarding(by name: ProxyName, in bytes: UnsafeRawBufferPointer) throws(ForwardingError) {
     if passed(name.bytes, in: bytes) { throw .loop }
@@ -118,7 +119,7 @@ extension RequestHead {
 }
 
 extension RequestHead {
-  /// Max-Forwards 0: the request is the proxy's own to answer, with `OwnAnswer(toLastHop:)` (RFC 9110 section 7.6.2).
+  /// Max-Forwards 0: the proxy itself must answer, with `OwnAnswer(toLastHop:)` (RFC 9110 section 7.6.2).
   @inlinable @inline(__always)
   public func endsHere(in bytes: UnsafeRawBufferPointer) -> Bool { countsForwards && maxForwards(in: bytes) == 0 }
 
@@ -127,7 +128,7 @@ extension RequestHead {
 }
 
 extension ContiguousArray<Field> {
-  /// Whether there is a field whose name is `name`, ignoring case and `_` against `-`.
+  /// Whether there is a field with this name, ignoring case and `_` against `-`.
   func has(_ name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
     contains { $0.name.count == name.count && fieldNameEquals($0.name.bytes(in: head), name) }
   }

@@ -1,48 +1,48 @@
 import HTTPWire
 
-/// A final response's head as it goes to the app: decided over the parsed head, then written.
+/// A final response's head for the app: the initializers decide on the parsed head, `write` writes the new one.
 public struct OutboundResponse: ~Copyable {
-  /// How the body goes to the app.
+  /// Framing of the body for the app.
   public let framing: BodyFraming
-  /// The app's connection may serve another request afterwards, and is told so.
+  /// The app's connection may serve another request, and the head says so.
   public let keepsClient: Bool
   private let minorVersion: UInt8
   private let isUpgrade: Bool
-  /// The body is decoded on its way, or to HEAD would be.
+  /// The proxy decodes the body, or would if the request were not HEAD.
   private let isDecoded: Bool
   private let authenticatesConnection: Bool
-  /// Why an answer that might have been avoided is relayed: Proxy-Status details.
+  /// Why the proxy relays a refusal: Proxy-Status details.
   private let note: String?
-  /// Of what is not sent; -1: not said.
+  /// Length of a body that is not sent; -1: unknown.
   private var ownLength: Int64 = -1
-  /// Lines that stand for fields of the origin.
+  /// Lines that replace fields of the origin.
   private var rewritten: [UInt8] = []
 
-  /// Decides on a response, and marks what of its head does not go on (RFC 9110 section 7.6).
+  /// Decides about a response, and marks the fields that are not forwarded (RFC 9110 section 7.6).
   /// - Parameters:
-  ///   - source: how the body comes.
-  ///   - isInflated: the caller takes the coding off the body.
-  ///   - keepsClient: what the app and the message so far allow.
-  ///   - note: no secret.
-  ///   - asked: the authority that the app asked for.
+  ///   - source: framing of the origin's body.
+  ///   - isInflated: the caller decodes the body.
+  ///   - keepsClient: whether app and message allow to keep the connection.
+  ///   - note: without secrets.
+  ///   - asked: the authority that the app requested.
   public init(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, body source: BodyFraming, to request: OutboundRequest,
     isInflated: Bool, wasCoded: Bool, keepsClient: Bool, note: String?, of origin: OriginAuthority, rules: ForwardingRules,
     asked: @autoclosure () -> String
   ) {
     var sink = isInflated ? .chunked : source
-    // A body whose end the origin marks by closing is chunked to the app, which so can tell an end from a cut.
+    // If the origin delimits the body by closing, the proxy chunks it, so that the app can tell an end from a cut.
     if sink == .untilClose { sink = .chunked }
     if sink == .chunked, !request.isHTTP11 { sink = .untilClose }
     framing = sink
     self.keepsClient = keepsClient && sink != .untilClose
     minorVersion = head.minorVersion
     isUpgrade = false
-    // HEAD says what GET would.
+    // HEAD has the fields that GET would have.
     isDecoded = isInflated || wasCoded && request.method == .head
     authenticatesConnection = head.authenticatesConnection(in: bytes)
     self.note = note
-    // Of what is not sent; a 204 has none (RFC 9110 section 8.6).
+    // Length of a body that is not sent; a 204 has none (RFC 9110 section 8.6).
     if sink == .none, !isDecoded, head.status != 204, let length = head.contentLength(in: bytes) { ownLength = length }
     head.markHopByHop(in: bytes, keepUpgrade: false)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
@@ -50,7 +50,7 @@ public struct OutboundResponse: ~Copyable {
     if isDecoded { head.dropCodedFields() }
   }
 
-  /// A 101: the connection changes to the protocol that the app asked for.
+  /// A 101: the connection switches to the protocol that the app asked for.
   /// - Throws: `unexpectedUpgrade`.
   public init(
     switching head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest,
@@ -72,10 +72,10 @@ public struct OutboundResponse: ~Copyable {
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
   }
 
-  /// Bytes that `write` takes at most.
+  /// Most bytes that `write` needs.
   public func sizeLimit(of head: UnsafeRawBufferPointer, _ parsed: borrowing ResponseHead, rules: ForwardingRules) -> Int {
     let said = note.map { ByteWriter.sizeLimit(ofProxyStatus: rules.name, error: nil, details: $0) } ?? 0
-    // Lines grow by a blank each, lists by one for each comma; lines of our own have at most 250 bytes.
+    // Each line may grow by a space, each list by one per comma; the proxy's own lines take at most 250 bytes.
     return head.count + head.count / 2 + parsed.fields.count + rewritten.count + said + rules.name.viaLine.count + 320
   }
 
@@ -89,16 +89,16 @@ public struct OutboundResponse: ~Copyable {
     writer.append(fieldsOf: head.fields, in: bytes)
     if !rewritten.isEmpty { writer.append(rewritten) }
     if head.contains(.proxyStatus) {
-      // What an upstream forged under our name goes; an app must be able to tell who answered.
+      // Drops members with the proxy's name that an upstream forged: an app must be able to tell who answered.
       for field in head.fields where field.id == .proxyStatus {
         writer.append(listField: field, without: rules.name.bytes, in: bytes)
       }
     }
     if isDecoded { writer.append(decodedFieldsOf: head, in: bytes) }
     if let note { writer.append(proxyStatusOf: rules.name, error: nil, details: note) }
-    // RFC 4559 section 6: without it an app must not answer the challenge through a proxy.
+    // RFC 4559 section 6: without this field an app must not answer the challenge through a proxy.
     if authenticatesConnection { writer.appendField("Proxy-Support", "Session-Based-Authentication") }
-    // RFC 9110 section 6.6.1: who forwards an answer without a date adds one.
+    // RFC 9110 section 6.6.1: whoever forwards a response without a date adds one.
     if !head.contains(.date) { writer.append(dateLine()) }
     writer.append(viaOf: rules.name, minorVersion: minorVersion)
     if isUpgrade {

@@ -1,21 +1,21 @@
 import HTTPWire
 
-/// An answer that the proxy makes itself.
+/// An answer that the proxy itself makes.
 public struct OwnAnswer: Sendable {
   public var status: Int
   public var reason: StaticString
-  /// Proxy-Status error (RFC 9209 section 2.3); nil where nothing failed.
+  /// Proxy-Status error (RFC 9209 section 2.3); nil if nothing failed.
   public var error: StaticString?
   /// Proxy-Status details: one line, no secret.
   public var details: String?
-  /// One or two sentences: what happened, what the operator can do.
+  /// One or two sentences: what happened, and what to do.
   public var body: String
   public var contentType: StaticString
   /// Seconds.
   public var retryAfter: Int?
-  /// Further field lines, each with its CRLF.
+  /// More field lines, each with its CRLF.
   public var fields: StaticString
-  /// The connection is of no more use.
+  /// The connection must be closed.
   public var closes: Bool
 
   public init(
@@ -34,14 +34,14 @@ public struct OwnAnswer: Sendable {
     self.closes = closes
   }
 
-  /// Bytes that `write` takes at most.
+  /// Most bytes that `write` needs.
   public func sizeLimit(by name: ProxyName) -> Int {
     ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details) + body.utf8.count + reason.utf8CodeUnitCount
       + contentType.utf8CodeUnitCount + fields.utf8CodeUnitCount + 256
   }
 
   /// - Parameters:
-  ///   - isHead: the request was HEAD: the body is only counted.
+  ///   - isHead: the request was HEAD, so the body is only counted.
   ///   - dateLine: `Date: ...\r\n`, at most 64 bytes.
   public func write(by name: ProxyName, isHead: Bool, keepsAlive: Bool, dateLine: [UInt8], into writer: inout ByteWriter) {
     writer.append("HTTP/1.1 ")
@@ -62,17 +62,17 @@ public struct OwnAnswer: Sendable {
     if !isHead { writer.append(text) }
   }
 
-  /// To a request whose Max-Forwards has come to its end: OPTIONS or TRACE.
+  /// The answer to OPTIONS or TRACE with Max-Forwards 0.
   public init(toLastHop head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) {
     self = head.method == .options ? .options : .trace(bytes)
   }
 
-  /// To `OPTIONS *`.
+  /// The answer to `OPTIONS *`.
   public static let options = OwnAnswer(
     status: 200, reason: "OK", body: "",
     fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH, TRACE, CONNECT\r\n")
 
-  /// RFC 9110 section 9.3.8: what was received, without what may be sensitive. Only for a request without a credential.
+  /// RFC 9110 section 9.3.8: the received head, without fields that may be sensitive. Only for a request without a credential.
   static func trace(_ head: UnsafeRawBufferPointer) -> OwnAnswer {
     let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
     let sensitive = ["authorization", "proxy-authorization", "cookie", "x-api-key"]

@@ -1,12 +1,12 @@
 import HTTPWire
 
-/// How this proxy names itself in Via and Proxy-Status.
+/// The proxy's name in Via and Proxy-Status.
 public struct ProxyName: Sendable {
   /// ASCII, a token.
   public let bytes: [UInt8]
   /// `Via: 1.1 <name>\r\n`.
   let viaLine: [UInt8]
-  /// The same for a message that came in HTTP/1.0.
+  /// The same for a message received in HTTP/1.0.
   let oldViaLine: [UInt8]
 
   /// - Parameter text: a token (RFC 9110 section 5.6.2).
@@ -18,7 +18,7 @@ public struct ProxyName: Sendable {
 }
 
 extension ByteWriter {
-  /// Via tells the version in which the message was received (RFC 9110 section 7.6.3).
+  /// Via names the version in which the message was received (RFC 9110 section 7.6.3).
   mutating func append(viaOf name: ProxyName, minorVersion: UInt8) {
     append(minorVersion == 0 ? name.oldViaLine : name.viaLine)
   }

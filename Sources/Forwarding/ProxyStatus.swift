@@ -1,9 +1,9 @@
 import HTTPWire
 
-/// Our member of Proxy-Status (RFC 9209).
+/// The proxy's member of Proxy-Status (RFC 9209).
 extension ByteWriter {
   /// `Proxy-Status: <name>; error=...; details="..."`.
-  /// - Parameter details: no secret; what a Structured Fields string cannot hold becomes `?`.
+  /// - Parameter details: without secrets. Characters that a Structured Fields string cannot contain become `?`.
   mutating func append(proxyStatusOf name: ProxyName, error: StaticString?, details: String?) {
     append("Proxy-Status: ")
     append(name.bytes)
@@ -19,12 +19,12 @@ extension ByteWriter {
     appendCRLF()
   }
 
-  /// Bytes that this takes at most.
+  /// Most bytes that this takes.
   static func sizeLimit(ofProxyStatus name: ProxyName, error: StaticString?, details: String?) -> Int {
     40 + name.bytes.count + (error?.utf8CodeUnitCount ?? 0) + (details?.utf8.count ?? 0) * 2
   }
 
-  /// As the inside of a Structured Fields string (RFC 8941 section 3.3.3), bounded.
+  /// The content of a Structured Fields string (RFC 8941 section 3.3.3), bounded.
   private mutating func append(quoting text: String) {
     for scalar in text.unicodeScalars.prefix(300) {
       switch scalar {

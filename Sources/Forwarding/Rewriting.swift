@@ -2,12 +2,12 @@ import HTTPWire
 
 private let rewritable = FieldSet(.location, .contentLocation, .link, .setCookie)
 
-/// `rewrite`: URLs under the origin become URLs under the entry's match, so that the app's next request comes here; `Secure` is taken
-/// off cookies where that was asked for.
+/// `rewrite`: URLs below the origin become URLs below the entry's match, so that the app's next request uses the proxy. Removes
+/// `Secure` from cookies if configured.
 extension ForwardingRules {
-  /// Drops the fields that become others.
-  /// - Parameter asked: the authority that the app asked for.
-  /// - Returns: the lines that stand for them.
+  /// Drops the fields that are replaced.
+  /// - Parameter asked: the authority that the app requested.
+  /// - Returns: the lines that replace them.
   @inline(__always)
   func rewritten(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of origin: OriginAuthority, asked: @autoclosure () -> String
@@ -53,7 +53,7 @@ private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
 }
 
 extension Slice where Base == UnsafeRawBufferPointer {
-  /// The indices without the white space at both ends.
+  /// The indices without white space at both ends.
   fileprivate var trimmed: Range<Int> {
     var (start, end) = (startIndex, endIndex)
     while start < end, self[start] == 32 || self[start] == 9 { start += 1 }

@@ -1,14 +1,14 @@
 import HTTPWire
 
-/// URLs under one place become URLs under another.
+/// Rewrites URLs below one place to URLs below another.
 struct URLRule {
-  /// `scheme://host[:port]` in lower case, the port left out where it is the scheme's own.
+  /// `scheme://host[:port]` in lower case, without the scheme's default port.
   var from: [UInt8]
-  /// `:port` where `from` leaves it out: it may be written out all the same.
+  /// `:port` if `from` omits it, as URLs may still contain it.
   var defaultPort: [UInt8]
   var to: [UInt8]
 
-  /// nil where the URL is not under `from`.
+  /// nil if the URL is not below `from`.
   func replaced(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
     guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else {
       return nil

@@ -1,4 +1,4 @@
-/// Bytes as RFC 9110 section 5.6 and RFC 9112 name them.
+/// Character classes of RFC 9110 section 5.6 and RFC 9112.
 enum ASCII {
   static let tab: UInt8 = 0x09
   static let lf: UInt8 = 0x0a
@@ -25,8 +25,8 @@ enum ASCII {
   static let underscore: UInt8 = 0x5f
   static let delete: UInt8 = 0x7f
 
-  /// tchar of RFC 9110 section 5.6.2, one byte a byte: 1 for members, 0 for the rest. A table, since it is asked for each byte of
-  /// every method and field name.
+  /// tchar of RFC 9110 section 5.6.2: 1 for members, 0 for other bytes. A table, as it is used for each byte of every method
+  /// and field name.
   private static let tokens: StaticString =
     """
     \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
@@ -52,10 +52,10 @@ enum ASCII {
   static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
   @inline(__always)
   static func lower(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
-  /// A control other than HTAB: what may stand nowhere in a line.
+  /// A control other than HTAB, which no line may contain.
   @inline(__always)
   static func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != tab) || byte == delete }
-  /// nil for what is no hexadecimal digit.
+  /// nil if it is not a hexadecimal digit.
   @inline(__always)
   static func hexValue(_ byte: UInt8) -> UInt8? {
     if isDigit(byte) { return byte &- zero }
@@ -64,7 +64,7 @@ enum ASCII {
   }
 }
 
-/// Eight bytes of a literal as one number, to compare a whole word of input at once; folded by the compiler.
+/// Eight bytes of a literal as one number, to compare a whole word of input at once. The compiler folds it.
 @inline(__always)
 func word64(_ text: StaticString, at offset: Int = 0) -> UInt64 {
   UInt64(littleEndian: UnsafeRawPointer(text.utf8Start + offset).loadUnaligned(as: UInt64.self))
@@ -99,7 +99,7 @@ func firstControl(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int) 
   return index
 }
 
-/// The index of the first byte at or after `index` that is no visible ASCII character (0x21...0x7e), or `count`.
+/// The index of the first byte at or after `index` that is not a visible ASCII character (0x21...0x7e), or `count`.
 @inline(__always)
 func firstInvisible(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int) -> Int {
   var index = index
@@ -115,7 +115,7 @@ func firstInvisible(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int
   return index
 }
 
-/// The index of the first `byte`, or nil. Eight bytes at a time: targets can be long.
+/// The index of the first `byte`, or nil. Eight bytes at a time, as targets can be long.
 func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
   guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
   let pattern = 0x0101_0101_0101_0101 &* UInt64(byte)

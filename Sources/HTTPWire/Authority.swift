@@ -1,19 +1,21 @@
-/// `host [":" port]` of a Host field, of CONNECT and of an absolute target; strict, since one reading of it decides everything.
+/// `host [":" port]` of a Host field, of CONNECT and of an absolute target. Strict, as every decision depends on a single
+/// reading of it.
 ///
-/// A name has letters, digits, `-`, `_` and dots, labels of 1 to 63 bytes, 253 in all. Percent-encoding and what RFC 3986 allows beyond
-/// that is refused, as no two resolvers agree on it. What ends in a number is an IPv4 address in four plain decimal parts or nothing: the
-/// decimal, octal, hexadecimal and shortened spellings of `inet_aton` would slip past rules made for addresses.
+/// A name has letters, digits, `-`, `_` and dots; labels of 1 to 63 bytes, 253 bytes in all. Percent-encoding and everything
+/// else that RFC 3986 allows is refused, as resolvers disagree about it. A name that ends in a number must be an IPv4 address
+/// of four plain decimal parts: the decimal, octal, hexadecimal and shortened spellings of `inet_aton` could evade rules for
+/// addresses.
 public struct Authority: Sendable, Hashable {
   public enum HostKind: UInt8, Sendable, Hashable { case name, ipv4, ipv6 }
   public var kind: HostKind
-  /// Without the brackets of an IPv6 literal and without a trailing dot; case as it came.
+  /// Without the brackets of an IPv6 literal and without a trailing dot; case as received.
   public var host: ByteSlice
-  /// nil where it was left out or empty.
+  /// nil if absent or empty.
   public var port: UInt16?
-  /// The whole of it as it came.
+  /// The whole authority as received.
   public var text: ByteSlice
 
-  /// `host[:port]`, the port left out where it is the default; IPv6 in brackets.
+  /// `host[:port]`, without a default port; IPv6 in brackets.
   public static func text(host: String, port: UInt16, defaultPort: UInt16) -> String {
     let name = host.utf8.contains(ASCII.colon) ? "[\(host)]" : host
     return port == defaultPort ? name : "\(name):\(port)"
@@ -45,9 +47,9 @@ public struct Authority: Sendable, Hashable {
 }
 
 extension Authority {
-  /// Where the host of `host[:port]` ends: behind the bracket of an IPv6 literal, or at the first colon.
+  /// Where the host of `host[:port]` ends: after the bracket of an IPv6 literal, or at the first colon.
   /// - Parameter bytes: not empty.
-  /// - Returns: nil where a bracket is not closed.
+  /// - Returns: nil if a bracket is not closed.
   @inline(__always)
   public static func hostEnd(of bytes: UnsafeRawBufferPointer) -> Int? {
     if bytes[0] == ASCII.openBracket { return bytes.firstIndex(of: ASCII.closeBracket).map { $0 + 1 } }
@@ -55,7 +57,7 @@ extension Authority {
   }
 }
 
-/// nil for an empty port, which means the scheme's (RFC 3986 section 3.2.3). 0 names no port.
+/// nil for an empty port, which means the scheme's port (RFC 3986 section 3.2.3). Port 0 is invalid.
 private func parsePort(_ digits: UnsafeRawBufferPointer) throws(HeadError) -> UInt16? {
   guard !digits.isEmpty else { return nil }
   guard digits.count <= 5 else { throw .port }
@@ -87,7 +89,7 @@ private func hostKind(_ host: UnsafeRawBufferPointer) throws(HeadError) -> Autho
   return .ipv4
 }
 
-/// Whether `inet_aton` would take the label for a number: decimal, octal or 0x.
+/// Whether `inet_aton` accepts the label as a number: decimal, octal or 0x.
 private func isNumber(_ label: UnsafeRawBufferPointer) -> Bool {
   if label.allSatisfy(ASCII.isDigit) { return true }
   guard label.count >= 2, label[0] == ASCII.zero, label[1] | 0x20 == UInt8(ascii: "x") else { return false }

@@ -1,18 +1,18 @@
 /// How a message's body is delimited on the wire (RFC 9112 section 6.3).
 public enum BodyFraming: Sendable, Hashable {
   case none
-  /// Bytes; never negative. 0 where the message says so itself.
+  /// Bytes; never negative. 0 if the message itself says so.
   case length(Int64)
   case chunked
-  /// The connection's end is the body's end: responses only.
+  /// The end of the connection ends the body: responses only.
   case untilClose
 }
 
 public typealias FramingError = HeadError
 
 extension RequestHead {
-  /// The one decision about a request's body, from all of its fields and for every method alike. No other place may read
-  /// Content-Length or Transfer-Encoding to learn where a request ends.
+  /// The only decision about a request's body, from all of its fields and in the same way for every method. No other code may
+  /// read Content-Length or Transfer-Encoding to find a request's end.
   public func framing(in bytes: UnsafeRawBufferPointer) throws(FramingError) -> BodyFraming {
     guard present.intersects(framingFields) else { return .none }
     let framing = try declaredFraming(fields, minorVersion, in: bytes) ?? .none
@@ -25,7 +25,7 @@ extension RequestHead {
 }
 
 extension ResponseHead {
-  /// The one decision about a response's body, given the method that it answers.
+  /// The only decision about a response's body, given the method of its request.
   public func framing(to method: Method, in bytes: UnsafeRawBufferPointer) throws(FramingError) -> BodyFraming {
     // A tunnel begins, whatever the fields say (RFC 9112 section 6.3, rule 2).
     if method == .connect, 200..<300 ~= status { return .none }
@@ -34,8 +34,8 @@ extension ResponseHead {
     return declared ?? .untilClose
   }
 
-  /// What Content-Length says, also where there is no body to count (HEAD, 304), for the head that is written anew. nil where there is none
-  /// or `framing` would throw.
+  /// The value of Content-Length, also without a body (HEAD, 304), for the new head. nil if there is none, or if `framing`
+  /// would throw.
   public func contentLength(in bytes: UnsafeRawBufferPointer) -> Int64? {
     guard contains(.contentLength), let framing = try? declaredFraming(fields, minorVersion, in: bytes),
       case .length(let length) = framing
@@ -46,7 +46,7 @@ extension ResponseHead {
 
 private let framingFields = FieldSet(.contentLength, .transferEncoding)
 
-/// What the framing fields say together; nil where there are none.
+/// What the framing fields say together; nil if there are none.
 private func declaredFraming(
   _ fields: ContiguousArray<Field>, _ minorVersion: UInt8, in bytes: UnsafeRawBufferPointer
 ) throws(FramingError) -> BodyFraming? {
@@ -60,7 +60,7 @@ private func declaredFraming(
     }
   }
   guard codings.seen else { return length.map { .length($0) } }
-  // RFC 9112 section 6.1: each of these is what request smuggling is made of.
+  // RFC 9112 section 6.1: each of these enables request smuggling.
   if minorVersion == 0 { throw .transferEncodingInHTTP10 }
   if length != nil { throw .contentLengthWithTransferEncoding }
   if codings.last != .chunked { throw .transferEncodingMalformed }
@@ -68,7 +68,7 @@ private func declaredFraming(
   return .chunked
 }
 
-/// One Content-Length line: digits alone, or a list of equal values (RFC 9110 section 8.6).
+/// One Content-Length line: only digits, or a list of equal values (RFC 9110 section 8.6).
 private func contentLength(
   _ value: ByteSlice, in bytes: UnsafeRawBufferPointer, into length: inout Int64?
 ) throws(FramingError) {
@@ -95,15 +95,15 @@ private func contentLength(
   }
 }
 
-/// The transfer codings of all Transfer-Encoding lines in their order.
+/// The transfer codings of all Transfer-Encoding lines, in order.
 private struct TransferCodings {
   enum Coding { case chunked, other }
   var seen = false
   var othersBefore = false
   var last: Coding?
 
-  /// Members are split at every comma and compared as they are, with spaces alone around them: what one server trims or ignores and the
-  /// next does not (tabs, empty members, quotes, parameters) is refused.
+  /// Splits members at every comma and compares them unchanged, with only spaces around them. Refuses everything that some
+  /// servers trim or ignore and others do not: tabs, empty members, quotes, parameters.
   mutating func read(_ field: Field, in bytes: UnsafeRawBufferPointer) throws(FramingError) {
     seen = true
     let line = bytes[(field.name.end &+ 1)...]
@@ -127,7 +127,7 @@ private struct TransferCodings {
     var end = to
     while start < end, bytes[start] == ASCII.space { start &+= 1 }
     while end > start, bytes[end &- 1] == ASCII.space { end &-= 1 }
-    // `chunked` is the last one and there once (RFC 9112 section 6.1).
+    // `chunked` must be last and occur once (RFC 9112 section 6.1).
     if start == end || last == .chunked { throw .transferEncodingMalformed }
     if last == .other { othersBefore = true }
     for index in start..<end where !ASCII.isToken(bytes[index]) { throw .transferEncodingMalformed }

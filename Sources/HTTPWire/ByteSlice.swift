@@ -1,7 +1,7 @@
-/// A range of bytes of a head, as offsets from the head's first byte. It holds no pointer: the buffer may move between two
-/// uses, and whoever reads a slice brings the bytes along.
+/// A range of bytes of a head, as offsets from the head's first byte. It has no pointer: the buffer may move between two uses,
+/// and whoever reads a slice passes the bytes.
 public struct ByteSlice: Sendable, Hashable {
-  // 32 bits each: a head is bounded far below 4 GiB, and fields are kept in arrays whose size counts per idle connection.
+  // 32 bits each: a head is far below 4 GiB, and the size of field arrays counts for every idle connection.
   @usableFromInline var offset: UInt32
   @usableFromInline var length: UInt32
 
@@ -32,7 +32,7 @@ public struct ByteSlice: Sendable, Hashable {
   }
   @inlinable public var isEmpty: Bool { length == 0 }
 
-  /// The slice's bytes; `head` starts at the head's first byte. Traps when the slice is not inside `head`.
+  /// The slice's bytes; `head` starts at the head's first byte. Traps if the slice is not inside `head`.
   @inlinable
   public func bytes(in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     precondition(end <= head.count, "slice outside of its head")

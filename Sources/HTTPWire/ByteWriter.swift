@@ -1,12 +1,12 @@
-/// Writes bytes one after the other into memory that the caller owns and keeps alive. Space is the caller's promise: running out
-/// of it is a precondition failure, never a cut message.
+/// Writes bytes one after the other into memory that the caller owns and keeps alive. The caller guarantees enough space:
+/// running out of it is a precondition failure, never a truncated message.
 public struct ByteWriter {
   public let base: UnsafeMutableRawPointer
   public let capacity: Int
   /// Bytes written.
   public internal(set) var count: Int
 
-  /// - Parameter count: bytes already in the buffer, to be written after.
+  /// - Parameter count: bytes already in the buffer; writing starts after them.
   @inlinable
   public init(_ buffer: UnsafeMutableRawBufferPointer, count: Int = 0) {
     guard let base = buffer.baseAddress else { preconditionFailure("a writer needs memory") }
@@ -24,7 +24,7 @@ public struct ByteWriter {
   /// What has been written.
   public var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// Where `size` more bytes go.
+  /// The place for `size` more bytes.
   @inline(__always)
   private mutating func reserve(_ size: Int) -> UnsafeMutableRawPointer {
     precondition(size <= capacity - count, "no room left in the buffer")

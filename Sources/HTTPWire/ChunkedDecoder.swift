@@ -1,4 +1,4 @@
-/// What can be wrong with a chunked body. A request is then answered 400 if nothing of it went out, and the connection closed.
+/// Errors of a chunked body. The proxy answers 400 if it has not sent any part of the request, and closes the connection.
 public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
   case size, sizeTooLarge, extensionMalformed, extensionTooLarge, chunkEnd, trailersMalformed, trailersTooLarge
 
@@ -16,9 +16,9 @@ public enum ChunkedError: UInt8, Error, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// Takes the chunked coding off (RFC 9112 section 7.1), in place and byte for byte strict: size lines end in CRLF and nothing
-/// else [CVE-2025-55315], data is closed by exactly CRLF [h11 CVE-2025-43859]. Extensions are checked, bounded and dropped: who reads
-/// them loosely could see the end of a size line elsewhere.
+/// Decodes the chunked coding (RFC 9112 section 7.1), in place and byte for byte strict: size lines end in CRLF and nothing
+/// else [CVE-2025-55315], and exactly CRLF follows the data [h11 CVE-2025-43859]. Extensions are checked, bounded and dropped:
+/// a loose reader could see the end of a size line elsewhere.
 public struct ChunkedDecoder: Sendable {
   public enum State: UInt8, Sendable, Hashable {
     /// More input is needed.
@@ -27,30 +27,30 @@ public struct ChunkedDecoder: Sendable {
     case done
   }
 
-  /// What one call made of its input.
+  /// The result of one call.
   public struct Output: Sendable, Hashable {
-    /// The body's bytes, where they now stand in the input. The first run stays where it was, later ones are moved to follow it.
+    /// The body's bytes: their place in the input. The first run stays in place, later ones move to follow it.
     public var payload: ByteSlice
-    /// Input bytes that are used up, payload included.
+    /// Used input bytes, payload included.
     public var consumed: Int
     public var state: State
   }
 
   private enum Phase: UInt8 {
     case sizeStart, size, sizeLF, data, dataCR, dataLF, trailers, done
-    // Inside of an extension (RFC 9112 section 7.1.1): white space was read, and only `;` may follow (or `=`, behind a name); ...
+    // Inside an extension (RFC 9112 section 7.1.1): after white space, when only `;` may follow (or `=`, after a name); ...
     case beforeExtension, afterName, afterValue
-    // ... a name or value must begin, or one is being read; ...
+    // ... a name or value must begin, or is being read; ...
     case nameStart, name, valueStart, value
     // ... a quoted string (RFC 9110 section 5.6.4), a backslash in it, or its end.
     case quoted, quotedPair, quotedEnd
   }
 
-  /// Extension bytes allowed beyond the body's own: else a body could be nothing but them [CVE-2023-39326].
+  /// Extension bytes allowed in addition to the body's bytes; otherwise a body could consist of nothing else [CVE-2023-39326].
   private static let extensionAllowance: Int64 = 16 << 10
 
   private var phase = Phase.sizeStart
-  /// Bytes of the current chunk still to come; while its size is read, the size so far.
+  /// Bytes of the current chunk still to come; while its size is being read, the size so far.
   private var left: Int64 = 0
   private var digits: UInt8 = 0
   private var allowance = extensionAllowance
@@ -58,8 +58,8 @@ public struct ChunkedDecoder: Sendable {
   private var present = FieldSet()
   private let trailerLimit: Int
 
-  /// The trailer section once `done`; those that must not stand in one (RFC 9110 section 6.5.1) are marked dropped. Offsets
-  /// are into `trailerBytes`.
+  /// The trailer section once `done`. Trailers that are not allowed (RFC 9110 section 6.5.1) are marked dropped. Offsets are
+  /// into `trailerBytes`.
   public var trailers = ContiguousArray<Field>()
   public private(set) var trailerBytes = ContiguousArray<UInt8>()
 
@@ -68,12 +68,12 @@ public struct ChunkedDecoder: Sendable {
 
   public var isDone: Bool { phase == .done }
 
-  /// Marks trailers of that name as not to be forwarded, ignoring case and `_` against `-`.
+  /// Marks trailers of that name as dropped, ignoring case and `_` against `-`.
   public mutating func dropTrailers(named name: [UInt8]) {
     _ = trailerBytes.withUnsafeBytes { trailers.drop(named: name, in: $0) }
   }
 
-  /// Decodes as much as there is. All input is consumed unless the body ends in it. After an error nothing may be called.
+  /// Decodes as much as possible. Consumes all input unless the body ends in it. Call nothing after an error.
   public mutating func decode(_ bytes: UnsafeMutableRawBufferPointer) throws(ChunkedError) -> Output {
     guard let start = bytes.baseAddress, phase != .done else {
       return Output(payload: .empty, consumed: 0, state: phase == .done ? .done : .more)
@@ -133,7 +133,7 @@ public struct ChunkedDecoder: Sendable {
   @inline(__always)
   private mutating func readSize(_ byte: UInt8) throws(ChunkedError) {
     if let digit = ASCII.hexValue(byte) {
-      // 16 digits, leading zeros included, and no more than Int64 holds.
+      // At most 16 digits, leading zeros included, and at most Int64's maximum.
       guard digits < 16, left <= Int64.max >> 4 else { throw .sizeTooLarge }
       left = left << 4 | Int64(digit)
       digits &+= 1
@@ -148,8 +148,8 @@ public struct ChunkedDecoder: Sendable {
     }
   }
 
-  /// `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, RFC 9112 section 7.1.1; the value is a token or a
-  /// quoted string. White space stands around `;` and `=` only, never before the line's end.
+  /// `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, RFC 9112 section 7.1.1; the value is a token
+  /// or a quoted string. White space is allowed around `;` and `=`, never before the end of the line.
   private mutating func readExtension(_ byte: UInt8) throws(ChunkedError) {
     if byte == ASCII.cr {
       switch phase {
@@ -202,7 +202,7 @@ public struct ChunkedDecoder: Sendable {
     if allowance < 0 { throw .extensionTooLarge }
   }
 
-  /// Takes trailer bytes up to the section's end, and returns how many of the input were taken. They are kept, as they may come in pieces.
+  /// Takes trailer bytes up to the section's end, and returns how many. Stores them, as they may come in pieces.
   private mutating func readTrailers(_ base: UnsafePointer<UInt8>, _ count: Int) throws(ChunkedError) -> Int {
     if trailerBytes.isEmpty, count >= 2, base[0] == ASCII.cr, base[1] == ASCII.lf {
       phase = .done

@@ -1,4 +1,4 @@
-/// Comparisons of bytes: exact ones, and those that ignore the case of ASCII letters.
+/// Compares bytes, exactly or ignoring the case of ASCII letters.
 
 /// Eight bytes at a time.
 public func equalBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
@@ -17,7 +17,7 @@ public func equalBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPo
       return false
     }
     if index == one.count &- 8 { return true }
-    // The last eight overlap with those before them.
+    // The last eight overlap with the ones before.
     index = min(index &+ 8, one.count &- 8)
   }
 }
@@ -40,7 +40,8 @@ public func equalsIgnoringCase(_ one: UnsafeRawBufferPointer, _ other: UnsafeRaw
   return true
 }
 
-/// Whether two field names are one to a server that folds `_` and `-` together (CGI, WSGI and their heirs do), ignoring case.
+/// Whether two field names are the same for a server that does not distinguish `_` and `-` (CGI, WSGI and similar), ignoring
+/// case.
 public func fieldNameEquals(_ name: UnsafeRawBufferPointer, _ other: [UInt8]) -> Bool {
   guard name.count == other.count else { return false }
   return other.withUnsafeBytes { other in

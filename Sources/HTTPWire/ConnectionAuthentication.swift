@@ -1,8 +1,8 @@
-/// NTLM and Negotiate authenticate a connection, not a request (RFC 4559 section 6): what was said on a connection holds for all that
-/// comes over it later.
+/// NTLM and Negotiate authenticate a connection, not a request (RFC 4559 section 6): an authentication applies to all later
+/// requests on the connection.
 
 extension RequestHead {
-  /// Whether an Authorization that goes on speaks NTLM or Negotiate.
+  /// Whether a forwarded Authorization uses NTLM or Negotiate.
   @inlinable @inline(__always)
   public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
     present.contains(.authorization) && offersIdentity(in: bytes)
@@ -15,7 +15,7 @@ extension RequestHead {
 }
 
 extension ResponseHead {
-  /// Whether a challenge, or the last word after one, is NTLM's or Negotiate's.
+  /// Whether a challenge, or the final message after one, belongs to NTLM or Negotiate.
   @inlinable @inline(__always)
   public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
     present.contains(.wwwAuthenticate) && asksForIdentity(in: bytes)
@@ -24,7 +24,8 @@ extension ResponseHead {
   @usableFromInline
   func asksForIdentity(in bytes: UnsafeRawBufferPointer) -> Bool {
     for field in fields where field.id == .wwwAuthenticate {
-      // Quotation marks hide no member: one challenge too many costs a reuse, one too few is another client's identity.
+      // Ignores quotation marks, so that they hide no member: one challenge too many costs a reuse, one too few leaks another
+      // client's identity.
       var members = ListMembers(field.value, in: bytes)
       while let member = members.next() {
         if speaksOfConnection(member, in: bytes) { return true }

@@ -5,7 +5,7 @@ public struct Field: Sendable, Hashable {
   /// Without the white space around it.
   public var value: ByteSlice
   public var id: FieldName
-  /// Not to be forwarded: set by the hop-by-hop pass and by whoever replaces a field.
+  /// Not to be forwarded. Set by the hop-by-hop pass, and by code that replaces a field.
   public var dropped: Bool
 
   @inlinable
@@ -17,7 +17,7 @@ public struct Field: Sendable, Hashable {
   }
 }
 
-/// Which recognised names a head has, so that a pass over its fields can be skipped.
+/// The known names in a head, so that passes without work can be skipped.
 public struct FieldSet: Sendable, Hashable {
   @usableFromInline var bits: UInt64 = 0
   @inlinable public init() {}
@@ -27,6 +27,6 @@ public struct FieldSet: Sendable, Hashable {
   @inlinable public func intersects(_ other: FieldSet) -> Bool { bits & other.bits != 0 }
 }
 
-/// How many field lines a head or trailer section may have. A bound of its own, as the work of some passes grows with fields times
-/// members of Connection.
+/// Most field lines in a head or trailer section. A separate limit, as some passes take time in fields times members of
+/// Connection.
 public let fieldCountLimit = 256

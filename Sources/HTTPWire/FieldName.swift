@@ -1,4 +1,4 @@
-/// The field names that the proxy acts on, so that later passes compare a byte and no text.
+/// The field names that the proxy acts on, so that later passes compare a byte instead of text.
 public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, acceptRanges, age, allow, altSvc, authorization, cacheControl, connection, contentEncoding
@@ -7,7 +7,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
   case proxyAuthorization, proxyConnection, proxyStatus, range, retryAfter, server, setCookie, te, trailer, transferEncoding
   case upgrade, userAgent, vary, via, wwwAuthenticate, xForwardedFor, xForwardedHost, xForwardedProto
 
-  /// As the registry spells it; empty for `other`.
+  /// As in the registry; empty for `other`.
   public var text: StaticString {
     switch self {
     case .other: ""
@@ -63,7 +63,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Recognises a name of token characters, ignoring case.
+  /// The known name for these token characters, ignoring case.
   public init(_ name: UnsafeRawBufferPointer) {
     guard let base = name.baseAddress else {
       self = .other
@@ -72,8 +72,8 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
     self.init(base.assumingMemoryBound(to: UInt8.self), name.count)
   }
 
-  /// By length, then by one or two whole words. Setting bit 5 folds case, and no other token character falls on a letter or a
-  /// hyphen by it, so equal words mean equal names.
+  /// By length, then by one or two whole words. Setting bit 5 folds case, and turns no other token character into a letter or a
+  /// hyphen, so equal words mean equal names.
   @inline(__always)
   init(_ name: UnsafePointer<UInt8>, _ count: Int) {
     switch count {

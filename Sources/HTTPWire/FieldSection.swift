@@ -1,11 +1,10 @@
-/// The field lines of a head or of a trailer section, up to and with the empty line. It stops wherever the bytes end and goes on
-/// from there, so each byte is looked at once however it trickles in; what it says about a byte never depends on how the
-/// bytes before it arrived.
+/// The field lines of a head or of a trailer section, including the empty line. It stops where the bytes end and continues
+/// there, so it reads each byte once. Its result does not depend on how the bytes arrived.
 struct FieldSection: Sendable {
-  /// The next byte to look at.
+  /// The next byte to read.
   var position = 0
   private var lineStart = 0
-  /// Offset of the current line's colon, -1 while its name is being read.
+  /// Offset of the current line's colon; -1 while its name is being read.
   private var colon = -1
 
   mutating func start(at offset: Int) {
@@ -14,7 +13,7 @@ struct FieldSection: Sendable {
     colon = -1
   }
 
-  /// Appends to `fields` and notes their names in `present`; `position` is the section's end once it is complete.
+  /// Appends to `fields` and records names in `present`. Once complete, `position` is the section's end.
   @inline(__always)
   mutating func parse(
     _ base: UnsafePointer<UInt8>, _ count: Int, into fields: inout ContiguousArray<Field>, _ present: inout FieldSet
@@ -81,7 +80,7 @@ struct FieldSection: Sendable {
   }
 }
 
-/// The name of what a control character is guilty of.
+/// The error for a control character.
 func lineError(_ byte: UInt8) -> HeadError {
   switch byte {
   case 0: .nul

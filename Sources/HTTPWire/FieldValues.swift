@@ -1,10 +1,10 @@
-/// Readings of single fields.
+/// Parses single fields.
 
 public enum Expectation: UInt8, Sendable, Hashable {
   case none
-  /// `100-continue` and nothing else.
+  /// Exactly `100-continue`.
   case `continue`
-  /// To be answered 417 (RFC 9110 section 10.1.1).
+  /// The answer is 417 (RFC 9110 section 10.1.1).
   case unknown
 }
 
@@ -23,24 +23,24 @@ extension RequestHead {
     return result
   }
 
-  /// The first protocol of Upgrade, where Connection names Upgrade and the request is HTTP/1.1 (RFC 9110 section 7.8); else nil.
+  /// The first protocol of Upgrade, if Connection names Upgrade and the request is HTTP/1.1 (RFC 9110 section 7.8); else nil.
   public func upgradeToken(in bytes: UnsafeRawBufferPointer) -> ByteSlice? {
     guard minorVersion == 1, contains(.upgrade), fields.hasMember("upgrade", in: .connection, of: bytes) else { return nil }
     return firstUpgrade(fields, in: bytes)
   }
 
-  /// Whether the client said it takes trailers (TE: trailers).
+  /// Whether the client accepts trailers (TE: trailers).
   public func acceptsTrailers(in bytes: UnsafeRawBufferPointer) -> Bool {
     contains(.te) && fields.hasMember("trailers", in: .te, of: bytes)
   }
 
-  /// Max-Forwards (RFC 9110 section 7.6.2): nil where it is absent or no number. Meant for TRACE and OPTIONS only.
+  /// Max-Forwards (RFC 9110 section 7.6.2); nil if absent or not a number. For TRACE and OPTIONS only.
   public func maxForwards(in bytes: UnsafeRawBufferPointer) -> Int? {
     guard contains(.maxForwards), let field = fields.first(.maxForwards) else { return nil }
     return decimal(field.value.bytes(in: bytes)).map(Int.init)
   }
 
-  /// Whether a Via field says that the message passed `pseudonym` already (RFC 9110 section 7.6.3).
+  /// Whether a Via field says that the message has passed `pseudonym` (RFC 9110 section 7.6.3).
   public func passed(_ pseudonym: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
     guard contains(.via) else { return false }
     for field in fields where field.id == .via {
@@ -66,7 +66,7 @@ extension ResponseHead {
     return field.value.hasMediaType("text/event-stream", in: bytes)
   }
 
-  /// Seconds from `now` (Unix time, seconds) that Retry-After asks for; a date in the past gives 0. nil where there is none or it is
+  /// Seconds from `now` (Unix time, seconds) until the time in Retry-After; 0 for a date in the past; nil if absent or
   /// malformed (RFC 9110 section 10.2.3).
   public func retryAfter(now: Int64, in bytes: UnsafeRawBufferPointer) -> Int64? {
     guard contains(.retryAfter), let field = fields.first(.retryAfter) else { return nil }
@@ -78,7 +78,7 @@ extension ResponseHead {
 }
 
 extension ByteSlice {
-  /// Whether a Content-Type value is of that media type, its parameters aside.
+  /// Whether a Content-Type value has this media type, ignoring parameters.
   public func hasMediaType(_ type: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
     let text = bytes(in: head)
     var end = text.firstIndex(of: ASCII.semicolon) ?? text.count
@@ -86,8 +86,8 @@ extension ByteSlice {
     return HTTPWire.equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: text[..<end]), type)
   }
 
-  /// Whether a member of a list of named items (Proxy-Status, Cache-Status) is `name`, written as a token or as a quoted string,
-  /// parameters aside and ignoring case: the reading that finds the most.
+  /// Whether a member of a list of named items (Proxy-Status, Cache-Status) is `name`, written as a token or as a quoted
+  /// string, ignoring parameters and case: the reading that finds the most.
   public func isListItem(named name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
     let text = bytes(in: head)
     var index = 0
@@ -131,7 +131,7 @@ private func receivedBy(_ member: ByteSlice, in bytes: UnsafeRawBufferPointer) -
   return ByteSlice(start, to: end)
 }
 
-/// Digits alone; what overflows is the largest number.
+/// Only digits. A number that overflows becomes the largest number.
 func decimal(_ text: UnsafeRawBufferPointer) -> Int64? {
   guard !text.isEmpty else { return nil }
   var value: Int64 = 0

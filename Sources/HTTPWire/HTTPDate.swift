@@ -3,7 +3,7 @@
 private let dayNames: StaticString = "SunMonTueWedThuFriSat"
 private let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-/// Reads the three forms: IMF-fixdate, RFC 850's and asctime's. The day's name is not compared with the date.
+/// Reads the three forms: IMF-fixdate, RFC 850's and asctime's. Does not compare the day's name with the date.
 /// - Parameter now: Unix time, for the century of RFC 850's two-digit years: more than 50 years ahead means the past.
 /// - Returns: nil for anything else.
 public func parseHTTPDate(_ text: UnsafeRawBufferPointer, now: Int64) -> Int64? {
@@ -91,7 +91,7 @@ private struct DateReader {
   }
 }
 
-/// Days from 1970-01-01 in the proleptic Gregorian calendar; years are counted from March, so that the leap day is the last.
+/// Days from 1970-01-01 in the proleptic Gregorian calendar. Years begin in March, so that the leap day is the last.
 private func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
   let year = Int64(month <= 2 ? year - 1 : year)
   let era = year.dividedFloor(by: 400)

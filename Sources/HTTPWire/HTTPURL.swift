@@ -1,22 +1,23 @@
-/// An absolute http or https URL of a text that is no head: a configuration, a discovery document, a command line. Read as a request's
-/// target is, so that no URL is one thing here and another there.
+/// An absolute http or https URL from other text than a head: a configuration, a discovery document, a command line. Parsed
+/// like a request's target, so that a URL means the same everywhere.
 public struct HTTPURL: Sendable, Hashable {
   public var isHTTPS: Bool
   public var hostKind: Authority.HostKind
   /// Lower case, without the brackets of an IPv6 literal and without a trailing dot.
   public var host: String
-  /// nil where it was left out or empty.
+  /// nil if absent or empty.
   public var port: UInt16?
   /// `host[:port]` in lower case, otherwise as written.
   public var authority: String
-  /// Path and query as written; empty where there is none.
+  /// Path and query as written, or "".
   public var pathAndQuery: String
 
   public var effectivePort: UInt16 { port ?? (isHTTPS ? 443 : 80) }
 
-  /// - Throws: `targetCharacter`, `targetForm` (it is not absolute), `scheme`, `userinfo`, `fragment`, `hostName`, `hostAddress`, `port`.
+  /// - Throws: `targetCharacter`, `targetForm` (not absolute), `scheme`, `userinfo`, `fragment`, `hostName`, `hostAddress`,
+  ///   `port`.
   public init(_ text: String) throws(HeadError) {
-    // RFC 3986 section 2: a URL is ASCII without blanks and controls.
+    // RFC 3986 section 2: a URL is ASCII without spaces and controls.
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { throw .targetCharacter }
     self = try withHead(of: text) { (whole, bytes) throws(HeadError) in
       let target = try RequestTarget(whole, method: .get, in: bytes)
@@ -39,7 +40,7 @@ public struct HTTPURL: Sendable, Hashable {
     self.pathAndQuery = pathAndQuery
   }
 
-  /// By what is written: a name other than `localhost` is never resolved to find out.
+  /// From the text only: names other than `localhost` are not resolved.
   public var isLoopback: Bool {
     switch hostKind {
     case .name: host == "localhost"
@@ -50,8 +51,8 @@ public struct HTTPURL: Sendable, Hashable {
 }
 
 extension Authority {
-  /// Of a host that stands alone in a text, an IPv6 literal in brackets.
-  /// - Returns: in lower case, without brackets and without a trailing dot.
+  /// Parses a host that stands alone; an IPv6 literal has brackets.
+  /// - Returns: lower-case, without brackets and trailing dot.
   /// - Throws: `userinfo`, `hostName`, `hostAddress`.
   public static func host(_ text: String) throws(HeadError) -> (kind: HostKind, host: String) {
     try withHead(of: text) { (whole, bytes) throws(HeadError) in
@@ -62,7 +63,7 @@ extension Authority {
   }
 }
 
-/// Lets a text be read as the bytes of a head are.
+/// Parses text with the functions for a head's bytes.
 private func withHead<Value>(
   of text: String, _ body: (ByteSlice, UnsafeRawBufferPointer) throws(HeadError) -> Value
 ) throws(HeadError) -> Value {

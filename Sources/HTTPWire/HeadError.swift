@@ -1,5 +1,5 @@
-/// What can be wrong with a head, its framing or its target. For a request `status` is the answer; for a response every one of
-/// these means 502.
+/// Errors of a head, its framing or its target. For a request, `status` is the answer's status. For a response, all of them
+/// mean 502.
 public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
   // Line structure.
   case bareCR, bareLF, nul, control, foldedLine, spaceBeforeColon, fieldName, missingColon
@@ -14,7 +14,7 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
   case hostMissing, hostRepeated, hostMalformed
   case targetForm, scheme, userinfo, fragment, hostName, hostAddress, port, ambiguousPath, pathOfTwoEntries
 
-  /// The status code that answers such a request.
+  /// Status of the answer to such a request.
   public var status: Int {
     switch self {
     case .targetTooLong: 414
@@ -25,7 +25,7 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// One sentence for people, without its full stop; it never quotes input.
+  /// One sentence for people, without its full stop. Never quotes input.
   public var reason: StaticString {
     switch self {
     case .bareCR: "a carriage return without a line feed"
@@ -70,11 +70,11 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// What one look at a head's bytes gave.
+/// The result of parsing a head's bytes.
 public enum HeadOutcome: Sendable, Hashable {
   /// More bytes are needed.
   case incomplete
   case complete
-  /// Nothing of it may be forwarded, and the connection is to be closed after the answer.
+  /// The proxy must forward nothing of it, and must close the connection after the answer.
   case invalid(HeadError)
 }

@@ -1,4 +1,4 @@
-/// Look-ups by name that both heads share.
+/// Look-ups by name, for both kinds of heads.
 extension ContiguousArray where Element == Field {
   /// The first field of that name.
   public func first(_ id: FieldName) -> Field? {
@@ -6,19 +6,19 @@ extension ContiguousArray where Element == Field {
     return nil
   }
 
-  /// How many field lines of that name there are.
+  /// Number of field lines with that name.
   public func count(of id: FieldName) -> Int {
     var count = 0
     for field in self where field.id == id { count &+= 1 }
     return count
   }
 
-  /// Marks every field of that name as not to be forwarded.
+  /// Marks every field of that name as dropped.
   public mutating func drop(_ id: FieldName) {
     for index in indices where self[index].id == id { self[index].dropped = true }
   }
 
-  /// Marks every field whose name is `name`, ignoring case and `_` against `-` (behaviour of servers that fold them), and says whether
+  /// Marks every field whose name is `name` as dropped, ignoring case and `_` against `-`, as some servers do. Returns whether
   /// there was one.
   @discardableResult
   public mutating func drop(named name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
@@ -41,7 +41,7 @@ extension ContiguousArray where Element == Field {
     return false
   }
 
-  /// Bytes that `ByteWriter.append(fieldsOf:)` will write: names, values, and four bytes a line.
+  /// Number of bytes that `ByteWriter.append(fieldsOf:)` writes: names, values, and four bytes per line.
   public var keptSize: Int {
     var size = 0
     for field in self where !field.dropped { size &+= field.name.count &+ field.value.count &+ 4 }

@@ -1,4 +1,4 @@
-/// The parts of messages that are written anew.
+/// Writes the parts of new messages.
 extension ByteWriter {
   public mutating func appendCRLF() { append("\r\n") }
 
@@ -25,7 +25,7 @@ extension ByteWriter {
     appendCRLF()
   }
 
-  /// The fields that are not dropped, in their order and spelling; white space around values is not kept.
+  /// The fields that are not dropped, in order and with their spelling, but without white space around values.
   public mutating func append(fieldsOf fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
     for field in fields where !field.dropped {
       append(field.name, of: head)
@@ -35,7 +35,7 @@ extension ByteWriter {
     }
   }
 
-  /// The framing of the message that is being written; nothing for `none` and `untilClose`.
+  /// The framing field of the new message; nothing for `none` and `untilClose`.
   public mutating func append(framing: BodyFraming) {
     switch framing {
     case .none, .untilClose: break
@@ -44,7 +44,7 @@ extension ByteWriter {
     }
   }
 
-  /// The target as an origin server wants it (RFC 9112 section 3.2): an empty path becomes `/`, or `*` for OPTIONS without a query.
+  /// The target in origin-form (RFC 9112 section 3.2): an empty path becomes `/`, or `*` for OPTIONS without a query.
   public mutating func append(originFormOf target: RequestTarget, method: Method, in head: UnsafeRawBufferPointer) {
     if target.form == .asterisk || (method == .options && target.form == .absolute && target.pathAndQuery.isEmpty) {
       append(byte: ASCII.star)
@@ -54,7 +54,7 @@ extension ByteWriter {
     append(target.pathAndQuery, of: head)
   }
 
-  /// `HTTP/1.1 status reason` and CRLF; the reason is as the origin sent it.
+  /// `HTTP/1.1 status reason` and CRLF, with the origin's reason.
   public mutating func append(statusLineOf response: borrowing ResponseHead, in head: UnsafeRawBufferPointer) {
     append("HTTP/1.1 ")
     appendDecimal(response.status)
@@ -63,8 +63,8 @@ extension ByteWriter {
     appendCRLF()
   }
 
-  /// A list field such as Proxy-Status without the members named `name`; nothing at all where none is left, or where a quoted string
-  /// without an end leaves open what is a member.
+  /// A list field such as Proxy-Status without the members named `name`. Writes nothing if no member is left, or if an unclosed
+  /// quoted string makes the members ambiguous.
   public mutating func append(listField field: Field, without name: [UInt8], in head: UnsafeRawBufferPointer) {
     let before = count
     var members = ListMembers(field.value, in: head, quotedStrings: true)
@@ -88,7 +88,8 @@ extension ByteWriter {
   /// The longest chunk header: 16 digits and CRLF.
   public static let chunkHeaderLimit = 18
 
-  /// Size and CRLF; `size` bytes and `appendCRLF` must follow. A size of 0 would end the body: `appendLastChunk` does that.
+  /// Size and CRLF; the caller then writes `size` bytes and `appendCRLF`. A size of 0 would end the body; use `appendLastChunk`
+  /// for that.
   public mutating func appendChunkHeader(_ size: Int) {
     precondition(size > 0, "a chunk of no bytes is the last one")
     appendHex(size)
@@ -98,7 +99,7 @@ extension ByteWriter {
   /// The end of a chunked body without trailers.
   public mutating func appendLastChunk() { append("0\r\n\r\n") }
 
-  /// The end of a chunked body with the decoder's trailers that are not dropped. Needs `decoder.trailers.keptSize` + 5 bytes.
+  /// The end of a chunked body, with the decoder's trailers that are not dropped. Needs `decoder.trailers.keptSize` + 5 bytes.
   public mutating func appendLastChunk(trailersOf decoder: borrowing ChunkedDecoder) {
     append("0\r\n")
     decoder.trailerBytes.withUnsafeBytes { append(fieldsOf: decoder.trailers, in: $0) }

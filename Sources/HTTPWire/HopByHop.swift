@@ -1,13 +1,13 @@
 extension RequestHead {
-  /// Marks what must not go further than this hop (RFC 9110 section 7.6.1): see `markHopByHopFields`. Content-Length and
-  /// Transfer-Encoding go too: the writer states the framing anew.
-  /// - Parameter keepUpgrade: leaves Upgrade in; the caller then writes `Connection: upgrade` itself.
+  /// Marks the fields that belong to this hop as dropped (RFC 9110 section 7.6.1): see `markHopByHopFields`. Also
+  /// Content-Length and Transfer-Encoding, as the writer adds new framing.
+  /// - Parameter keepUpgrade: keeps Upgrade; the caller then writes `Connection: upgrade`.
   public mutating func markHopByHop(in bytes: UnsafeRawBufferPointer, keepUpgrade: Bool) {
     markHopByHopFields(&fields, present, in: bytes, keepUpgrade: keepUpgrade)
   }
 
-  /// Whether the client's connection may serve another request. HTTP/1.0 never: a proxy must not keep such a connection, as a
-  /// `keep-alive` may have come through a proxy that did not understand it (RFC 9112 section 9.3).
+  /// Whether the client's connection may serve another request. Never for HTTP/1.0: a proxy must not keep such a connection, as
+  /// `keep-alive` may come from another proxy that does not understand it (RFC 9112 section 9.3).
   public func persists(in bytes: UnsafeRawBufferPointer) -> Bool {
     guard minorVersion == 1 else { return false }
     if contains(.connection), fields.hasMember("close", in: .connection, of: bytes) { return false }
@@ -16,14 +16,14 @@ extension RequestHead {
 }
 
 extension ResponseHead {
-  /// As for requests; Alt-Svc goes too, as it would lead clients around the proxy.
+  /// Like the function for requests. Also drops Alt-Svc, which would lead clients around the proxy.
   public mutating func markHopByHop(in bytes: UnsafeRawBufferPointer, keepUpgrade: Bool) {
     markHopByHopFields(&fields, present, in: bytes, keepUpgrade: keepUpgrade)
     if contains(.altSvc) { fields.drop(.altSvc) }
   }
 
-  /// Whether the origin's connection may carry another request (RFC 9112 section 9.3), the framing aside: a body delimited by the
-  /// connection's end rules it out too.
+  /// Whether the origin's connection may carry another request (RFC 9112 section 9.3), apart from framing: a body that the
+  /// connection's end delimits also forbids it.
   public func persists(in bytes: UnsafeRawBufferPointer) -> Bool {
     guard contains(.connection) else { return minorVersion == 1 }
     if fields.hasMember("close", in: .connection, of: bytes) { return false }
@@ -35,16 +35,16 @@ private let hopByHop = FieldSet(
   .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization,
   .proxyConnection, .te, .transferEncoding, .upgrade)
 
-/// What a sender's Connection must not take out of the message (RFC 9110 section 7.6.1: fields meant for all recipients). Without
-/// the exceptions a client could strip what the origin's decisions rest on, X-Forwarded-For for one [CVE-2022-31813].
+/// Fields that a sender's Connection cannot remove (RFC 9110 section 7.6.1: fields meant for all recipients). Without this list
+/// a client could remove fields that an origin's decisions depend on, such as X-Forwarded-For [CVE-2022-31813].
 private let endToEnd = FieldSet(
   .authorization, .cacheControl, .contentEncoding, .contentLength, .contentRange, .contentType, .cookie, .date, .expect,
   .forwarded, .host, .location, .maxForwards, .proxyStatus, .range, .setCookie, .te, .trailer, .vary, .via,
   .wwwAuthenticate, .xForwardedFor, .xForwardedHost, .xForwardedProto)
 
-/// Dropped: Connection, Keep-Alive, Proxy-Connection, Proxy-Authorization, Proxy-Authenticate and Proxy-Authentication-Info,
-/// Content-Length, Transfer-Encoding, TE unless all it says is `trailers`, Upgrade unless it is kept, and what Connection names but for
-/// the exceptions above.
+/// Drops Connection, Keep-Alive, Proxy-Connection, Proxy-Authorization, Proxy-Authenticate, Proxy-Authentication-Info,
+/// Content-Length and Transfer-Encoding; TE unless it is just `trailers`; Upgrade unless the caller keeps it; and the fields
+/// that Connection names, with the exceptions above.
 private func markHopByHopFields(
   _ fields: inout ContiguousArray<Field>, _ present: FieldSet, in bytes: UnsafeRawBufferPointer, keepUpgrade: Bool
 ) {
@@ -82,8 +82,8 @@ private func drop(
 }
 
 extension FieldSet {
-  /// What a trailer section must not bring in, as it would change framing, routing, authentication or the meaning of what has gone before
-  /// (RFC 9110 section 6.5.1).
+  /// Fields that a trailer section must not contain, as they would change framing, routing, authentication or the meaning of
+  /// earlier parts (RFC 9110 section 6.5.1).
   static let forbiddenInTrailers = FieldSet(
     .acceptEncoding, .altSvc, .authorization, .cacheControl, .connection, .contentEncoding, .contentLength, .contentRange,
     .contentType, .cookie, .expect, .forwarded, .host, .ifMatch, .ifNoneMatch, .ifRange, .keepAlive, .location,

@@ -1,15 +1,16 @@
-/// The members of a comma-separated field value (RFC 9110 section 5.6.1), without the white space around them; empty ones are left out.
+/// The members of a comma-separated field value (RFC 9110 section 5.6.1), without surrounding white space and without empty
+/// members.
 public struct ListMembers {
   private let head: UnsafeRawBufferPointer
   private let quotedStrings: Bool
   private var position: Int
   private let end: Int
   private var exhausted = false
-  /// Whether a quoted string turned out to have no end.
+  /// Whether a quoted string was not closed.
   public private(set) var isMalformed = false
 
-  /// - Parameter quotedStrings: whether a comma inside of one separates nothing. False for lists of tokens, where a quotation mark
-  ///   has no meaning and must not hide a member from us.
+  /// - Parameter quotedStrings: whether commas inside quoted strings do not separate. False for lists of tokens, where a
+  ///   quotation mark has no meaning and must not hide a member.
   public init(_ value: ByteSlice, in head: UnsafeRawBufferPointer, quotedStrings: Bool = false) {
     precondition(value.end <= head.count, "slice outside of its head")
     self.head = head

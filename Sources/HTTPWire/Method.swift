@@ -1,4 +1,4 @@
-/// A request's method; case-sensitive (RFC 9110 section 9.1), so `get` is `other`.
+/// A request's method. Case-sensitive (RFC 9110 section 9.1), so `get` is `other`.
 public enum Method: UInt8, Sendable, Hashable {
   case get, head, post, put, delete, options, patch, trace, connect, other
 
@@ -10,7 +10,7 @@ public enum Method: UInt8, Sendable, Hashable {
     }
   }
 
-  /// RFC 9110 section 9.2.2: several identical requests intend the effect of one.
+  /// RFC 9110 section 9.2.2: several identical requests have the same intended effect as one.
   public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
   public init(_ text: UnsafeRawBufferPointer) {

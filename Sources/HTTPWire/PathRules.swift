@@ -1,12 +1,12 @@
-/// Whether a path may be compared with a configured prefix: what an origin server might resolve to another path than the one that was
-/// compared is refused (dot segments, literal or encoded and with a `;` parameter behind; `%2f`, `%5c`, `\`, `//`).
-/// - Returns: whether every server reads it as it is written: nothing is encoded, and there is no parameter.
+/// Checks whether a path may be compared with a configured prefix. Refuses paths that an origin might resolve to another path
+/// than the compared one: dot segments, literal or encoded and also before a `;` parameter; `%2f`, `%5c`, `\`, `//`.
+/// - Returns: whether every server reads the path as written: nothing is encoded, and there is no parameter.
 /// - Throws: `ambiguousPath`.
 @discardableResult
 public func checkPath(_ path: ByteSlice, in head: UnsafeRawBufferPointer) throws(HeadError) -> Bool {
   let bytes = path.bytes(in: head)
   var isPlain = true
-  // Where the current segment stands: only dots so far, and how many; nil once something else was in it.
+  // State of the current segment: number of dots if it has only dots so far; nil after any other character.
   var dots: Int? = nil
   var index = 0
   while index < bytes.count {
@@ -26,13 +26,13 @@ public func checkPath(_ path: ByteSlice, in head: UnsafeRawBufferPointer) throws
     case ASCII.slash:
       if encoded { throw .ambiguousPath }
       if let dots, dots < 3 {
-        // 0: `//`; 1 and 2: `/./`, `/../`. The slash that begins the path has no segment before it.
+        // 0: `//`; 1 and 2: `/./`, `/../`. There is no segment before the first slash.
         throw .ambiguousPath
       }
       dots = 0
     case ASCII.dot: if let count = dots { dots = count + 1 }
     case ASCII.semicolon:
-      // Servlet containers cut the parameter off before they look for dots.
+      // Servlet containers remove the parameter before they look for dots.
       if let dots, dots < 3 { throw .ambiguousPath }
       dots = nil
     default: dots = nil
@@ -42,11 +42,11 @@ public func checkPath(_ path: ByteSlice, in head: UnsafeRawBufferPointer) throws
   return isPlain
 }
 
-/// Calls `body` with the paths that an origin server may take `path` for. Servers decode what is encoded, some of them more than
-/// once; they cut path parameters (`;...`) off the segments, or the rest of the path at an encoded NUL, `?` or `#`; then some resolve
-/// dot segments and empty ones, and some don't. Each reading is passed with everything decoded, for as long as `body` runs.
-/// - Parameter path: without its query; empty has no other reading.
-/// - Throws: `ambiguousPath`: it is encoded more often than anybody decodes.
+/// Calls `body` with the paths that an origin may read `path` as. Servers decode encoded characters, some of them more than
+/// once. They remove path parameters (`;...`) from segments, or the rest of the path at an encoded NUL, `?` or `#`. Then some
+/// resolve dot segments and empty segments, and some do not. Each reading is fully decoded, and valid while `body` runs.
+/// - Parameter path: without its query; an empty one has no other reading.
+/// - Throws: `ambiguousPath`: it is encoded more times than any server decodes.
 public func forEachReading(of path: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) throws(HeadError) {
   guard path.first == ASCII.slash else { return }
   let isDecoded = withUnsafeTemporaryAllocation(byteCount: path.count, alignment: 1) { space in
@@ -61,11 +61,11 @@ public func forEachReading(of path: UnsafeRawBufferPointer, _ body: (UnsafeRawBu
   if !isDecoded { throw .ambiguousPath }
 }
 
-/// Bounds the work: each round is over the whole path.
+/// Bounds the work, as each round reads the whole path.
 private let decodingRounds = 4
 
-/// Decodes in place until nothing is encoded any more.
-/// - Returns: how many bytes are left; nil where there still is something to decode after so many rounds.
+/// Decodes in place until nothing is encoded.
+/// - Returns: the remaining number of bytes; nil if something is still encoded after this many rounds.
 private func decodeFully(_ path: UnsafeMutableRawBufferPointer, _ count: Int) -> Int? {
   var count = count
   for _ in 0...decodingRounds {
@@ -88,7 +88,7 @@ private func decodeFully(_ path: UnsafeMutableRawBufferPointer, _ count: Int) ->
   return nil
 }
 
-/// Cuts in place; `\` becomes `/`.
+/// Removes path parameters in place; `\` becomes `/`.
 private func cutParameters(_ path: UnsafeMutableRawBufferPointer, _ count: Int) -> Int {
   var end = 0
   var isParameter = false
@@ -108,7 +108,7 @@ private func cutParameters(_ path: UnsafeMutableRawBufferPointer, _ count: Int) 
   return end
 }
 
-/// Removes dot segments and empty ones in place. The path begins with `/`, and so does what is left of it.
+/// Removes dot segments and empty segments in place. The path begins with `/`, and so does the result.
 private func resolveSegments(_ path: UnsafeMutableRawBufferPointer, _ count: Int) -> Int {
   var (index, end) = (0, 0)
   while index < count {

@@ -1,5 +1,5 @@
-/// A request's head, parsed in place: offsets over the bytes that the caller keeps. One serves a loop for all its requests,
-/// one after the other; `reset` keeps its storage, so that parsing allocates nothing in the long run.
+/// A request's head, parsed in place: offsets into bytes that the caller keeps. A loop uses one for all its requests, one after
+/// the other. `reset` keeps its storage, so parsing rarely allocates.
 public struct RequestHead: ~Copyable, Sendable {
   private enum Phase: UInt8 { case start, method, target, version, fields, done }
   private var phase = Phase.start
@@ -11,23 +11,23 @@ public struct RequestHead: ~Copyable, Sendable {
   public private(set) var target = ByteSlice.empty
   /// 0 or 1; a higher minor version counts as 1 (RFC 9110 section 2.5).
   public private(set) var minorVersion: UInt8 = 1
-  /// Where the request line starts: 2 after a skipped empty line (RFC 9112 section 2.2), else 0.
+  /// Start of the request line: 2 after a skipped empty line (RFC 9112 section 2.2), else 0.
   public private(set) var lineStart = 0
-  /// Bytes of the whole head: a skipped empty line and the blank line at the end are counted.
+  /// Bytes of the whole head, including a skipped empty line and the blank line at the end.
   public private(set) var length = 0
 
   public init() {}
 
-  /// In the order of arrival, duplicates kept.
+  /// In the order received, with duplicates.
   public var fields = ContiguousArray<Field>()
-  /// The recognised names among `fields`, dropped or not.
+  /// The known names among `fields`, dropped or not.
   public private(set) var present = FieldSet()
 
-  /// Whether a field of that name came.
+  /// Whether there is a field of that name.
   @inlinable
   public func contains(_ id: FieldName) -> Bool { present.contains(id) }
 
-  /// Forgets the head, keeps the storage.
+  /// Clears the head, keeps the storage.
   public mutating func reset() {
     phase = .start
     section = FieldSection()
@@ -42,10 +42,10 @@ public struct RequestHead: ~Copyable, Sendable {
     length = 0
   }
 
-  /// Goes on where the last call stopped: a head that trickles in costs no more than one that comes whole.
+  /// Continues where the last call stopped, so a head that arrives slowly costs no more than one that arrives at once.
   /// - Parameters:
-  ///   - bytes: all that has arrived; starts at the head's first byte at each call (the buffer may have moved).
-  ///   - limit: the largest head allowed, in bytes. A head that is not complete when as many have arrived is 414 or 431.
+  ///   - bytes: everything received, from the head's first byte, at each call (the buffer may have moved).
+  ///   - limit: the largest allowed head in bytes. If this many have arrived and the head is not complete, it is 414 or 431.
   /// - Returns: after `invalid` or `complete` the next call must be `reset`.
   public mutating func parse(_ bytes: UnsafeRawBufferPointer, limit: Int) -> HeadOutcome {
     guard let start = bytes.baseAddress, phase != .done else { return phase == .done ? .complete : .incomplete }
@@ -65,7 +65,7 @@ public struct RequestHead: ~Copyable, Sendable {
     return outcome
   }
 
-  /// True when the request line is whole.
+  /// Whether the request line is complete.
   @inline(__always)
   private mutating func parseRequestLine(_ base: UnsafePointer<UInt8>, _ count: Int, _ outcome: inout HeadOutcome) -> Bool {
     if phase == .start {
@@ -123,7 +123,8 @@ public struct RequestHead: ~Copyable, Sendable {
     }
   }
 
-  /// The offset after the CRLF that must stand here; nil with `outcome` set, or left alone where bytes are wanting.
+  /// The offset after the CRLF that must be here. nil if there is none: with `outcome` set after an error, or unchanged if
+  /// bytes are missing.
   private func lineBreak(
     _ base: UnsafePointer<UInt8>, at offset: Int, _ count: Int, _ outcome: inout HeadOutcome
   ) -> Int? {
@@ -163,7 +164,7 @@ enum VersionOutcome {
   case version(minor: UInt8)
 }
 
-/// `HTTP/1.x`, byte by byte as far as they have come, so that nonsense is refused before the line ends.
+/// `HTTP/1.x`, byte by byte as it arrives, so that invalid text is refused before the line ends.
 @inline(__always)
 func parseVersion(_ base: UnsafePointer<UInt8>, _ count: Int) -> VersionOutcome {
   if count >= 8 {

@@ -1,19 +1,19 @@
-/// The request target, parsed once (RFC 9112 section 3.2); its authority is the only one that decides anything.
+/// The request target, parsed once (RFC 9112 section 3.2). Only its authority decides anything.
 public struct RequestTarget: Sendable, Hashable {
   public enum Form: UInt8, Sendable, Hashable { case origin, absolute, authority, asterisk }
   public var form: Form
   /// Whether an absolute target's scheme is `https`.
   public var isHTTPS = false
   public var hostKind = Authority.HostKind.name
-  /// Without brackets and without a trailing dot, case as it came; empty in origin and asterisk form.
+  /// Without brackets and trailing dot, case as received; empty in origin-form and asterisk-form.
   public var host = ByteSlice.empty
-  /// nil where the target names none.
+  /// nil if the target has none.
   public var port: UInt16?
   /// `port`, or the scheme's own.
   public var effectivePort: UInt16 { port ?? (isHTTPS ? 443 : 80) }
-  /// `host[:port]` as it came.
+  /// `host[:port]` as received.
   public var authority = ByteSlice.empty
-  /// What goes to an origin server, unless the path is empty: `http://host?q` gives `?q`, to be written as `/?q`
+  /// The target for an origin, unless the path is empty: `http://host?q` gives `?q`, which must be written as `/?q`
   /// (`ByteWriter.append(originFormOf:)` does).
   public var pathAndQuery = ByteSlice.empty
   /// Without `?` and query.
@@ -86,7 +86,7 @@ private func hasScheme(_ bytes: UnsafeRawBufferPointer) -> Bool {
 }
 
 extension RequestHead {
-  /// RFC 9112 section 3.2: one Host field in HTTP/1.1, at most one in HTTP/1.0, and well-formed. Its value decides nothing.
+  /// RFC 9112 section 3.2: one well-formed Host field in HTTP/1.1, at most one in HTTP/1.0. Its value decides nothing.
   public func checkHost(in bytes: UnsafeRawBufferPointer) throws(HeadError) {
     guard contains(.host) else {
       if minorVersion == 0 { return }

@@ -1,34 +1,34 @@
-/// A response's head, parsed in place and as strictly as a request's: what is invalid is answered 502, and its connection is
-/// never used again. See `RequestHead` for how storage and offsets are kept.
+/// A response's head, parsed in place and as strictly as a request's: the proxy answers 502 for an invalid one, and never uses
+/// its connection again. See `RequestHead` for storage and offsets.
 public struct ResponseHead: ~Copyable, Sendable {
   private enum Phase: UInt8 { case version, status, reason, fields, done }
   private var phase = Phase.version
   private var section = FieldSection()
   private var position = 0
 
-  /// 100...999. Codes from 600 have no meaning (RFC 9110 section 15) but are in use, and relayed.
+  /// 100...999. Codes from 600 have no meaning (RFC 9110 section 15), but servers use them, and the proxy relays them.
   public private(set) var status = 0
   public private(set) var reason = ByteSlice.empty
   /// 0 or 1; a higher minor version counts as 1.
   public private(set) var minorVersion: UInt8 = 1
-  /// Bytes of the whole head, the blank line counted.
+  /// Bytes of the whole head, including the blank line.
   public private(set) var length = 0
 
   public init() {}
 
-  /// In the order of arrival, duplicates kept.
+  /// In the order received, with duplicates.
   public var fields = ContiguousArray<Field>()
-  /// The recognised names among `fields`, dropped or not.
+  /// The known names among `fields`, dropped or not.
   public private(set) var present = FieldSet()
 
-  /// Whether a field of that name came.
+  /// Whether there is a field of that name.
   @inlinable
   public func contains(_ id: FieldName) -> Bool { present.contains(id) }
 
-  /// 1xx: another head follows on the connection. 101 is not one of them: what follows is another protocol.
+  /// 1xx: another head follows on the connection. Not 101, after which another protocol follows.
   public var isInterim: Bool { status < 200 && status != 101 }
 
-  /// Forgets the head, keeps the storage.
+  /// Clears the head, keeps the storage.
   public mutating func reset() {
     phase = .version
     section = FieldSection()
@@ -41,7 +41,7 @@ public struct ResponseHead: ~Copyable, Sendable {
     length = 0
   }
 
-  /// As `RequestHead.parse`.
+  /// See `RequestHead.parse`.
   public mutating func parse(_ bytes: UnsafeRawBufferPointer, limit: Int) -> HeadOutcome {
     guard let start = bytes.baseAddress, phase != .done else { return phase == .done ? .complete : .incomplete }
     let base = start.assumingMemoryBound(to: UInt8.self)
@@ -73,7 +73,7 @@ public struct ResponseHead: ~Copyable, Sendable {
       }
     }
     if phase == .status {
-      // One space and three digits; the reason's space is left out by so many servers that its lack is no error.
+      // One space and three digits. Many servers omit the space before the reason, so that is no error.
       while position < 12 {
         guard position < count else { return false }
         let byte = base[position]

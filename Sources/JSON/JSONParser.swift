@@ -1,4 +1,4 @@
-/// Why a text is no JSON, and where.
+/// Why a text is not JSON, and where.
 public struct JSONError: Error, Hashable {
   public enum Reason: String, Sendable {
     case unexpectedEnd = "ends too early"
@@ -9,18 +9,18 @@ public struct JSONError: Error, Hashable {
     case duplicateName = "a duplicate member"
     case trailingBytes = "extra bytes after the end"
   }
-  /// Ends the sentence "it is ...".
+  /// Completes the sentence "it is ...".
   public var reason: Reason
   /// Bytes from the start.
   public var offset: Int
 }
 
-/// RFC 8259 without leniency. Members that occur twice are an error, as two readers could take different ones.
+/// RFC 8259, strictly. Duplicate members are an error, as two readers could take different ones.
 public struct JSONParser {
   private let bytes: [UInt8]
   private var index = 0
 
-  /// Far deeper than any token answer, far shallower than a stack.
+  /// Deeper than any token response, and no danger for the stack.
   public static let maximumDepth = 32
 
   public static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
@@ -151,7 +151,7 @@ public struct JSONParser {
         guard low & 0xfc00 == 0xdc00 else { throw error(.badString) }
         code = 0x10000 + (code & 0x3ff) << 10 + low & 0x3ff
       }
-      // A lone low half is no scalar, and fails here.
+      // A low surrogate alone is not a scalar, and fails here.
       guard let scalar = Unicode.Scalar(code) else { throw error(.badString) }
       text += Array(String(Character(scalar)).utf8)
     default: throw error(.badString)

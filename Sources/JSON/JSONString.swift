@@ -1,4 +1,4 @@
-/// Strings in quotes (RFC 8259 section 7), byte by byte: UTF-8 stays as it is.
+/// Quoted strings (RFC 8259 section 7), byte by byte; UTF-8 stays unchanged.
 public enum JSONString {
   public static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
@@ -13,7 +13,7 @@ public enum JSONString {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(byte)
-      // DEL need not be escaped, but does things to terminals.
+      // DEL needs no escape, but affects terminals.
       case 0..<0x20, 0x7f: append(control: byte, to: &bytes)
       default: bytes.append(byte)
       }

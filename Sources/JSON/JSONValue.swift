@@ -1,4 +1,4 @@
-/// A JSON text, as it was read or is to be written. Numbers stay text: whoever reads the member decides what they may be.
+/// A JSON text, read or to be written. Numbers stay text; the reader of a member decides what is valid.
 public indirect enum JSONValue: Sendable, Hashable {
   case null
   case bool(Bool)
@@ -18,7 +18,7 @@ public indirect enum JSONValue: Sendable, Hashable {
 
   public static func integer(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 
-  /// The member of an object; nil where this is no object or has no such member.
+  /// A member of an object; nil if this is not an object or has no such member.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
@@ -35,7 +35,7 @@ public indirect enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-  /// The compact text of this value, object members in their order.
+  /// The compact text of this value, with object members in their order.
   public var text: [UInt8] {
     var bytes: [UInt8] = []
     write(to: &bytes)

@@ -2,7 +2,7 @@ import COpenSSL
 import Crypto
 import TLS
 
-/// Makes revocation lists.
+/// Builds revocation lists.
 public struct CertificateListBuilder: Sendable {
   public var revoked: [(serialNumber: [UInt8], at: Int64)] = []
   public var thisUpdate: Int64
@@ -10,12 +10,12 @@ public struct CertificateListBuilder: Sendable {
   public var digest = CertificateBuilder.Digest.sha256
   /// The value of an issuingDistributionPoint in OpenSSL's notation, such as `onlyuser:TRUE`.
   public var scope: String?
-  /// Further extensions of the list, and of each of its entries: a name or a dotted identifier, and a value in OpenSSL's notation,
+  /// More extensions of the list, and of each of its entries: a name or a dotted identifier, and a value in OpenSSL's notation,
   /// such as `critical,DER:020107`.
   public var extensions: [(name: String, value: String)] = []
   public var entryExtensions: [(name: String, value: String)] = []
 
-  /// Of now, good for an hour.
+  /// Issued now, valid for an hour.
   public init(revoking certificates: [Certificate] = []) {
     thisUpdate = wallClock()
     nextUpdate = thisUpdate + 3600

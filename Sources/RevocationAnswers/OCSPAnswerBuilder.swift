@@ -2,7 +2,7 @@ import COpenSSL
 import Crypto
 import TLS
 
-/// Makes OCSP answers: the demo's responder, and what tests need of right and wrong ones.
+/// Builds OCSP answers, for the demo's responder and for tests; also wrong ones.
 public struct OCSPAnswerBuilder: Sendable {
   public enum Status: Sendable, Hashable {
     case good
@@ -16,7 +16,7 @@ public struct OCSPAnswerBuilder: Sendable {
     public var thisUpdate: Int64
     public var nextUpdate: Int64?
 
-    /// Of now, good for an hour.
+    /// Issued now, valid for an hour.
     public init(_ certificate: Certificate, issuer: Certificate, _ status: Status) {
       self.certificate = certificate
       self.issuer = issuer
@@ -28,11 +28,11 @@ public struct OCSPAnswerBuilder: Sendable {
 
   public var entries: [Entry]
   public var digest = CertificateBuilder.Digest.sha256
-  /// Adds an extension of no known kind to the whole answer, or to each entry: critical, or not.
+  /// Adds an extension of an unknown kind to the whole answer, or to each entry, critical or not.
   public var strangeExtension: (ofEntries: Bool, critical: Bool)?
   public init(_ entries: [Entry]) { self.entries = entries }
 
-  /// DER of an OCSPResponse. The signer's certificate goes along.
+  /// An OCSPResponse in DER, with the signer's certificate.
   public func signed(by signer: Certificate, _ key: PrivateKey) throws(OpenSSLError) -> [UInt8] {
     ERR_clear_error()
     guard let basic = OCSP_BASICRESP_new() else { throw .drained(.encoding, "OCSP answer") }
@@ -77,7 +77,7 @@ public struct OCSPAnswerBuilder: Sendable {
     return encodedDER { i2d_OCSP_RESPONSE(response, $0) }
   }
 
-  /// Which serial numbers a request asks about; nil where it is no request.
+  /// The serial numbers in a request; nil if it is not a request.
   public static func serialNumbers(ofRequest der: [UInt8]) -> [[UInt8]]? {
     ERR_clear_error()
     defer { ERR_clear_error() }

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// An entry that could be meant, and why it takes a request or does not.
+/// An entry that could serve a request, and why it does or does not.
 public struct Candidate: Sendable, Equatable {
   public var name: String
   public var isTaken: Bool
@@ -8,9 +8,9 @@ public struct Candidate: Sendable, Equatable {
 }
 
 extension Router {
-  /// The entries for a host, most specific first; where there are none for the port, those for others.
+  /// The entries for a host, most specific first; if there are none for the port, those for other ports.
   /// - Parameters:
-  ///   - path: without its query; nil: of a CONNECT, which has none and names no entry.
+  ///   - path: without its query; nil for CONNECT, which has none and names no entry.
   ///   - client: nil = anonymous.
   public func candidates(
     host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice?, in bytes: UnsafeRawBufferPointer, client: String?
@@ -52,7 +52,7 @@ extension Router {
     return Candidate(name: entry.name, isTaken: false, reason: reason)
   }
 
-  /// Entries of the host for other ports: near misses worth a word.
+  /// Entries of the host for other ports, as a hint.
   private func neighbours(_ host: String, _ port: UInt16) -> [Candidate] {
     let known = find(host: host, port: port, isHTTPS: false)?.entries ?? []
     return entries.indices.filter { entries[$0].match.matches(host: host) && !known.contains($0) }.map { index in

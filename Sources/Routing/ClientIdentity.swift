@@ -1,15 +1,15 @@
-/// What somebody may reach: upstream entries by name, unlisted hosts and tunnels by pattern.
+/// What a client may reach: upstream entries by name, unlisted hosts and tunnels by pattern.
 public enum Access: Sendable, Hashable {
   case all
   case only(upstreams: Set<String>, hosts: [HostPattern])
 }
 
-/// Who a request comes from, and what that client was granted. How it was found out is the caller's: by password, address or TLS.
+/// The client of a request, and its permissions. The caller identifies it: by password, address or TLS.
 public struct ClientIdentity: Sendable, Hashable {
   /// nil = anonymous.
   public var name: String?
   public var access: Access
-  /// How many of its requests may be in flight at once; nil = no limit.
+  /// Most requests in flight; nil = no limit.
   public var maxRequests: Int?
 
   public init(name: String?, access: Access, maxRequests: Int? = nil) {
@@ -18,7 +18,7 @@ public struct ClientIdentity: Sendable, Hashable {
     self.maxRequests = maxRequests
   }
 
-  /// Whether it may use what is no entry's: an unlisted host, a tunnel.
+  /// Whether it may reach a host without an entry, or a tunnel's target.
   func mayReach(host: String, port: UInt16) -> Bool {
     switch access {
     case .all: true

@@ -1,6 +1,6 @@
-/// `host`, `host:port`, `*.example.com`, `*.example.com:443`; the star stands for one or more whole labels.
+/// `host`, `host:port`, `*.example.com`, `*.example.com:443`; the star means one or more whole labels.
 public struct HostPattern: Sendable, Hashable {
-  /// Lower-case, without a trailing dot, without the star: `example.com` for `*.example.com`; empty with the star: every host.
+  /// Lower-case, without trailing dot and star: `example.com` for `*.example.com`. Empty with a star: every host.
   public var host: String
   public var isWildcard: Bool
   /// nil = any port.
@@ -22,7 +22,7 @@ public struct HostPattern: Sendable, Hashable {
     return host.withUTF8 { matches(host: UnsafeRawBufferPointer($0), port: port) }
   }
 
-  /// The label boundary is part of the comparison: `*.example.com` is neither `example.com` nor `badexample.com`.
+  /// The comparison includes the label boundary: `*.example.com` matches neither `example.com` nor `badexample.com`.
   static func matches(_ bytes: UnsafeRawBufferPointer, host: String, isWildcard: Bool) -> Bool {
     let pattern = host.utf8
     guard isWildcard else { return bytes.elementsEqual(pattern) }
@@ -32,7 +32,7 @@ public struct HostPattern: Sendable, Hashable {
     return bytes[head...].elementsEqual(pattern)
   }
 
-  /// True where some host and port fit both.
+  /// Whether some host and port match both.
   public func overlaps(_ other: HostPattern) -> Bool {
     if let port, let theirs = other.port, port != theirs { return false }
     switch (isWildcard, other.isWildcard) {

@@ -1,9 +1,10 @@
 import HTTPWire
 
-/// The entries of one host and port. Among them the longest path prefix wins, and one for this client over one for all.
+/// The entries of one host and port. The longest path prefix wins; of equal prefixes, an entry for this client wins over one
+/// for all.
 public final class HostRoutes: Sendable {
   struct Route: Sendable {
-    /// Place in the configuration's entries.
+    /// Index in the configuration's entries.
     var entry: Int
     var prefix: [UInt8]
     /// The prefix as an origin may read it.
@@ -16,11 +17,11 @@ public final class HostRoutes: Sendable {
 
   /// Best first: longest prefix, then those for certain clients.
   let routes: [Route]
-  /// Some entry has a path prefix: ambiguous paths are refused.
+  /// Some entry has a path prefix, so ambiguous paths are refused.
   let hasPrefixes: Bool
-  /// Some prefix is not what it is read as, so that a plain path may belong to it.
+  /// An origin may read some prefix differently, so that a plain path may belong to it.
   private let hasEncodedPrefixes: Bool
-  /// The one entry that serves whatever comes; -1: it must be looked for.
+  /// The only entry, if it serves every request; -1: look it up.
   private let only: Int
 
   init(_ entries: [(index: Int, match: Match, clients: Set<String>?)]) {
@@ -39,10 +40,10 @@ public final class HostRoutes: Sendable {
     return result
   }
 
-  /// Places in the configuration's entries, best first.
+  /// Indices in the configuration's entries, best first.
   public var entries: [Int] { routes.map(\.entry) }
 
-  /// - Parameter path: of the request, without its query; empty counts as `/`.
+  /// - Parameter path: the request's, without its query; empty means `/`.
   func entry(forPath path: UnsafeRawBufferPointer, client: String?) -> Int? {
     if only >= 0 { return only }
     for index in routes.indices where routes[index].serves(client) {
@@ -51,7 +52,7 @@ public final class HostRoutes: Sendable {
     return nil
   }
 
-  /// An entry that an origin may take a path for, and the path as it is read then.
+  /// An entry that an origin may read a path as, and the path in that reading.
   struct OtherReading {
     /// nil: none.
     var entry: Int?
@@ -59,7 +60,7 @@ public final class HostRoutes: Sendable {
     var path: String
   }
 
-  /// A reading of the path (see `forEachReading`) that leads elsewhere than to `found`, where the path leads as it is written.
+  /// A reading of the path (see `forEachReading`) that leads to another entry than `found`, to which the path as written leads.
   /// - Parameter isPlain: nothing in the path is encoded, and it has no parameters.
   /// - Throws: `ambiguousPath`.
   func reading(
@@ -79,7 +80,7 @@ public final class HostRoutes: Sendable {
   private func entry(forReading path: UnsafeRawBufferPointer, client: String?) -> Int? {
     var best: (entry: Int, length: Int)?
     for route in routes where route.serves(client) {
-      // The longest prefix as it is written need not be the longest as it is read.
+      // The longest prefix as written may not be the longest as read.
       guard route.readPrefix.count > best?.length ?? -1, Self.matches(path, route.readPrefix) else { continue }
       best = (route.entry, route.readPrefix.count)
     }

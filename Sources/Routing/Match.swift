@@ -1,11 +1,11 @@
-/// `host[:port][/path/prefix]`: what requests an upstream entry is for.
+/// `host[:port][/path/prefix]`: the requests that an upstream entry serves.
 public struct Match: Sendable, Hashable {
-  /// Lower-case, without a trailing dot; without `*.` where `isWildcard`.
+  /// Lower-case, without trailing dot; without `*.` if `isWildcard`.
   public var host: String
   public var isWildcard: Bool
   /// nil: 80, and 443 for https:// targets.
   public var port: UInt16?
-  /// "" or "/v1/x": starts with a slash, has none at its end.
+  /// "" or "/v1/x": begins with a slash and does not end with one.
   public var pathPrefix: String
   public init(host: String, isWildcard: Bool = false, port: UInt16? = nil, pathPrefix: String = "") {
     self.host = host
@@ -14,7 +14,7 @@ public struct Match: Sendable, Hashable {
     self.pathPrefix = pathPrefix
   }
 
-  /// Host alone; port and path are the table's business.
+  /// Compares the host only; the table compares port and path.
   /// - Parameter host: lower-case, without a trailing dot and brackets.
   public func matches(host bytes: UnsafeRawBufferPointer) -> Bool {
     HostPattern.matches(bytes, host: host, isWildcard: isWildcard)

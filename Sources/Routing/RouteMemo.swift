@@ -1,23 +1,23 @@
 import HTTPWire
 
-/// Where a client connection's last request went. The next one is compared byte by byte before anything is looked up, and routed
-/// anew where one differs.
+/// The route of a client connection's last request. The next request is compared with it byte by byte, and routed again only if
+/// it differs.
 public struct RouteMemo {
   private var authority: [UInt8] = []
   private var isHTTPS = false
-  /// Of the configuration: an address could be another one's by now.
+  /// Number of the configuration, as an address could belong to another one by now.
   private var generation = -1
   /// Lower-case, without a trailing dot.
   public private(set) var host = ""
   public private(set) var port: UInt16 = 0
   public private(set) var routes: HostRoutes?
-  /// As the app spelled it.
+  /// As the app wrote it.
   public private(set) var text = ""
 
   public init() {}
 
-  /// Makes the memo the target's.
-  /// - Parameter generation: of the configuration that `router` is of.
+  /// Stores the target's route.
+  /// - Parameter generation: of `router`'s configuration.
   public mutating func follow(
     _ target: RequestTarget, in bytes: UnsafeRawBufferPointer, by router: Router, generation: Int
   ) {

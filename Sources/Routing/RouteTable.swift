@@ -1,4 +1,4 @@
-/// Finds a target's entries: exact hosts by hash, then wildcards by their suffix, label by label.
+/// Finds a target's entries: exact hosts by hash, then wildcards by suffix, label by label.
 struct RouteTable: Sendable {
   private struct Key: Hashable {
     var host: String
@@ -14,7 +14,7 @@ struct RouteTable: Sendable {
     var wildcard: [Key: [(Int, Match, Set<String>?)]] = [:]
     for (index, entry) in entries.enumerated() {
       let match = entry.match
-      // No port in `match`: 80, and 443 for https:// targets.
+      // Without a port in `match`: 80, and 443 for https:// targets.
       let keys =
         match.port.map { port in [false, true].map { Key(host: match.host, port: port, isHTTPS: $0) } }
         ?? [Key(host: match.host, port: 80, isHTTPS: false), Key(host: match.host, port: 443, isHTTPS: true)]

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// What decides which requests an upstream entry serves.
+/// The part of an upstream entry that decides which requests it serves.
 public struct RoutedEntry: Sendable {
   public var name: String
   public var match: Match
@@ -16,8 +16,8 @@ public struct RoutedEntry: Sendable {
   }
 }
 
-/// Decides where requests go: taken on the loop for every request, and told by `explain` to whoever asks. Made once with the
-/// configuration; needs neither connection nor clock.
+/// Decides where requests go: on the loop for every request, and in `explain`. Made once with the configuration. Needs neither
+/// connection nor clock.
 public final class Router: Sendable {
   let entries: [RoutedEntry]
   private let table: RouteTable
@@ -25,7 +25,7 @@ public final class Router: Sendable {
   private let forwardsUnlisted: Bool
   private let connectAllow: [HostPattern]
 
-  /// - Parameter entries: answers are places in it.
+  /// - Parameter entries: results are indices into it.
   public init(_ entries: [RoutedEntry], forwardsUnlisted: Bool, connectAllow: [HostPattern]) {
     self.entries = entries
     table = RouteTable(entries)
@@ -34,17 +34,17 @@ public final class Router: Sendable {
   }
 
   /// The entries of a host and port.
-  /// - Parameter host: as `normalisedHost` gives it.
+  /// - Parameter host: from `normalisedHost`.
   public func find(host: String, port: UInt16, isHTTPS: Bool) -> HostRoutes? {
     table.find(host: host, port: port, isHTTPS: isHTTPS)
   }
 
-  /// The place of the entry that serves a request of this client, or why none does. One after the last entry stands for hosts that
-  /// no entry lists.
+  /// The index of the entry that serves a request of this client; throws the reason if none does. The index after the last
+  /// entry means a host that no entry lists.
   /// - Parameters:
-  ///   - routes: what `find` has for host and port.
+  ///   - routes: the result of `find` for host and port.
   ///   - path: without its query.
-  ///   - bytes: what `path` points into.
+  ///   - bytes: the bytes that `path` refers to.
   public func entry(
     _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
     for client: ClientIdentity
@@ -68,7 +68,7 @@ public final class Router: Sendable {
     return found
   }
 
-  /// A prefix is a boundary: no spelling of a path leads to one entry here and to another one's part of the origin there.
+  /// A prefix is a boundary: no spelling of a path may lead to one entry here, and to another entry's part of the origin there.
   private func checkReadings(
     of path: ByteSlice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: Int?, _ client: ClientIdentity
   ) throws(HeadError) {
@@ -80,12 +80,13 @@ public final class Router: Sendable {
   // MARK: CONNECT
 
   public enum ConnectWay {
-    /// No tunnel: clear HTTP follows, for these entries.
+    /// No tunnel: clear-text HTTP for these entries follows.
     case entries(HostRoutes)
     case tunnel
   }
 
-  /// CONNECT: to an entry's host and port it is no tunnel but a way to that entry; elsewhere a tunnel where that is allowed.
+  /// For an entry's host and port, CONNECT opens no tunnel but a way to that entry. For other targets it is a tunnel, if
+  /// allowed.
   public func wayOfConnect(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) -> ConnectWay {
     if let routes = find(host: host, port: port, isHTTPS: false) {
       guard routes.routes.contains(where: { client.mayReach(entry: entries[$0.entry].name) }) else {
@@ -105,8 +106,8 @@ public final class Router: Sendable {
   }
 }
 
-/// Lower-case ASCII: a host as the table has it.
-/// - Parameter host: without brackets and trailing dot, as HTTPWire gives it.
+/// Lower-case ASCII, as in the table.
+/// - Parameter host: without brackets and trailing dot, as from HTTPWire.
 public func normalisedHost(_ host: UnsafeRawBufferPointer) -> String {
   String(decoding: host.map { $0 >= 65 && $0 <= 90 ? $0 | 32 : $0 }, as: UTF8.self)
 }

@@ -1,8 +1,8 @@
 import HTTPWire
 
-/// Why a request has no way on.
+/// Why a request cannot be routed.
 public enum RoutingError: Error, Sendable, Equatable {
-  /// The path can be read in more than one way, on a host where that matters.
+  /// The path has several readings, on a host where that matters.
   case malformed(HeadError)
   case hostNotListed(host: String)
   /// - client: nil = anonymous.
