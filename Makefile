@@ -1,7 +1,7 @@
-# Everything here works on a fresh Debian 12 with Swift: what is missing is installed first.
+# Every target works on a fresh Debian 12 with Swift, and first installs missing packages.
 SHELL := /bin/bash
 PREFIX ?= /usr/local
-# `make fuzz SECONDS=60`; bash counts a variable of this name up by itself, so it travels under another one.
+# `make fuzz SECONDS=60`. bash itself increments a variable of this name, so the script gets the value as an argument.
 SECONDS ?= 60
 
 # One flag set for each scratch path: other flags in the same folder rebuild everything.
@@ -23,18 +23,18 @@ build: packages
 unit-tests: packages $(VENV)/complete
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --skip EndToEndTests
 
-# Against the release program, in a run of their own: the unit tests' timing is theirs.
+# With the release program, in a separate run, so that they do not disturb the unit tests' timing.
 end-to-end-tests: build $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests
 
-# The data path's release build does without exclusivity checks; the debug build has them. DeploymentTests look at the release build.
+# Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
 CHECKED ?= ChunkedRequest|ConnectTunnel|Decompress|EarlyAnswer|InterimResponse|LargeBodies|Pipelining|RefusedToken|SharedLimit|StalePooled|WebSocket
 checked-tests: $(VENV)/complete
 	swift build --product authproxy
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
 	  Tests/run.sh --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
 
-# Format; what is imported, and where; the shape of the parts. Known breaches: Tests/Lint/known.json, each with its reason.
+# Checks the format, the imports, and the shape of the parts. Tests/Lint/known.json lists known exceptions with their reasons.
 lint: packages-lint
 	swift format lint --strict -r $(SOURCES)
 	python3 Tests/Lint/lint_test.py
@@ -44,15 +44,15 @@ lint: packages-lint
 bench: build packages-bench
 	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
 
-# Instructions and system calls per request against Tests/Benchmarks/instructions.json; `make instructions WRITE=--write` renews that.
-# `make instructions BASE=path/to/another/authproxy` compares two builds on this machine, and judges their ratio.
+# Compares instructions and system calls per request with Tests/Benchmarks/instructions.json; `make instructions WRITE=--write`
+# updates the file. `make instructions BASE=path/to/another/authproxy` compares two builds on this machine.
 instructions: build packages-instructions
 	python3 Tests/Benchmarks/instructions.py --program "$(CURDIR)/$(PROGRAM)" $(if $(BASE),--base "$(BASE)") $(WRITE)
 
 fuzz: packages
 	Tests/Fuzz/run.sh $(SECONDS)
 
-# The program goes without its symbols, which are half of it; they are where debuggers look for them, in .debug beside it.
+# Installs the program without its symbols, which are half of it. They go into .debug next to it, where debuggers look for them.
 INSTALLED := .build/installed
 install: build packages-install
 	install -d $(INSTALLED)
@@ -82,7 +82,7 @@ packages-instructions:
 packages-lint:
 	@.ci/packages lint
 
-# The peers that the tests talk to are in Python; what they import is pinned.
+# The tests' peers are in Python; their packages are pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<

@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Fuzz targets exist only for `Tests/Fuzz/run.sh`, which names the fuzzer's library: coverage flags make every target that has them
-/// slower, and want a scratch path of their own.
+/// Fuzz targets exist only for `Tests/Fuzz/run.sh`, which sets the path of the fuzzer's library. Coverage flags slow down every
+/// target that has them, and need a separate scratch path.
 let fuzzer = Context.environment["AUTHPROXY_FUZZ"] == "1" ? Context.environment["AUTHPROXY_FUZZ_RUNTIME"] : nil
 
-/// What is compiled for a fuzz target to look into.
+/// Flags of the targets that the fuzzer observes.
 let fuzzed: [SwiftSetting] = fuzzer == nil ? [] : [.unsafeFlags(["-sanitize=fuzzer,address"])]
 
-/// The data path: no dynamic exclusivity checks in release builds (about 6 ns an access of a class field); debug builds, which
-/// the unit tests use, keep them.
+/// The data path: no dynamic exclusivity checks in release builds, as they cost about 6 ns per access of a class field. Debug
+/// builds, which the unit tests use, keep them.
 let dataPath: [SwiftSetting] = [
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
 ]
@@ -22,7 +22,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   ],
   targets: [
-    // What Swift cannot call by itself.
+    // C code that Swift cannot call directly.
     .target(name: "CSystem"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "COpenSSLShims", dependencies: ["COpenSSL"]),
@@ -115,8 +115,8 @@ if let fuzzer {
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]),
   ] {
-    // SwiftPM renames an executable's main to <target>_main, so the fuzzer's own main never links: each target has its own, and
-    // calls the library's driver.
+    // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
+    // which calls the library's driver.
     package.targets.append(
       .executableTarget(
         name: name, dependencies: ["CFuzzer"] + modules.map { .target(name: $0) }, path: "Tests/Fuzz/\(name)",

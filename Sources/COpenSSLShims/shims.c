@@ -55,7 +55,7 @@ static long socket_control(BIO *bio, int command, long number, void *pointer) {
   case BIO_CTRL_DUP:
     return 1;
   case BIO_CTRL_EOF:
-    // By this OpenSSL tells an end of the transport from an error (SSL_R_UNEXPECTED_EOF_WHILE_READING).
+    // With this OpenSSL distinguishes an end of the transport from an error (SSL_R_UNEXPECTED_EOF_WHILE_READING).
     return ((cossl_socket *)BIO_get_data(bio))->at_end;
   default:
     return 0;

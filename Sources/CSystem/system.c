@@ -20,7 +20,7 @@ int csys_stream_socket(int family) {
   return fd < 0 ? -errno : fd;
 }
 
-// An interrupted connect goes on by itself: EINTR is reported as EINPROGRESS, as the event says how it ended.
+// The kernel continues an interrupted connect: EINTR is reported as EINPROGRESS, and the event brings the result.
 int csys_connect(int fd, const struct sockaddr_storage *address, socklen_t length) {
   if (connect(fd, (const struct sockaddr *)address, length) == 0) return 0;
   return errno == EINTR ? -EINPROGRESS : -errno;
@@ -90,8 +90,8 @@ int csys_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0,
 static int argument_count;
 static char **arguments;
 
-// glibc calls the functions of .init_array with main's arguments (elf/dl-init.c). Swift reads /proc/self/cmdline instead, which a
-// jail may not have.
+// glibc calls the functions of .init_array with main's arguments (elf/dl-init.c). Swift reads /proc/self/cmdline instead, which
+// may not exist in a jail.
 __attribute__((constructor)) static void keep_arguments(int count, char **values) {
   argument_count = count;
   arguments = values;
@@ -100,8 +100,8 @@ __attribute__((constructor)) static void keep_arguments(int count, char **values
 int csys_argument_count(void) { return argument_count; }
 const char *csys_argument(int index) { return arguments[index]; }
 
-// A classic BPF program on the listener sees segments from their TCP header on: byte 13 holds the flags. A SYN without ACK asks
-// for a new connection and is dropped; its sender asks again a second later.
+// A classic BPF program on the listener sees segments from their TCP header on: byte 13 has the flags. It drops a SYN without
+// ACK, which requests a new connection; the sender repeats it a second later.
 int csys_refuse_new_connections(int listener) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),

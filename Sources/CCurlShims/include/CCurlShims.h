@@ -1,7 +1,7 @@
 #pragma once
 #include <curl/curl.h>
 
-// What of libcurl takes varargs, so that Swift cannot call it: one function a kind of argument.
+// Functions of libcurl with varargs, which Swift cannot call: one wrapper per kind of argument.
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value);
@@ -13,16 +13,16 @@ CURLcode ccurl_set_prerequest(CURL *easy, curl_prereq_callback callback);
 CURLcode ccurl_set_open_socket(CURL *easy, curl_opensocket_callback callback);
 CURLcode ccurl_set_context(CURL *easy, curl_ssl_ctx_callback callback);
 
-/// 0 where there is none.
+/// 0 if there is none.
 long ccurl_status(CURL *easy);
-/// Seconds; 0 where the answer had no Retry-After.
+/// Seconds; 0 if the response had no Retry-After.
 curl_off_t ccurl_retry_after(CURL *easy);
 void *ccurl_private(CURL *easy);
-/// The SSL of the transfer's connection; NULL where there is none.
+/// The SSL of the transfer's connection; NULL if there is none.
 void *ccurl_ssl(CURL *easy);
 
 CURLMcode ccurl_multi_set_socket(CURLM *multi, curl_socket_callback callback, void *object);
 CURLMcode ccurl_multi_set_timer(CURLM *multi, curl_multi_timer_callback callback, void *object);
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
-/// The easy handle of the next transfer that has ended; NULL where there is none.
+/// The easy handle of the next finished transfer; NULL if there is none.
 CURL *ccurl_multi_ended(CURLM *multi, CURLcode *result);

@@ -1,12 +1,12 @@
-// What of OpenSSL is a macro or takes varargs, so that Swift cannot call it; and the hot calls together with their error
-// handling, so that nothing comes between clearing the thread's error queue, the call and looking at what it left.
+// Macros and functions with varargs of OpenSSL, which Swift cannot call. Also the frequent calls together with their error
+// handling, so that nothing happens between clearing the thread's error queue, the call, and reading the queue.
 #pragma once
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// What read, write and handshake answer where it is not a count of bytes. TLSIO in Swift has the same values.
+// Results of read, write and handshake that are not a count of bytes. TLSIO in Swift has the same values.
 enum {
   COSSL_END_OF_STREAM = 0,
   COSSL_WANT_READ = -1,
@@ -15,8 +15,8 @@ enum {
   COSSL_TRUNCATED = -4,
 };
 
-// `result` <= 0 of an SSL call just made on this thread. On COSSL_FAILED the error queue is left for the caller to drain;
-// `system_error` is errno, or 0 where OpenSSL itself failed.
+// `result` <= 0 of an SSL call just made on this thread. After COSSL_FAILED the caller drains the error queue; `system_error`
+// is errno, or 0 if OpenSSL itself failed.
 static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
   int saved = errno;
   *system_error = 0;
@@ -31,7 +31,7 @@ static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
     *system_error = saved;
     return saved == 0 ? COSSL_TRUNCATED : COSSL_FAILED;
   default:
-    // OpenSSL 3 reports an end of the transport without close_notify as an error of its own.
+    // OpenSSL 3 has a separate error for an end of the transport without close_notify.
     return ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING ? COSSL_TRUNCATED : COSSL_FAILED;
   }
 }
@@ -44,27 +44,28 @@ static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *s
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
 }
 
-// The descriptor under an SSL, and what is known of it. Read and write system calls are made here and nowhere else, so this is
-// the one place that knows whether the kernel has more.
+// The descriptor under an SSL, and its known state. All read and write system calls are made here, so only this code knows
+// whether the kernel has more.
 typedef struct {
   int descriptor;
-  // The caller tells of every readiness event (cossl_socket_note), as edge-triggered epoll demands: then `dry` is believed.
+  // The caller reports every readiness event (cossl_socket_note), as edge-triggered epoll requires. Only then `dry` counts.
   unsigned char is_edge_triggered;
-  // The last receive got less than it asked for, or EAGAIN, and no event has come since: the kernel has nothing.
+  // The last receive got less than it asked for, or EAGAIN, and there was no event since: the kernel has nothing.
   unsigned char is_dry;
-  // A short receive proves nothing any more: an end stands behind it, or it may have stopped at the mark of TCP urgent data.
+  // A short receive no longer proves that the socket is empty: an end follows, or it may have stopped at the mark of TCP urgent
+  // data.
   unsigned char reads_to_the_end;
-  // Asked since this was cleared, and had nothing to give.
+  // A receive found nothing since this was cleared.
   unsigned char found_nothing;
-  // No system call is to be made: only what OpenSSL holds already may be read.
+  // Make no system call: read only what OpenSSL already holds.
   unsigned char is_held;
   // recv has returned 0.
   unsigned char at_end;
 } cossl_socket;
 
-// Without AUTO_RETRY a call returns WANT_READ when it has used up what was received for messages of TLS itself (session tickets,
-// key updates). WANT_READ must mean that the socket is dry, so it is called again then; but not without end, as a peer may send
-// nothing else: after so many times the connection has failed.
+// Without AUTO_RETRY a call also returns WANT_READ after messages of TLS itself (session tickets, key updates). WANT_READ must
+// mean that the socket is empty, so the call is repeated. A peer may send nothing but such messages: after this many times the
+// connection has failed.
 enum { COSSL_MESSAGES_IN_A_ROW = 16 };
 
 static inline long cossl_receive(SSL *ssl, cossl_socket *socket, void *bytes, size_t count, int peeks, int *system_error) {
@@ -103,7 +104,7 @@ static inline long cossl_handshake(SSL *ssl, int *system_error) {
   return outcome == COSSL_END_OF_STREAM ? COSSL_TRUNCATED : outcome;
 }
 
-// What every context has, whatever its side. AUTO_RETRY goes off: with it one call reads on as long as the peer sends messages of
+// Options of every context, on both sides. AUTO_RETRY is off: with it one call reads on as long as the peer sends messages of
 // TLS itself (cossl_receive).
 static inline void cossl_context_basics(SSL_CTX *context, int security_level) {
   SSL_CTX_set_security_level(context, security_level);
@@ -116,7 +117,7 @@ static inline void cossl_context_basics(SSL_CTX *context, int security_level) {
   SSL_CTX_set_default_read_buffer_len(context, 65536);
 }
 
-// Client sessions go to our callback alone: OpenSSL's cache knows nothing of verdicts.
+// Client sessions go only to this program's callback, as OpenSSL's cache does not know verdicts.
 static inline void cossl_context_external_sessions(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 }
@@ -127,7 +128,7 @@ static inline void cossl_context_no_tickets(SSL_CTX *context) { SSL_CTX_set_opti
 static inline int cossl_context_set_versions(SSL_CTX *context, int minimum, int maximum) {
   return SSL_CTX_set_min_proto_version(context, minimum) == 1 && SSL_CTX_set_max_proto_version(context, maximum) == 1;
 }
-// What a context of another library's making must keep to as well; it may be stricter.
+// Options that a context of another library must have as well; it may be stricter.
 static inline void cossl_context_restrict(SSL_CTX *context, int minimum) {
   if (SSL_CTX_get_security_level(context) < 2) SSL_CTX_set_security_level(context, 2);
   long now = SSL_CTX_get_min_proto_version(context);
@@ -144,7 +145,7 @@ static inline int cossl_set_server_name(SSL *ssl, const char *name) { return (in
 static inline long cossl_staple(SSL *ssl, const unsigned char **bytes) {
   return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
 }
-// Takes ownership of `bytes`, which OPENSSL_malloc made.
+// Takes ownership of `bytes`, which OPENSSL_malloc allocated.
 static inline void cossl_set_staple(SSL *ssl, unsigned char *bytes, long count) {
   SSL_set_tlsext_status_ocsp_resp(ssl, bytes, count);
 }

@@ -1,5 +1,5 @@
-// What of libc Swift cannot call by itself, or cannot call safely: variadic functions, macros, and every system call whose
-// errno matters. The wrappers return the call's result, or -errno; EINTR is retried where a retry is right.
+// Parts of libc that Swift cannot call, or cannot call safely: variadic functions, macros, and every system call whose errno
+// matters. The wrappers return the call's result, or -errno. They retry after EINTR where a retry is right.
 #pragma once
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static inline long csys_recv(int fd, void *to, size_t count) {
   return n < 0 ? -errno : n;
 }
 
-/// 1 where a byte waits, 0 at the end of the stream; takes nothing.
+/// 1 if a byte waits, 0 at the end of the stream. Takes nothing.
 static inline long csys_peek(int fd) {
   char byte;
   ssize_t n;
@@ -103,7 +103,7 @@ int csys_connect(int fd, const struct sockaddr_storage *address, socklen_t lengt
 int csys_bind(int fd, const struct sockaddr_storage *address, socklen_t length);
 int csys_listen(int fd, int backlog);
 int csys_set_nonblocking(int fd);
-/// Raises RLIMIT_NOFILE to its hard limit; answers the limit now in force.
+/// Raises RLIMIT_NOFILE to its hard limit; returns the resulting limit.
 uint64_t csys_raise_descriptor_limit(void);
 /// CPUs that this process may run on.
 int csys_cpu_affinity_count(void);
@@ -126,12 +126,12 @@ static inline int csys_is_listening(int fd) {
   socklen_t length = sizeof value;
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value;
 }
-/// Makes a listening TCP socket deaf to new connections, while those whose handshake is under way, or done, can still be accepted.
+/// Makes a listening TCP socket ignore new connections. Those whose handshake has begun can still be accepted.
 int csys_refuse_new_connections(int listener);
-/// Sends one datagram to a unix socket, `@` for the abstract name space (sd_notify(3)); 0 or -errno. Waits up to `seconds` for
-/// room in the receiver's queue.
+/// Sends one datagram to a unix socket; `@` means the abstract name space (sd_notify(3)). 0 or -errno. Waits up to `seconds`
+/// for room in the receiver's queue.
 int csys_notify(const char *path, const char *message, int seconds);
-/// Inode of the path itself, 0 where there is none.
+/// Inode of the path itself; 0 if it does not exist.
 static inline uint64_t csys_inode(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 ? status.st_ino : 0;
@@ -148,18 +148,18 @@ static inline int64_t csys_processor_time(void) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-/// Open descriptors of the process, -1 where /proc is not there.
+/// Number of open descriptors of the process; -1 without /proc.
 int csys_open_descriptors(void);
 /// pipe2(2) with O_CLOEXEC; 0 or -errno.
 int csys_pipe(int ends[2]);
-/// All descriptors from `first` on are closed in the program that is spawned.
+/// Closes all descriptors from `first` on in the spawned program.
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 extern char **environ;
-/// Ends the process at once. Handlers of exit(3) do not run: OpenSSL's free what the other threads are using.
+/// Ends the process at once. Handlers of exit(3) do not run, as OpenSSL's would free memory that other threads use.
 _Noreturn void csys_exit(int status);
 /// PR_SET_DUMPABLE: with 0 the kernel writes no core file, and only root can attach or read the memory; 0 or -errno.
 int csys_set_dumpable(int dumpable);
-/// The program's arguments as the C runtime got them from the kernel, its name first. They live as long as the process.
+/// The program's arguments from the kernel, its name first. They live as long as the process.
 int csys_argument_count(void);
 const char *csys_argument(int index);
 static inline char **csys_environment(void) { return environ; }

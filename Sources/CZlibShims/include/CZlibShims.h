@@ -1,4 +1,4 @@
-// What of zlib is a macro or takes varargs, so that Swift cannot call it.
+// Macros of zlib, which Swift cannot call.
 #pragma once
 #include <zlib.h>
 
