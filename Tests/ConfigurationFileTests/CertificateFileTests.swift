@@ -134,7 +134,7 @@ struct CertificateFileTests {
     #expect(reads.withLock { $0 } == 1)
   }
 
-  /// The paths of the bundle that were looked at, and whether one was found.
+  /// The bundle paths that were read, and whether one was found.
   private static func roots(_ text: String, _ files: [String: String], _ environment: [String: String] = [:]) -> [String] {
     let system = SystemAccess(
       readFile: { (path: String, _: Int) throws(FileError) in
@@ -159,7 +159,7 @@ struct CertificateFileTests {
     ]
     let upstream = "upstreams: [{match: a.test}]"
     #expect(Self.roots(upstream, files, own) == ["/own.pem", "= /own.pem"])
-    // Whoever narrows the roots must not get others when the file is missing.
+    // An operator who restricts the roots must not get others if the file is missing.
     #expect(Self.roots(upstream, [:], own) == ["- /own.pem"])
     #expect(
       Self.roots(upstream, files).suffix(2) == ["/etc/ssl/certs/ca-certificates.crt", "= /etc/ssl/certs/ca-certificates.crt"])

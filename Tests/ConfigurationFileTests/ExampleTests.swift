@@ -6,14 +6,14 @@ import Testing
 @testable import ConfigurationFile
 
 extension World {
-  /// A reading that nothing has been read with.
+  /// A new reading.
   static func reading() -> Reading {
     Reading(
       report: Report(file: "proxy.conf"), folder: folder, environment: environment, system: system,
       readableByOthers: false, now: 0)
   }
 
-  /// What the reader asks for while it reads this text.
+  /// The keys that the reader asks for while it reads this text.
   static func knownKeys(of text: String) -> Set<String> {
     ConfigurationFile.read(Array(text.utf8), reading()).askedKeys
   }
@@ -27,7 +27,7 @@ enum Example {
     return try String(contentsOf: root.appendingPathComponent("proxy.conf.example"), encoding: .utf8)
   }
 
-  /// `#key: value` becomes `key: value`; text begins with `##` and stays.
+  /// `#key: value` becomes `key: value`. Comments begin with `##` and stay.
   static func uncommented() throws -> String {
     try text().split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.hasPrefix("#") && !line.hasPrefix("##") ? String(line.dropFirst()) : String(line)
@@ -45,7 +45,7 @@ struct ExampleTests {
     uncommented = try Example.uncommented()
   }
 
-  /// Every file that the example names is there, with what its name says.
+  /// Every file that the example names exists, with the content that its name suggests.
   private static let system = SystemAccess(
     readFile: { (path: String, _: Int) throws(FileError) in
       let content =
@@ -100,8 +100,8 @@ struct ExampleTests {
       }
     }
     collect(root, KeyPath())
-    // Shown once: the forms of a secret, a unix socket's permissions, the timeouts, and the evaluators, which a composite has
-    // again.
+    // Shown only once: the forms of a secret, a unix socket's permissions, the timeouts, and the evaluators, which a composite
+    // repeats.
     let known = World.knownKeys(of: uncommented).union(World.knownKeys(of: wholeLanguage)).filter { key in
       let last = key.split(separator: ".").last.map(String.init) ?? ""
       return !["file", "env", "command", "timeout", "refresh"].contains(last) && !key.contains(".composite.")

@@ -15,7 +15,7 @@ struct LanguageTests {
 
   @Test("holds every key that the reader takes, and no other: a key that is described is read")
   func isRead() {
-    // A composite holds what its policy may hold, without end.
+    // A composite contains the same keys as its policy, without end.
     let read = World.knownKeys(of: wholeLanguage).filter { !$0.contains(".composite.") }
     #expect(Set(everyKey.map(\.path)).subtracting(read).sorted() == [])
     #expect(read.subtracting(everyKey.map(\.path)).sorted() == [])
@@ -83,7 +83,7 @@ struct LanguageTests {
         let without = read(section.file(others))
         let written = Node.Entry(key: key.name, keyPlace: Place(line: 1, column: 1), value: standard)
         let with = read(section.file(others + [written]))
-        // Where the file needs another value than the default, nothing can be compared.
+        // If the file needs another value than the default, the two cannot be compared.
         guard let one = without.settings, let other = with.settings else { continue }
         #expect(one == other, "\(place.path)")
         compared.insert(place.identity)
@@ -114,7 +114,7 @@ struct LanguageTests {
         shown.insert(DescribedPlace(path: "", key: key).identity)
       }
     }
-    // The forms of a secret are shown in the text above.
+    // The comments above the example show the forms of a secret.
     let missing = everyKey.map(\.identity).filter { !shown.contains($0) && !$0.hasPrefix("SecretKeys.") }
     #expect(Set(missing).sorted() == [])
     for key in SecretKeys.descriptions { #expect(try Example.text().contains("\(key.name): "), "\(key.name)") }
@@ -122,7 +122,7 @@ struct LanguageTests {
 }
 
 extension KeyDescription {
-  /// The default as it could be written; nil where none can.
+  /// The default in written form; nil if it has none.
   fileprivate var standard: Node? {
     let place = Place(line: 1, column: 1)
     func node(_ text: String) -> Node { Node(place: place, content: .scalar(text, plain: true)) }
@@ -135,7 +135,7 @@ extension KeyDescription {
 }
 
 extension DescribedPlace {
-  /// Type, default and sentence, as a reference could print them.
+  /// Type, default and sentence, as in a reference.
   fileprivate var listing: String { "\(key.shape.title) | \(key.absence.title) | \(key.sentence)" }
 }
 

@@ -1,8 +1,8 @@
 @testable import ConfigurationFile
 
-/// A key of the description and where it stands.
+/// A key of the description, and its path.
 struct DescribedPlace {
-  /// As `KeyPath.schema`.
+  /// Like `KeyPath.schema`.
   var path: String
   var key: KeyDescription
   /// The same for a key that several sections share.
@@ -10,7 +10,7 @@ struct DescribedPlace {
 }
 
 extension KeySet {
-  /// Every key from here down; a section within itself is not entered again.
+  /// Every key from here down. Does not enter a section within itself again.
   static func everyKey(_ path: KeyPath = KeyPath(), within outer: [any KeySet.Type] = []) -> [DescribedPlace] {
     guard !outer.contains(where: { $0 == Self.self }) else { return [] }
     return descriptions.flatMap { key in
@@ -22,7 +22,7 @@ extension KeySet {
 }
 
 extension Shape {
-  /// The sections that a value may be, or hold.
+  /// The sections that a value may be or contain.
   func sections(_ path: KeyPath) -> [(keys: any KeySet.Type, path: KeyPath)] {
     switch self {
     case .section(let keys, _): [(keys, path)]
@@ -35,12 +35,12 @@ extension Shape {
   }
 }
 
-/// A mapping of a file with the keys that the language describes for it.
+/// A mapping of a file, with the keys that the language describes for it.
 struct DescribedSection {
   var keys: any KeySet.Type
   var path: KeyPath
   var entries: [Node.Entry]
-  /// The whole file with other entries here.
+  /// The whole file with other entries in this mapping.
   var file: ([Node.Entry]) -> Node
 
   /// Every mapping of the file that is a section, outer ones first.
@@ -90,7 +90,7 @@ struct DescribedSection {
 }
 
 extension Shape {
-  /// Whether this is the one of several shapes that a node has.
+  /// Whether a node has this shape, out of several.
   fileprivate func fits(_ node: Node) -> Bool {
     switch (node.content, self) {
     case (.sequence, .list), (.sequence, .oneOrMore): true

@@ -1,8 +1,8 @@
 import Settings
 import Testing
 
-/// A piece of configuration and all that is to be said about it, `line:column: severity: message` each. A listener stands in
-/// line 1, so that the piece begins in line 2.
+/// A piece of configuration and all its diagnostics, each as `line:column: severity: message`. Line 1 has a listener, so the
+/// piece begins in line 2.
 struct Mistake: Sendable, CustomTestStringConvertible {
   var name: String
   var text: String

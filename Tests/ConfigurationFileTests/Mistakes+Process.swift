@@ -1,5 +1,5 @@
 extension Mistake {
-  /// Nothing stands before these.
+  /// Cases in which no listener precedes the text.
   static let ofTheWholeFile: [Mistake] = [
     Mistake(
       "an empty file",
@@ -167,7 +167,7 @@ extension Mistake {
       ]),
   ]
 
-  /// What concerns the file and the process as a whole.
+  /// The file and the process as a whole.
   static let ofTheProcess: [Mistake] = [
     Mistake(
       "an unknown key at the top is named with its neighbour",
@@ -340,7 +340,7 @@ extension Mistake {
       ]),
   ]
 
-  /// One slip is one error, whatever hangs on it.
+  /// One mistake is one error, whatever depends on it.
   static let ofMisspellings: [Mistake] = [
     Mistake(
       "a misspelt key that is needed is one mistake",

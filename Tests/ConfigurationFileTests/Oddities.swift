@@ -1,5 +1,5 @@
 extension Mistake {
-  /// Accepted, with a word about it.
+  /// Accepted, with a warning.
   static let worthAWarning: [Mistake] = [
     Mistake(
       "nothing that could be reached",

@@ -1,4 +1,4 @@
-/// A throw-away P-256 key, encrypted too, a self-signed certificate and an empty CRL of it, and another certificate.
+/// A throw-away P-256 key, also encrypted; a self-signed certificate with an empty CRL; and another certificate.
 enum PEMSamples {
   static let certificate = """
     -----BEGIN CERTIFICATE-----
@@ -50,7 +50,9 @@ enum PEMSamples {
     tem6TSyuTXEk09/GQgmgBT7aqV2B7BsejBH/yLdW9SGu7hDmoWMNjUGHlbVoSM8=
     -----END ENCRYPTED PRIVATE KEY-----
     """
-  /// What `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` says of
-  /// `certificate`.
+  /// The output of `openssl x509 -pubkey -noout
+  /// openssl pkey -pubin -outform der
+  /// openssl dgst -sha256 -binary
+  /// base64` for `certificate`.
   static let pin = "sha256/ssqYuPY1Wglv+MO68OJODPH33TvqVHpsjF2Bulu7kG0="
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ConfigurationFile
 
-/// A real folder that is gone afterwards.
+/// A real folder, removed afterwards.
 final class Folder {
   let path: String
   init() throws {
@@ -100,7 +100,8 @@ struct SecretTests {
     signal(SIGPIPE, SIG_IGN)
     let secret = try SecretSource.command(program(script, environment: ["PATH=/usr/bin:/bin"])).read()
     let words = String(decoding: secret.bytes, as: UTF8.self).split(separator: " ").map(String.init)
-    // glibc keeps its two internal signals, 32 and 33, ignored; ls has its own descriptor of the folder beside the three.
+    // glibc keeps its two internal signals, 32 and 33, ignored. ls has its own descriptor of the folder in addition to the
+    // three.
     #expect(words.count == 5 && words[1] == "0000000000000000" && words[4] == "4")
     #expect((UInt64(words[3], radix: 16) ?? 1) & 0x7fff_ffff == 0)
   }

@@ -4,7 +4,7 @@ import Settings
 
 @testable import ConfigurationFile
 
-/// A folder that exists in memory only, so that every case has the same small world.
+/// A folder in memory, so that every case has the same few files.
 enum World {
   static let folder = "/etc/authproxy"
   static let environment = ["TOKEN": "s3cr3t", "EMPTY": ""]
@@ -41,7 +41,7 @@ enum World {
 }
 
 extension LoadedConfiguration {
-  /// As they are printed, without the file's name.
+  /// In printed form, without the file's name.
   var lines: [String] { diagnostics.map { String($0.description.dropFirst("proxy.conf:".count)) } }
   var errorLines: [String] { errors.map { String($0.description.dropFirst("proxy.conf:".count)) } }
 }

@@ -1,4 +1,4 @@
-/// Every key of the language in one file that is right.
+/// Every key of the language, in one valid file.
 let wholeLanguage = #"""
   name: authproxy
   listen:

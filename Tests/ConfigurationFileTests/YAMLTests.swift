@@ -130,7 +130,7 @@ struct YAMLTests {
   }
 }
 
-/// Repeatable randomness: Vigna's SplitMix64.
+/// Repeatable random numbers: Vigna's SplitMix64.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64
   mutating func next() -> UInt64 {

@@ -262,11 +262,11 @@ final class FileTokenStoreTests {
   @Test("killed right after any of its steps on disk and started again, a machine is never locked out")
   func killAnywhere() throws {
     let policy = makePolicy(grant: .refreshToken(Secret("r0")))
-    // The server: one valid refresh token, replaced with each use.
+    // The server: one valid refresh token, replaced at each use.
     var granted = 0
     var steps: [TokenStoreRequest] = []
     for round in 0..<60 {
-      // Its locks end with it.
+      // Its locks end with the process.
       let store = try FileTokenStore(path: path)
       var driver = Driver(policy, seed: UInt64(round))
       driver.wall += Int64(round) * 4_000
@@ -280,7 +280,7 @@ final class FileTokenStoreTests {
           queue += driver.note(driver.machine.storeAnswered(id: id, answer, now: driver.now, wall: driver.wall))
         case .fetch(let id, let token):
           #expect(token.map { text($0.bytes) } == "r\(granted)", "round \(round)")
-          // A kill between the server's commit and the save is the one that nobody can prevent.
+          // Nobody can prevent the loss if the kill comes between the server's commit and the save.
           guard steps.count < round % 5 + 1 else { break }
           granted += 1
           let answer = grant("a\(granted)", refreshToken: "r\(granted)")

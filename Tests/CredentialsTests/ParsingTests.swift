@@ -9,7 +9,7 @@ struct ParsingTests {
     arguments: [
       ("{\"access_token\":\"abc\",\"token_type\":\"Bearer\",\"expires_in\":60}", grant("abc", lifetime: 60)),
       ("{\"access_token\":\"a-._~+/b==\",\"token_type\":\"bEARER\",\"expires_in\":\"60\"}", grant("a-._~+/b==", lifetime: 60)),
-      // Facebook's, Laravel Sanctum's, and all that RFC 6749 appendix A.12 has.
+      // Tokens of Facebook and Laravel Sanctum, and every character of RFC 6749 appendix A.12.
       ("{\"access_token\":\"12|aB3%7Cx\",\"token_type\":\"bearer\"}", grant("12|aB3%7Cx", lifetime: nil)),
       ("{\"access_token\":\"!\\\"#,;=~a=b\",\"token_type\":\"bearer\"}", grant("!\"#,;=~a=b", lifetime: nil)),
       ("{\"access_token\":\"=\",\"token_type\":\"bearer\"}", grant("=", lifetime: nil)),

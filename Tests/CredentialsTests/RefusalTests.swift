@@ -157,13 +157,13 @@ struct RefusalTests {
       seen += driver.answer(grant(token)).published.map(\.version)
     }
     #expect(seen == [2, 3, 4])
-    // The machine of another identity under the same name goes on from there.
+    // The machine of another identity under the same name continues from there.
     var next = Driver(makePolicy(scope: "other"), after: driver.machine.lastVersion)
     _ = next.need()
     #expect(next.answer(grant("b")).published.map(\.version) == [5])
   }
 
-  // MARK: the memory by itself
+  // MARK: the memory alone
 
   @Test("many refusals of one request at once are one")
   func simultaneous() {

@@ -2,16 +2,16 @@ import Testing
 
 @testable import Credentials
 
-/// A machine with a store beside it whose requests are carried out at once, unless they are held back.
+/// A machine with a store. Performs store requests at once, unless the test holds them.
 private struct Process {
   var driver: Driver
   let store: any TokenStore
-  /// What fetches were started with.
+  /// The refresh tokens of the fetches.
   var sent: [String] = []
   var reports: [OAuth2Machine.Report] = []
   var published: [String] = []
   var failed: [CredentialUnavailable] = []
-  /// Requests are kept here instead of being carried out.
+  /// Collects requests instead of performing them.
   var stopBefore: ((TokenStoreRequest) -> Bool)?
   var dead = false
 
@@ -51,7 +51,7 @@ extension Substring {
   fileprivate var trimmed: String { String(self.prefix { $0 != "\r\n" && $0 != "\r" }) }
 }
 
-/// Answers as it is told, and remembers what it was asked.
+/// Answers as the test says, and records the requests.
 // SAFETY: one test, one thread.
 private final class ScriptedStore: TokenStore, @unchecked Sendable {
   var failing: Set<String> = []

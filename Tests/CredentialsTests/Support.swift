@@ -54,7 +54,7 @@ extension OAuth2Machine.RefusalDecision {
   var reason: RelayReason? { if case .relay(let reason) = self { reason } else { nil } }
 }
 
-/// A machine with a clock beside it and a log of what it did.
+/// A machine with a clock and a log of its actions.
 struct Driver {
   var machine: OAuth2Machine
   var now: Int64 = 1_000_000
@@ -92,7 +92,7 @@ struct Driver {
 
   mutating func timer() -> [OAuth2Machine.Action] { note(machine.timer(now: now)) }
 
-  /// To the fetch that began last.
+  /// Answers the latest fetch.
   mutating func answer(_ answer: TokenAnswer) -> [OAuth2Machine.Action] {
     note(machine.tokenAnswer(id: fetches.last ?? 0, answer, now: now, wall: wall))
   }
@@ -103,7 +103,7 @@ struct Driver {
     _ = answer(grant(token, lifetime: lifetime))
   }
 
-  /// Passes time up to the next wake and calls the timer; nil where none is set.
+  /// Advances the time to the next wake-up and calls the timer; nil if none is set.
   mutating func wake() -> [OAuth2Machine.Action]? {
     guard let wakeAt else { return nil }
     if wakeAt > now { pass(wakeAt - now) }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One line a request, with what an operator wants to know and nothing that may not be known.
+/// One line per request, with what an operator needs to know and no secret.
 @Suite struct AccessLogTests {
   private func line(_ proxy: ProxyProcess, _ mark: String) throws -> String {
     guard let line = proxy.process.awaitLine(where: { $0.contains(mark) }) else {

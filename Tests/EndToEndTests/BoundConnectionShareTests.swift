@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Connections that belong to one client, as NTLM or Negotiate was spoken over them, have places of an origin's even while they rest.
-/// So they count in that client's share, and they go before another's request waits.
+/// A connection with NTLM or Negotiate belongs to one client, and occupies one of the origin's places even while idle. So it
+/// counts in that client's share, and the proxy closes it before another client's request has to wait.
 @Suite struct BoundConnectionShareTests {
   private static func configuration(_ origin: Origin, threads: Int) -> String {
     """
@@ -29,7 +29,7 @@ import Testing
       try connection.send(ProxyProcess.request("GET", "http://api.test\(path)", [basic] + fields))
     }
 
-    /// The number of the connection that the origin got it over.
+    /// Number of the connection on which the origin received it.
     func ask() throws -> Int {
       try send("/echo")
       return try connection.readAnswer().received().connection
@@ -50,7 +50,7 @@ import Testing
     try withProxy(Self.configuration(origin, threads: threads)) { proxy in
       let greedy = try (0..<20).map { _ in try App("greedy", proxy) }
       for app in greedy.prefix(7) { _ = try app.bind() }
-      // Whatever becomes of these, which are over its share.
+      // The result of these, which exceed the share, does not matter.
       for app in greedy.dropFirst(7) { try app.sendBinding() }
       for _ in 0..<8 {
         let start = Date()
@@ -76,7 +76,7 @@ import Testing
         return (app: app, number: try app.bind())
       }
       #expect(Set(bound.map(\.number)).count == 7)
-      // The eighth place is another's, for as long as that one's answer takes.
+      // The eighth place belongs to another client while its response takes time.
       let (busy, name) = (try App("other", proxy), Origin.newName())
       try origin.script(name, [.gate("on"), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
       try busy.send("/?id=\(name)")
@@ -88,7 +88,7 @@ import Testing
       #expect(!bound.map(\.number).contains(third))
       try origin.open("on", of: name)
       #expect(try busy.connection.readAnswer().text == "ok")
-      // Exactly one was taken away; on one loop, where there is one order, the oldest.
+      // The proxy closed exactly one connection; with one loop, which has a single order, the oldest.
       let kept = try bound.map { try $0.app.ask() == $0.number }
       #expect(kept.filter { $0 }.count == 6, "\(kept)")
       if threads == 1 { #expect(!kept[0], "\(kept)") }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Strict towards origins, too: what is malformed is 502 and its connection is not used again; what breaks after its head is never
-/// made to look whole.
+/// The proxy is strict towards origins, too: a malformed head is 502, and its connection is not used again. A response that
+/// breaks after its head never looks complete.
 @Suite struct BrokenResponseTests {
   private func play(_ origin: Origin, _ proxy: ProxyProcess, _ steps: [Origin.Step]) throws -> RawConnection {
     let name = Origin.newName()
@@ -34,14 +34,14 @@ import Testing
         let answer = try client.readAnswer()
         #expect(answer.status == 502, "\(head.debugDescription): \(answer.head)")
         #expect(answer.proxyError == "http_protocol_error", "\(head.debugDescription): \(answer.head)")
-        // awaitClose ends when the proxy gives the connection up.
+        // awaitClose ends when the proxy closes the connection.
         #expect(try origin.connections("https", count: 0, seconds: 5).fits, "\(head.debugDescription): still open")
       }
     }
   }
 
   @Test func `folded fields and space before a colon are never handed on`() throws {
-    // RFC 9112 sections 5.1 and 5.2 leave the choice: discard the message, or mend it.
+    // RFC 9112 sections 5.1 and 5.2 leave the choice: discard the message, or repair it.
     let origin = try Origin.shared()
     try withProxy(try Configuration.https()) { proxy in
       for field in ["X-A: 1\r\n folded", "X-A : 1"] {
@@ -97,7 +97,7 @@ import Testing
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0;a b\r\n\r\n", .close),
           ("Transfer-Encoding: chunked\r\n\r\n4\r\nhalfXX\r\n0\r\n\r\n", .close), ("Connection: close\r\n\r\nhalf", .reset),
         ]
-        // A FIN without close_notify is a cut where only the end of the connection ends the body.
+        // A FIN without close_notify is a cut only if the connection's end delimits the body.
         each(cases + (scheme == "https" ? [("Connection: close\r\n\r\nhalf", .abort), ("\r\nhalf", .abort)] : [])) {
           (rest, end) in
           let client = try play(origin, proxy, [.send("HTTP/1.1 200 OK\r\n\(rest)"), end])

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// An answer whose body is seen to be broken before anything of it has gone out is 502, not a connection that closes without a byte.
+/// If a response's body is broken before any of it was sent, the proxy answers 502. It does not close the app's connection
+/// without a byte.
 @Suite struct BrokenWithHeadTests {
   private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -37,7 +38,7 @@ import Testing
       for (name, text) in Self.answers {
         let head = text.components(separatedBy: "\r\n\r\n")[0] + "\r\n\r\n"
         let rest = String(String.UnicodeScalarView(text.unicodeScalars.dropFirst(head.unicodeScalars.count)))
-        // One record, or head and body apart in one segment.
+        // One record, or head and body in separate records of one segment.
         for records in wire.isTLS ? [[text], [head, rest]] : [[text]] {
           do {
             guard let fault = try fault(of: records, origin, proxy) else { continue }
@@ -57,7 +58,7 @@ import Testing
     try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(id)"))
     let answer = try client.readAnswer()
     guard answer.status == 502, answer.proxyError == "http_protocol_error" else { return answer.head }
-    // The app's connection goes on, the origin's does not.
+    // The app's connection continues, the origin's does not.
     try client.send(ProxyProcess.request("GET", "http://api.test/status/201"))
     guard try client.readAnswer().status == 201 else { return "the connection is out of step" }
     try origin.await(id, state: "closed", seconds: 3)

@@ -1,6 +1,6 @@
 import Testing
 
-/// What makes a chain, and what does not: each certificate served by `openssl s_server`.
+/// Valid and invalid chains, each served by `openssl s_server`.
 @Suite struct CertificateChainTests {
   private static let refused = [
     ("expired", "expired"), ("not-yet-valid", "not_yet_valid"), ("wrong-host", "host_mismatch"), ("cn-only", "host_mismatch"),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `authproxy check`: all that is wrong, at once, each with its place.
+/// `authproxy check`: all mistakes at once, each with its place.
 @Suite struct CheckCommandTests {
   private func check(_ text: String, command: String = "check") throws -> ChildProcess.Finished {
     let folder = try Surroundings.newFolder()
@@ -43,7 +43,7 @@ import Testing
       #expect(there, "line \(line), \(word): \(done.errors)")
     }
     #expect(places.count == 8, "\(done.errors)")
-    // basic without its password is said with the unknown key, or is that error itself.
+    // The missing password of basic is reported with the unknown key, or is that error itself.
     let others = places.filter { place in !expected.contains { place.hasPrefix("proxy.conf:\($0.line):") } }
     #expect(others.isEmpty, "\(others)")
     #expect(places.contains { $0.contains("did you mean 'password'?") })

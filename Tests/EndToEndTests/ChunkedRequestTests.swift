@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A chunked body is read strictly, and a broken one never becomes a whole request at the origin.
+/// The proxy reads chunked bodies strictly. A broken one never becomes a complete request at the origin.
 @Suite struct ChunkedRequestTests {
   @Test func `a chunk that is malformed is 400, and the origin never sees the end of the message`() throws {
     let origin = try Origin.shared()

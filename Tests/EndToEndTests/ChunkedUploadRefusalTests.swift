@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// A chunked body has no size beforehand: where it is not whole in what came with its head, the origin is asked before it is sent.
+/// A chunked body's size is unknown. If it did not arrive completely with its head, the proxy asks the origin before it sends
+/// the body.
 @Suite struct ChunkedUploadRefusalTests {
   private static let size = 300_000
 
@@ -24,7 +25,7 @@ import Testing
     let server = try TokenServer(#"{"early": true}"#)
     try withProxy(try server.configuration()) { proxy in
       let body = Self.chunks(Self.size, of: 10_000) + "0\r\n\r\n"
-      // Behind the head, inside the first size line, inside its data, behind it, and well into the body.
+      // After the head, inside the first size line, inside its data, after it, and well into the body.
       each([0, 2, 100, 10_008, 60_000]) { cut throws in
         #expect(try proxy.ask(server.url()).status == 200)
         try server.set(#"{"revoke": true, "forget": true}"#)

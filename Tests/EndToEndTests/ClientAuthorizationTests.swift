@@ -3,7 +3,7 @@ import Testing
 
 /// What the app itself sends in the credential's field.
 @Suite struct ClientAuthorizationTests {
-  /// Spellings that a careless origin takes for the field, too.
+  /// Spellings that some origins also accept as this field.
   static let header = "credential: key"
   static let key = "  key:\n    header: {name: X-Api-Key, value: right-5ecret}"
 

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// No client has more than seven eighths of an origin's connections: another's request is served, however slow that client is.
+/// No client gets more than seven eighths of an origin's connections, so other clients' requests are served however slow that
+/// client is.
 @Suite struct ClientShareTests {
   private static func basic(_ name: String) -> String {
     "Proxy-Authorization: Basic \(Data("\(name):\(name)-5ecret".utf8).base64EncodedString())"
@@ -52,7 +53,7 @@ import Testing
         try origin.await(name, count: 7, body: 5)
         try Self.expectOtherIsServed(proxy)
         #expect(try origin.exchanges(name).count == 7)
-        // The rest have their turns.
+        // The others are served in turn.
         try Self.finish(uploads)
         #expect(try origin.exchanges(name).count == 40)
       }
@@ -139,7 +140,7 @@ import Testing
       try Self.finish([first[0]])
       #expect(try other.readAnswer().status == 202)
       #expect(Date().timeIntervalSince(start) < 1)
-      // As long as the other's connection is there, one is left to it.
+      // While the other client's connection exists, one place stays reserved for it.
       try Self.expectOtherIsServed(proxy)
       #expect(try origin.exchanges(name).count == 3)
       try Self.finish(Array(first.dropFirst()) + later)
@@ -166,7 +167,7 @@ import Testing
     let origin = try Origin()
     let text = try Self.clients + Configuration.https(top: Self.top(1, threads: 2), origin: origin)
     try withProxy(text) { proxy in
-      // Load on each loop alone fills the one connection that there is.
+      // Load on either loop alone would use the only connection.
       let load = try LoadGenerator.start(
         proxy, "http://api.test/", ["--clients", "6", "--requests", "100000000", "--header", Self.basic("greedy")])
       #expect(try eventually { try origin.connections("https").accepted > 0 })

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// An origin that ends its side right behind an answer takes no more requests, whichever end it is; the next one goes over another
-/// connection, at once.
+/// An origin that ends its side right after a response takes no more requests, with whichever kind of end. The next request
+/// uses another connection at once.
 @Suite struct ClosedBehindAnswerTests {
-  /// Each piece a record, all of them one segment.
+  /// Each piece is a record; all of them are in one segment.
   private static let answers = [
     ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown"],
     ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "own"],
@@ -38,7 +38,7 @@ import Testing
         let client = try proxy.connect()
         try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))
         #expect(try origin.standing(name, count: 1) == 1)
-        // It gets both at once.
+        // The proxy gets both at once.
         try proxy.pause()
         try origin.release(name)
         let connection = try origin.await(name, state: "closed")[0].connection
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// A POST, which is not sent twice.
+  /// A POST, which the proxy does not send twice.
   private static func expectServed(_ client: RawConnection, notOver connection: Int) throws {
     let start = Date()
     try client.send(ProxyProcess.request("POST", "http://api.test/echo", body: "pay"))

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// CONNECT to a host and port that an entry matches is no tunnel: Node's fetch sends that, then clear HTTP, for http:// URLs.
+/// CONNECT to a host and port that an entry matches opens no tunnel: for http:// URLs Node's fetch sends it, and then
+/// clear-text HTTP.
 @Suite struct ConnectToEntryTests {
   private func open(_ proxy: ProxyProcess, _ target: String = "api.test:80") throws -> RawConnection {
     let client = try proxy.connect()
@@ -147,7 +148,7 @@ import Testing
       let client = try open(proxy)
       try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
       #expect(try client.readAnswer().received()["Authorization"] == "Bearer first-5ecret")
-      // The entry has another place now, and another entry stands in its old one.
+      // The entry has another index now, and another entry has its old one.
       let other = "  - match: other.test\n    origin: http://127.0.0.1:1"
       try proxy.reload(configuration(other, token: "second-5ecret"))
       try client.send(ProxyProcess.request("GET", "/echo", ["Host: api.test"]))
@@ -175,7 +176,7 @@ import Testing
     let mayTunnel = "- {name: app, password: app-5ecret, allow: [api, \"\(target)\"]}"
     let mayNot = "- {name: app, password: app-5ecret, allow: [api]}"
     let password = Data("app:app-5ecret".utf8).base64EncodedString()
-    // A TLS record that is none: the origin answers it with an alert, the proxy with nothing.
+    // An invalid TLS record: the origin would answer with an alert, the proxy with nothing.
     let hello: [UInt8] = [0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x00]
     let cases: [(before: String, after: String, tunnels: Bool)] = [
       (mayTunnel, mayTunnel, true), (mayTunnel, mayNot, false), (mayNot, mayTunnel, true), (mayTunnel, "", false),
@@ -186,7 +187,7 @@ import Testing
         let client = try proxy.connect()
         try client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\nProxy-Authorization: Basic \(password)\r\n\r\n")
         #expect(try client.readAnswer(to: "CONNECT").status == 200)
-        // Whose head this is must not matter to the one before.
+        // The owner of this head must not affect the one before.
         let other = Data("somebody:other-5ecret".utf8).base64EncodedString()
         #expect(
           try proxy.ask("http://\(target)/", ["Proxy-Authorization: Basic \(other)"]).status == 200)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// CONNECT to hosts that no entry matches: opaque, for allowed targets only, and always answered.
+/// CONNECT to hosts without an entry: opaque, only for allowed targets, and always answered.
 @Suite struct ConnectTunnelTests {
   private func configuration(_ allow: String, forbidden: String = "[]") -> String {
     "upstreams: []\nconnect:\n  allow: [\(allow)]\nforbidden_addresses: \(forbidden)\n"
@@ -83,7 +83,7 @@ import Testing
         #expect(try other.readToEnd() == ([], .closed))
         let during = try Measures(proxy.pid).descriptors
         one.reset()
-        // The other side is silent, and hears nothing that it does not know.
+        // The other side is silent, and receives nothing unexpected.
         let isOver = try eventually(seconds: 3) { try Measures(proxy.pid).descriptors == during - 2 }
         #expect(isOver, "after a reset of the \(isClient ? "client" : "server")")
       }

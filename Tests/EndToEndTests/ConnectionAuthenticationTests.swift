@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// NTLM and Negotiate authenticate a connection (RFC 4559 section 6): an upstream connection over which either was spoken serves the one
-/// client connection that spoke there, and ends with it.
+/// NTLM and Negotiate authenticate a connection (RFC 4559 section 6). An upstream connection with either serves only the client
+/// connection that used it, and ends with that.
 @Suite struct ConnectionAuthenticationTests {
-  /// ntlm.py, which remembers who authenticated on a connection.
+  /// ntlm.py, which remembers who authenticated on each connection.
   private final class Peer {
     let process: ChildProcess
     let port: Int
@@ -29,7 +29,7 @@ import Testing
     let open: Int
   }
 
-  /// An app on a connection of its own.
+  /// An app with its own connection.
   private struct App {
     let connection: RawConnection
     var fields: [String] = []
@@ -49,7 +49,7 @@ import Testing
       "Authorization: Negotiate \(Data(text.utf8).base64EncodedString())"
     }
 
-    /// The first leg: what the origin wants to have repeated.
+    /// The first step: the origin's challenge.
     func begin() throws -> (nonce: String, seen: Seen) {
       let answer = try ask("/private", [Self.negotiate("hello")])
       guard answer.status == 401, let token = answer["WWW-Authenticate"]?.split(separator: " ").last,
@@ -67,7 +67,7 @@ import Testing
       let apps = [("alice", try App(proxy)), ("bob", try App(proxy))]
       let stranger = try App(proxy)
       #expect(try stranger.see("/open").user == "nobody")
-      // Leg by leg in turns, with somebody else's requests between.
+      // Step by step in turn, with other clients' requests between.
       let begun = try apps.map { try $0.1.begin() }
       #expect(begun[0].seen.connection != begun[1].seen.connection)
       #expect(try stranger.see("/open").user == "nobody")
@@ -137,7 +137,7 @@ import Testing
       let (nonce, first) = try app.begin()
       let waiting = try App(proxy)
       try waiting.connection.send(ProxyProcess.request("GET", "http://api.test/open"))
-      // Its exchanges end while the other one stands in line.
+      // Its exchanges end while the other one waits.
       #expect(try app.end("alice", nonce).status == 200)
       #expect(try app.see("/private").connection == first.connection)
       let late = try waiting.connection.readAnswer()
@@ -174,7 +174,7 @@ import Testing
       let (nonce, first) = try app.begin()
       #expect(try app.end("alice", nonce).status == 200)
       let stranger = try App(proxy)
-      // It has rested for too long.
+      // It was idle for too long.
       #expect(try eventually { try stranger.see("/open").open == 1 })
       let answer = try app.ask("/private")
       #expect(answer.status == 401)

@@ -18,7 +18,7 @@ import Testing
       try churn(4_000)
       let before = try Measures(proxy.pid)
       try churn(100_000)
-      // Pooled connections to the origin are closed once they were idle for long enough.
+      // The proxy closes pooled connections that are idle for long enough.
       let settled = try eventually { try Measures(proxy.pid).descriptors <= start.descriptors }
       let after = try Measures(proxy.pid)
       #expect(settled, "\(start) \(after)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Care with connections costs a well-behaved origin none.
+/// The checks of connections cost a well-behaved origin no connection.
 @Suite struct ConnectionReuseTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -39,7 +39,7 @@ import Testing
       let arrivals: [[Origin.Step]] = [
         [.ticket, .record(Self.ok), .flush], [.record(Self.ok), .ticket, .flush],
         [.record(Self.ok), .flush, .ticket, .flush],
-        // In the answer, and cut in the ticket.
+        // Inside the response, and inside the ticket.
         [.record("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .ticket, .cut(1, 12), .pause(0.02), .flush, .send("ok")],
       ]
       for steps in arrivals + arrivals {
@@ -87,7 +87,7 @@ import Testing
     """
   }
 
-  /// - Parameter body: asks over one connection; how many requests these were.
+  /// - Parameter body: sends requests over one connection; returns their number.
   private func reusing(_ wire: Wire, _ body: (Origin, ProxyProcess, RawConnection) throws -> Int) throws {
     let origin = try Origin.hostile()
     try withProxy(try configuration(wire, origin)) { proxy in

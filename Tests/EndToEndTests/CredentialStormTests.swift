@@ -30,7 +30,7 @@ import Testing
       try server.origin.await(server.name, gate: "on")
       let descriptors = try eventually(seconds: 60) { try Measures(proxy.pid).descriptors > Self.crowd }
       #expect(descriptors)
-      // Connected is not yet read: give the loops the time to park the last ones.
+      // A connected request may not be read yet: wait until the loops have parked the last ones.
       usleep(500_000)
       let waiting = try Measures(proxy.pid).resident
       let start = Date()

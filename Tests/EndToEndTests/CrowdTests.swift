@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Testing
 
-/// Crowds of clients that do little: memory per client is small, the same for the next crowd, and nobody else waits.
+/// Crowds of clients that do little. Memory per client is small, and the same for the next crowd. Nobody else waits.
 @Suite(.serialized) struct CrowdTests {
   private func crowd(
     _ proxy: ProxyProcess, _ count: Int, perClient: Int, growth: Int = 4 << 10, options: [String],
     _ during: () throws -> Void = {}
   ) throws {
-    // Again and again: a later crowd shows whether the earlier ones left anything behind.
+    // Repeated, as a later crowd shows whether the earlier ones left anything behind.
     var peaks: [Int] = []
     #expect(try LoadGenerator.load(proxy, "http://api.test/", "--clients", "32", "--requests", "500").good == 500)
     let before = try Measures(proxy.pid)
@@ -88,8 +88,8 @@ import Testing
     try withProxy(try configuration(origin: port)) { proxy throws in
       #expect(try proxy.ask("http://api.test/").body.count == 4 << 20)
       let before = try Measures(proxy.pid)
-      // Small windows and large bodies: what is under way stands in the proxy, not only in the kernel. Not more of them, as the
-      // kernel's memory for all of TCP (net.ipv4.tcp_mem) would run out, and every connection of the machine crawl.
+      // Small windows and large bodies, so that data waits in the proxy and not only in the kernel. Not more of them, as they
+      // would use up the kernel's memory for TCP (net.ipv4.tcp_mem) and slow down every connection of the machine.
       var readers: [RawConnection] = []
       for _ in 0..<200 {
         let reader = try proxy.connect(receiveBuffer: 4096)
@@ -101,7 +101,7 @@ import Testing
       let each = (try Measures(proxy.pid).resident - before.resident) * 1024 / readers.count
       print("200 stalled downloads: \(each) bytes each")
       #expect(each <= 160 << 10, "\(each) bytes a client")
-      // Who reads on gets more.
+      // A client that reads on gets more.
       readers[100].timeout = 30
       #expect(try readers[100].read(64 << 10).count == 64 << 10)
     }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// An origin that stops in the middle of anything, and for any time, costs nobody else anything; and what it breaks off is never made
-/// to look whole.
+/// An origin that stops in the middle of anything, for any time, delays nobody else. A response that it breaks off never looks
+/// complete.
 @Suite(.serialized) struct CutAnswerTests {
   @Test(arguments: Wire.allCases) func `a relayed answer that is cut anywhere waits without work, and goes on or breaks`(
     wire: Wire
@@ -23,7 +23,7 @@ import Testing
     try Self.run(Self.retried, wire)
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
   private static let status = "HTTP/1¦.1 200 OK\r\n"
 
@@ -138,7 +138,7 @@ import Testing
 
   // MARK: The run
 
-  /// All answers, cut everywhere, at the same time on one loop.
+  /// All responses, cut everywhere, at the same time on one loop.
   private static func run(_ answers: [CutAnswer], _ wire: Wire) throws {
     let origin = try Origin.hostile()
     let servers = (refreshed: try TokenServer(origin: origin), refused: try TokenServer(origin: origin))
@@ -147,7 +147,7 @@ import Testing
     try origin.scripts(Dictionary(uniqueKeysWithValues: cuts.map { ($0.id, $0.script(standingAt: "cut")) }))
 
     try withProxy(configuration(hosts, try wire.url(origin), servers)) { proxy in
-      // Tokens are fetched, and the next ones held.
+      // Fetch tokens, and hold the next fetches.
       for host in hosts { #expect(try proxy.ask("http://\(host)/").status == 200) }
       try servers.refreshed.holdNext()
       try servers.refused.set(#"{"queue": [{"gate": "on", "status": 500}]}"#)
@@ -171,12 +171,12 @@ import Testing
       if !faults.isEmpty {
         Issue.record("\(faults.count) of \(cuts.count):\n\(faults.prefix(20).joined(separator: "\n"))")
       }
-      // What is left of all that in the pool is clean.
+      // The connections that remain in the pool are usable.
       for number in 0..<20 { expectOwn("after-\(number)", proxy, hosts[number % hosts.count]) }
     }
   }
 
-  /// Others of the same loop are served at once, and the process has next to nothing to do.
+  /// Other requests of the same loop are served at once, and the process is almost idle.
   private static func expectNoWork(_ proxy: ProxyProcess, _ hosts: [String]) {
     var times: [Double] = []
     for number in 0..<9 {
@@ -185,7 +185,7 @@ import Testing
       times.append(Date().timeIntervalSince(start))
     }
     times.sort()
-    // The middle one: any other process may take the machine for a moment.
+    // The median, as any other process may use the machine for a moment.
     #expect(times[4] < 0.3, "others wait: \(times)")
     guard let before = try? Measures(proxy.pid) else { return }
     usleep(500_000)
@@ -194,7 +194,7 @@ import Testing
     #expect(share < 0.1, "the stalled proxy uses \(share) of a core")
   }
 
-  /// A request whose answer says whose it is.
+  /// A request whose response says whose it is.
   @discardableResult
   private static func expectOwn(_ mark: String, _ proxy: ProxyProcess, _ host: String) -> Bool {
     do {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `decompress`: the app gets identity though the origin was asked for gzip.
+/// `decompress`: the app gets identity although the proxy asked the origin for gzip.
 @Suite struct DecompressTests {
   @Test func `gzip and deflate become identity, with the fields that go with it`() throws {
     let origin = try Origin.shared()
@@ -121,7 +121,7 @@ import Testing
       try client.send(ProxyProcess.request("GET", "http://api.test/"))
       let origin = try listener.accept()
       _ = try origin.read(through: "\r\n\r\n")
-      // The first 20 bytes of a gzip of 33.
+      // The first 20 of a gzip's 33 bytes.
       try origin.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n")
       try origin.send([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0x28, 0xcf, 0x2f, 0xca])
       origin.close()

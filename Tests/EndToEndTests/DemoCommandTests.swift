@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `authproxy demo`: what a newcomer sees first.
+/// `authproxy demo`, which newcomers see first.
 @Suite struct DemoCommandTests {
   @Test func `demo --once shows the credential at the API, the revoked token and the request sent again`() throws {
     let done = try ChildProcess.run(Surroundings.program, ["demo", "--once"])
@@ -42,7 +42,7 @@ import Testing
       #expect(done.output.hasSuffix(expected), "\(command): \(done.output)\(done.errors)")
     }
     #expect(demo.awaitLine(where: { $0.contains("API") && $0.contains("GET /hello with token 1: 200") }) != nil)
-    // Its files are in memory: the look at what has changed, after 10 s, finds them there.
+    // Its files are in memory: the check for changes, after 10 s, finds them there.
     #expect(demo.awaitLine(seconds: 12, where: { $0.contains("cannot be read") }) == nil, "\(demo.output)")
     demo.signal(SIGINT)
     #expect(demo.awaitEnd(seconds: 5) == .exited(0))

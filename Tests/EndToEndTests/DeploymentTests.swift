@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// What the repository says about installing and running, held against the program.
+/// Compares the repository's texts about installing and running with the program.
 @Suite struct DeploymentTests {
   private func text(_ path: String) throws -> String {
     try String(contentsOfFile: Surroundings.root + "/" + path, encoding: .utf8)
   }
 
-  /// Of docker/requirements.txt, where somebody has installed it.
+  /// A tool of docker/requirements.txt, if it is installed.
   private static func tool(_ name: String) -> String? {
     let folders =
       [Surroundings.root + "/.build-venv/bin"]

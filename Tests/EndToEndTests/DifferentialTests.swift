@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Hundreds of odd but valid requests, made from a seed: what an independent parser (h11, at the origin) reads from what the proxy
-/// wrote is what was meant.
+/// Hundreds of odd but valid requests, made from a seed. An independent parser (h11, at the origin) must read from the proxy's
+/// output what the request meant.
 @Suite struct DifferentialTests {
   struct Generator: RandomNumberGenerator {
     var state: UInt64
@@ -73,7 +73,7 @@ import Testing
       lines.append("Content-Length:\(space())\(odd.body.unicodeScalars.count)")
       payload = odd.body
     default:
-      // No tabs around this one: they are refused, as servers have read them in more ways than one.
+      // No tabs here: the proxy refuses them, as servers read them in several ways.
       lines.append(
         "Transfer-Encoding: \(["chunked", "Chunked", "CHUNKED"].randomElement(using: &generator) ?? "chunked")")
       for _ in 0..<Int.random(in: 0...6, using: &generator) {
@@ -98,7 +98,7 @@ import Testing
     return odd
   }
 
-  /// Names are compared without regard to `_`, as origins may.
+  /// Compares names without regard to `_`, as origins may.
   private func isOurs(_ name: String) -> Bool {
     ["host", "via", "authorization", "content-length", "transfer-encoding", "connection", "te", "trailer"].contains(
       name.lowercased())
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// What breaks a message, or only looks as if it did: put into the head, or into the body's framing.
+  /// Breaks a message, or only looks as if it did. Inserted into the head, or into the body's framing.
   static let headSlips: [(from: String, to: String)] = [
     ("\r\nHost", "\nHost"), ("\r\nHost", "\rHost"), ("\r\n\r\n", "\n\n"), ("\r\n\r\n", "\r\n\n"), (": ", " : "), (":", "\0:"),
     ("\r\n\r\n", "\r\n folded\r\n\r\n"), ("\r\n\r\n", "\r\nX-Nul: a\0b\r\n\r\n"), ("\r\n\r\n", "\r\n: empty\r\n\r\n"),
@@ -181,8 +181,8 @@ import Testing
         client.timeout = 1
         var answer = try? client.readAnswer()
         if answer == nil {
-          // Nothing more comes: whoever waits for the rest of a body, or of a head, learns it. (Behind a whole message it would mean
-          // that the client has left.)
+          // There is no more input, so a reader that waits for the rest of a body or head learns it. (After a complete message
+          // it would mean that the client has left.)
           client.halfClose()
           client.timeout = 10
           answer = try? client.readAnswer()
@@ -200,7 +200,7 @@ import Testing
         } else {
           outcomes["refused", default: 0] += 1
           #expect(answer == nil || answer?.proxyError != nil, comment)
-          // A head with a slip is never forwarded; what broke in its body was, and arrived as broken.
+          // The proxy never forwards a broken head. It forwards a broken body, as broken.
           #expect(inBody ? seen.count <= 1 : seen.allSatisfy { $0.state != "complete" }, comment)
           if inBody, !seen.isEmpty { #expect(try origin.await(name, state: "closed")[0].state == "broken", comment) }
         }

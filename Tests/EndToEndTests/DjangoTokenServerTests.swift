@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Against an OAuth server written by others: django-oauth-toolkit, with rotation and reuse protection, tokens of 3 seconds.
+/// Against another project's OAuth server: django-oauth-toolkit, with rotation, reuse protection and tokens of 3 seconds.
 @Suite struct DjangoTokenServerTests {
   private struct Facts: Decodable {
     let port: Int

@@ -34,7 +34,7 @@ import Testing
       try client.send("POST http://api.test/?id=\(name) HTTP/1.1\r\nHost: api.test\r\nContent-Length: \(8 << 20)\r\n\r\n")
       let piece = [UInt8](repeating: 120, count: 65536)
       for _ in 0..<128 {
-        // The proxy may stop reading, and close: then the answer is already here.
+        // The proxy may stop reading, and close: then the response is already here.
         if client.sendWhatFits(piece) <= 0 { break }
       }
       let answer = try client.readAnswer()
@@ -55,7 +55,7 @@ import Testing
       #expect(try client.readAnswer().status == 403)
       try? client.send(smuggled)
       try? client.send(ProxyProcess.request("GET", "http://api.test/status/202"))
-      // Either the connection is closed, or the next answer is that of the next request.
+      // Either the connection is closed, or the next response belongs to the next request.
       if let next = try? client.readAnswer() { #expect(next.status == 202, "\(next.head)") }
       #expect(try origin.exchanges(inner).isEmpty)
     }

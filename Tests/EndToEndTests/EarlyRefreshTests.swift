@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The next token is fetched while the present one is still good: no request waits for it.
+/// The proxy fetches the next token while the current one is valid, so no request waits.
 @Suite struct EarlyRefreshTests {
   @Test func `requests go on with the old token while the next one is fetched`() throws {
     let server = try TokenServer(#"{"expires_in": 6}"#)

@@ -1,6 +1,6 @@
 import Testing
 
-/// `all_hosts_must_be_evaluated`, and policies that cannot be meant: refused before anything is served.
+/// `all_hosts_must_be_evaluated`, and contradictory policies: errors before the proxy serves.
 @Suite struct EvaluatorRequiredTests {
   private func check(_ configuration: String) throws -> ChildProcess.Finished {
     let path = try Surroundings.newFolder() + "/proxy.conf"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What trickles arrives as it trickles.
+/// Events arrive one by one, as the origin sends them.
 @Suite struct EventStreamTests {
   private func stream(_ framing: String, _ events: Int, type: String = "text/event-stream") -> [Origin.Step] {
     var steps: [Origin.Step] = [.send("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\n\(framing)\r\n")]
@@ -72,7 +72,7 @@ import Testing
 }
 
 extension RawConnection {
-  /// True when the message ends as it should: with the last chunk, or with the connection.
+  /// Whether the message ends correctly: with the last chunk, or with the connection.
   func readToEndOrFinalChunk(chunked: Bool) throws -> Bool {
     chunked ? try read(5) == Array("0\r\n\r\n".utf8) : try readToEnd() == ([], .closed)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A crowd waits for connections longer than its token lives, and no other token comes.
+/// A crowd waits for connections longer than its token is valid, and there is no other token.
 @Suite struct ExpiredCrowdTests {
   @Test func `a connection is offered to thousands whose token has ended, on a small stack`() throws {
     let server = try TokenServer(#"{"expires_in": 6}"#, origin: try Origin())
@@ -17,7 +17,7 @@ import Testing
     #expect(try proxy.ask(server.url()).status == 200)
     let down = (0..<50).map { _ in #"{"status": 500}"# }.joined(separator: ",")
     try server.set("{\"queue\": [\(down)]}")
-    // Handshakes are not answered: all wait in line for the few that may be under way at once.
+    // Handshakes get no answer, so all requests wait for the few that may run at once.
     server.origin.pause()
     defer { server.origin.goOn() }
     let crowd = try LoadGenerator.start(proxy, server.url(), ["--clients", "3000", "--requests", "3000"])
@@ -30,7 +30,7 @@ import Testing
     #expect(proxy.process.ending == nil)
     try server.set(#"{"queue": []}"#)
     #expect(try eventually(seconds: 20) { try proxy.ask(server.url()).status == 200 })
-    // One was on its way already, on the connection that was there, when the origin stopped.
+    // One was already in flight, on the existing connection, when the origin stopped.
     let uses = try server.state().uses
     #expect(uses.filter(\.late).count <= 1, "\(uses.map { "\($0.token) \($0.status) \($0.late)" })")
   }

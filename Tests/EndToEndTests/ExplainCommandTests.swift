@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `authproxy explain`: what would become of a request, and why.
+/// `authproxy explain`: what the proxy would do with a request, and why.
 @Suite struct ExplainCommandTests {
   static let configuration = """
     listen: [127.0.0.1:3128, "127.0.0.2:3128"]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Where apps choose the host, addresses inside are out of reach, whatever they are called.
+/// If apps choose the host, they cannot reach internal addresses, in whatever spelling.
 @Suite struct ForbiddenAddressTests {
   @Test func `no spelling of a loopback address is connected to`() throws {
     let listener = try TestListener()
@@ -14,7 +14,7 @@ import Testing
         "[64:ff9b::7f00:1]", "[2002:7f00:1::]",
       ]) { host in
         let answer = try proxy.ask("http://\(host):\(listener.port)/")
-        // An odd spelling may also be refused for what it is.
+        // The proxy may also refuse an odd spelling itself.
         let fine = (answer.status == 403 && answer.proxyError == "destination_ip_prohibited") || answer.status == 400
         #expect(fine, "\(host): \(answer.head)")
       }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// One of the machine's addresses that is not loopback; nil where it has none.
+  /// An address of this machine that is not loopback; nil if there is none.
   private static let ownAddress: String? = {
     let found = try? ChildProcess.run("hostname", ["-I"])
     return found?.output.split(separator: " ").map(String.init).first { $0.contains(".") }
@@ -82,7 +82,7 @@ import Testing
       forbidden_addresses: []
       connect: {allow: ["\(host):*"]}
       """
-    // The port is known only once it listens; a tunnel's target must be allowed before.
+    // The port is known only once it listens, but the configuration must allow a tunnel's target before.
     let port = try TestListener().port
     let fixed = text.replacingOccurrences(of: "0.0.0.0:0", with: "0.0.0.0:\(port)").replacingOccurrences(
       of: ":*", with: ":\(port)")

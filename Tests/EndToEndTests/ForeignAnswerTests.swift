@@ -1,26 +1,26 @@
 import Foundation
 import Testing
 
-/// What an origin sends without being asked belongs to no request, on whatever way its connection came back to the pool. One loop and
-/// one connection: whoever comes next would get it.
+/// Unexpected bytes of an origin belong to no request, however their connection came back to the pool. With one loop and one
+/// connection the next request would get them.
 @Suite(.serialized) struct ForeignAnswerTests {
-  /// How what nobody asked for comes behind an answer.
+  /// How unexpected bytes arrive after a response.
   private enum Arrival: CaseIterable {
     case inOneRecord, inOneSegment
-    /// A part that TLS cannot decrypt yet, nor HTTP parse; the rest later.
+    /// A part that neither TLS can decrypt nor HTTP can parse yet; the rest later.
     case inPart
-    /// There at once, but a receive stops at the mark of TCP urgent data, which is between them.
+    /// At once, but a receive stops at the mark of TCP urgent data, which is between them.
     case behindUrgentByte
   }
 
-  /// A way on which a connection comes back to the pool.
+  /// A way for a connection to come back to the pool.
   private struct Way {
     let name: String
     var host = "api.test"
     var method = "GET"
     var body: String?
     let answer: String
-    /// What the same request gets when it is sent again.
+    /// The response to the same request when the proxy sends it again.
     var next: String?
     var status = 200
     var text = "own"
@@ -102,13 +102,13 @@ import Testing
       })
   }
 
-  /// A read that fills its block says nothing about what is behind it.
+  /// A read that fills its block says nothing about further bytes.
   @Test(arguments: Wire.allCases) func `an answer that fills a block exactly hides nothing behind it`(wire: Wire) throws {
-    // Blocks have 32 and 128 KiB, less what framing needs before and behind.
+    // Blocks have 32 and 128 KiB, less the space for framing before and after.
     let sizes = (Array(32_732...32_772) + Array(131_036...131_076)).filter { $0.isMultiple(of: 4) }
     var cases: [(String, SoleConnection.Case)] = []
     for size in sizes {
-      // Either all of the answer has this size, or its body, which comes alone.
+      // Either the whole response has this size, or its body, which comes alone.
       for headIsApart in [false, true] {
         let name = "\(headIsApart ? "a body" : "an answer") of \(size)"
         cases.append((name, { try Self.fault(ofSize: size, headIsApart, $0) }))
@@ -118,7 +118,7 @@ import Testing
   }
 
   private static func fault(of way: Way, _ arrival: Arrival, _ hasLine: Bool, _ world: SoleConnection) throws -> String? {
-    // What a 417 says is remembered.
+    // The proxy remembers a 417.
     if way.name == "417" { try world.restart() }
     let id = Origin.newName()
     try world.origin.scripts([id: script(way, arrival, id)])

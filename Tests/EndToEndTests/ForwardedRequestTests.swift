@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the origin receives is written anew from what was understood.
+/// The proxy writes a new request for the origin, from what it understood.
 @Suite struct ForwardedRequestTests {
   @Test func `fields keep their order, number and spelling`() throws {
     try withProxy(try Configuration.https()) { proxy in
@@ -98,7 +98,7 @@ import Testing
           origin: http://127.0.0.1:\(taken.port)
           host_header: app
       """
-    // What arrives is origin-form, which is refused before anything else; no request may go round more than once.
+    // The request arrives in origin-form, which is refused before anything else. No request may go round more than once.
     let proxy = try ProxyProcess(configuration, descriptors: [3: taken.descriptor])
     defer { proxy.stop() }
     let client = try RawConnection(port: taken.port)
@@ -129,7 +129,7 @@ import Testing
       try client.send(
         "POST http://api.test/echo HTTP/1.1\r\nHost: api.test\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc")
       let answer = try client.readAnswer()
-      // RFC 9112 section 6.3 leaves the choice: refuse, or one field.
+      // RFC 9112 section 6.3 leaves the choice: refuse, or send one field.
       if answer.status == 200 {
         #expect(try answer.received().all("Content-Length") == ["3"])
       } else {
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test func `nothing that the origin received in all these tests was out of order`() throws {
-    // Its own notes: hop-by-hop fields, bare CR or LF, malformed messages, two Hosts.
+    // The origin's notes: hop-by-hop fields, bare CR or LF, malformed messages, two Hosts.
     let origin = try Origin()
     try withProxy(try Configuration.https(origin: origin)) { proxy in
       let client = try proxy.connect()

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// A log that takes nothing more, ever. Requests, reloads and the end do not wait for it.
+/// A log that never accepts more. Requests, reloads and the shutdown do not wait for it.
 @Suite struct FullLogTests {
-  /// A proxy whose standard output, or error, is a pipe that is full from now on.
+  /// A proxy whose standard output or error is a pipe that is full from now on.
   private final class Deaf {
     let proxy: ChildProcess
     let pipe: DeafPipe
@@ -72,7 +72,7 @@ import Testing
     #expect(try eventually { text().contains("configuration reloaded") }, "\(text())")
     #expect(try deaf.ask("http://api.test/echo").received()["Authorization"] == "Bearer second-5ecret")
     #expect(try eventually { text().contains("\"path\":\"/echo\"") })
-    // Back to the pipe, which is full still, and to the file again.
+    // Back to the pipe, which is still full, and to the file again.
     try deaf.reload(Configuration.https())
     #expect(
       try eventually { try deaf.ask("http://api.test/echo").received()["Authorization"] == "Bearer \(Configuration.token)" })
@@ -98,7 +98,7 @@ import Testing
       try #require(count > 0)
       said += String(decoding: block[..<count], as: UTF8.self)
     }
-    // Without a reader a FIFO does not open: SIGUSR1 hangs there.
+    // Opening a FIFO without a reader blocks, so SIGUSR1 hangs there.
     close(reader)
     proxy.signal(SIGUSR1)
     let port = try #require(said.firstMatch(of: /"addresses":\["127\.0\.0\.1:(\d+)"/).flatMap { Int($0.1) })
@@ -126,7 +126,7 @@ import Testing
     defer { demo.signal(SIGKILL) }
     _ = try pipe.awaitLine("Ctrl-C")
     try pipe.fill()
-    // The signal's handler comes right after that line.
+    // The signal's handler runs right after that line.
     #expect(try eventually { try signals(demo.pid, "SigCgt", has: SIGINT) })
     demo.signal(SIGINT)
     #expect(demo.awaitEnd(seconds: 10) == .exited(0))

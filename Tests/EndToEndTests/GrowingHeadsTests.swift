@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A head is written anew with a blank after each colon and after each comma of a list: it may come out larger than it went in.
+/// The new head has a space after each colon and after each comma of a list, so it may be larger than the received one.
 @Suite struct GrowingHeadsTests {
   @Test(arguments: [
-    // As many fields as are allowed, without a blank; the TE asks for fields of ours.
+    // As many fields as allowed, without a space. The TE makes the proxy add fields.
     ("GET / HTTP/1.1\r\nHost:a\r\n", 255, true),
     ("GET http://api.test/ HTTP/1.1\r\nHost:a\r\nTE:trailers\r\n", 254, false),
     ("GET http://api.test/ HTTP/1.0\r\nTE:trailers\r\n", 255, false),

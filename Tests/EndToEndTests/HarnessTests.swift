@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The origin is a witness in all other tests: that it sees what is sent, and says so, is shown here without any proxy.
+/// The origin is a witness in all other tests. These tests show, without a proxy, that it sees and reports what a client sends.
 @Suite struct HarnessTests {
   @Test func `the origin tells what it received, and keeps it`() throws {
     let origin = try Origin.shared()

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import Testing
 
-/// Secrets are in memory, and memory goes into no core file and to no debugger of the same user.
+/// Secrets are in memory. Neither a core file nor a debugger of the same user can get them.
 @Suite struct HiddenMemoryTests {
-  /// Who is not root: the test's own user, or nobody.
+  /// A user who is not root: the test's own user, or nobody.
   private static let user = geteuid() == 0 ? 65_534 : Int(geteuid())
 
-  /// Runs the program under a user who is not root; the folder is one that this user can read.
+  /// Runs the program as a user who is not root, in a folder that this user can read.
   private func run(_ arguments: String...) throws -> (process: ChildProcess, admin: Int) {
     var template = Array((NSTemporaryDirectory() + "/authproxy-tests-XXXXXX").utf8CString)
     let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let program = folder + "/authproxy"
-    // By a process of its own: a file that this one has written may still be open in another test's child ("text file busy").
+    // In a separate process: another test's child may still have a file open that this process wrote ("text file busy").
     #expect(try ChildProcess("cp", [Surroundings.program, program]).awaitEnd(seconds: 30) == .exited(0))
     try ProxyProcess.write(
       "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstreams: [{match: api.test, origin: \"http://127.0.0.1:1\"}]\n",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Fields that are about one hop are said anew on the next one, or end here.
+/// Hop-by-hop fields are written anew for the next hop, or dropped.
 @Suite struct HopFieldsTests {
   @Test func `TE travels with the Connection that names it, and trailers is all that it says`() throws {
     try withProxy(try Configuration.https()) { proxy throws in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// 1xx answers, and the handshake of Expect: 100-continue, which never hangs.
+/// 1xx responses, and Expect: 100-continue, which never hangs.
 @Suite struct InterimResponseTests {
   static let ok = Origin.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 

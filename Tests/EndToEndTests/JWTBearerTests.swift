@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The grant of RFC 7523 section 2.1: an assertion about somebody is the grant itself.
+/// The grant of RFC 7523 section 2.1: an assertion is the grant itself.
 @Suite struct JWTBearerTests {
   @Test(arguments: ["RS256", "ES256"])
   func `an assertion is signed anew for each request, and is what the server asks for`(_ algorithm: String) throws {

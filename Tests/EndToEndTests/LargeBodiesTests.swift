@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A gibibyte each way, every byte compared, in bounded memory.
+/// A gibibyte in each direction, every byte compared, in bounded memory.
 @Suite(.serialized) struct LargeBodiesTests {
   static let gibibyte = 1 << 30
-  /// KiB that a proxy may grow by, however large a body is.
+  /// KiB that a proxy may grow, however large a body is.
   static let growth = 30 << 10
 
   private func measured(_ proxy: ProxyProcess, _ body: () throws -> Void) throws {

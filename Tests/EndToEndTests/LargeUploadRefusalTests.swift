@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Bodies too large to be kept go out with Expect: 100-continue, so that a refusal comes before they are spent.
+/// The proxy sends bodies that are too large to keep with Expect: 100-continue, so that a refusal comes before the body is
+/// lost.
 @Suite struct LargeUploadRefusalTests {
   private static let size = 300_000
   private static let body = String(repeating: "u", count: size)
@@ -37,7 +38,7 @@ import Testing
       let answer = try proxy.ask("POST", server.url(), body: Self.body)
       #expect(answer.status == 401)
       #expect(answer.proxyDetails == "not retried, the request body was not kept")
-      // The server has answered when the log says so, not when it was asked.
+      // The server has answered when the log says so, not when it got the request.
       #expect(proxy.process.awaitLine { $0.contains("token refreshed") && $0.contains(#""version":"2""#) } != nil)
       #expect(try server.state().requests.count == 1)
       #expect(try proxy.ask("POST", server.url(), body: Self.body).status == 200)

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// A client that closes while its request, read whole, waits for something has left: nothing more is done for it. A caller that timed
-/// out sends a FIN, not a RST.
+/// If a client closes while its complete request waits for something, it has left, and the proxy does nothing more for it. A
+/// caller that timed out sends a FIN, not a RST.
 @Suite struct LeavingClientTests {
-  /// The client sends its FIN; the proxy notices, says so in the access log, answers nothing and closes.
+  /// The client sends its FIN. The proxy notices it, logs it, answers nothing and closes.
   private func expectLeft(_ client: RawConnection, _ proxy: ProxyProcess, _ path: String) throws {
     client.halfClose()
     guard proxy.process.awaitLine(seconds: 3, where: { $0.contains(path) && $0.contains("the client left") }) != nil else {
@@ -15,9 +15,9 @@ import Testing
     #expect(bytes.isEmpty, "nothing is answered: \(String(decoding: bytes.prefix(200), as: UTF8.self))")
   }
 
-  /// Methods, and bytes of their bodies: these come in one read with the head.
+  /// Methods, and sizes of their bodies, which come in one read with the head.
   private static let requests: [(method: String, size: Int)] = [("GET", 0), ("POST", 5)]
-  /// Where the body is read while the request waits.
+  /// Cases in which the proxy reads the body while the request waits.
   private static let largerRequests = requests + [("POST", 50_000)]
 
   private func body(_ size: Int) -> String? { size == 0 ? nil : String(repeating: "x", count: size) }
@@ -77,7 +77,7 @@ import Testing
         try origin.await(busy, gate: "on")
         try clients[1].send(ProxyProcess.request(method, "http://api.test/\(leaving)?id=\(leaving)", body: body(size)))
         try clients[2].send(ProxyProcess.request("GET", "http://api.test/status/202"))
-        // The only loop answers this one itself, and after it has read those.
+        // The only loop answers this one itself, after it has read those.
         #expect(try proxy.ask("http://unlisted.test/").status == 403)
         try expectLeft(clients[1], proxy, leaving)
         try origin.open("on", of: busy)
@@ -144,11 +144,11 @@ import Testing
     let text = tls ? try Configuration.https(top: "threads: 1") : try Configuration.http(top: "threads: 1")
     try withProxy(text) { proxy in
       for (method, size) in Self.largerRequests {
-        // A connection is there.
+        // There is a connection.
         #expect(try proxy.ask("http://api.test/").status == 200)
         let name = Origin.newName()
         let client = try proxy.connect()
-        // The loop has taken it.
+        // The loop has read it.
         #expect(try proxy.ask("http://unlisted.test/").status == 403)
         try proxy.pause()
         try client.send(ProxyProcess.request(method, "http://api.test/\(name)?id=\(name)", body: body(size)))
@@ -227,7 +227,7 @@ import Testing
       let server = try listener.accept()
       _ = try server.read(through: "\r\n\r\n")
       var received = 0
-      // As slowly as it takes for the FIN to come while the kernel is full of the body.
+      // Slowly enough that the FIN arrives while the kernel is full of the body.
       while isSent.wait(0.05, until: { $0 ? true : nil }) == nil, received < count {
         received += try server.read(1 << 18).count
       }
@@ -235,14 +235,14 @@ import Testing
       while received < count, try server.receive(before: Date(timeIntervalSinceNow: 5)) {
         received += server.consume(server.pending.count).count
       }
-      // What is in the proxy itself may go with the client, once all has been read.
+      // After everything was read, the proxy may drop its own part together with the client.
       #expect(received > count - (512 << 10))
     }
   }
 }
 
 extension RawConnection {
-  /// True when the peer does not end the stream for so long, whatever it sends.
+  /// True if the peer does not end the stream for this long, whatever it sends.
   fileprivate func staysOpen(for seconds: Double) -> Bool {
     usleep(UInt32(seconds * 1_000_000))
     return end == nil

@@ -40,7 +40,7 @@ import Testing
       for _ in 0..<20 {
         let client = try proxy.connect()
         try client.send("POST http://api.test/ HTTP/1.1\r\nHost: api.test\r\nContent-Length: x\r\n\r\n")
-        // What is still on its way must not turn the answer into a reset.
+        // Bytes still in transit must not turn the answer into a reset.
         try? client.send([UInt8](repeating: 120, count: 20_000))
         #expect(try client.readAnswer().status == 400)
       }
@@ -160,7 +160,7 @@ import Testing
     let after = try Measures(proxy.pid)
     #expect(after.processorTicks - before.processorTicks < 30, "it spins: \(before) \(after)")
     #expect(proxy.process.ending == nil)
-    // Who was there before is served on.
+    // Existing connections are still served.
     try served.send(ProxyProcess.request("GET", "http://api.test/status/201"))
     #expect(try served.readAnswer().status == 201)
     crowd.removeAll()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Answers that the proxy makes itself fit whatever they have to say.
+/// The proxy's own answers fit, whatever they have to say.
 @Suite struct LongHeadsTests {
   @Test func `a TRACE that ends here echoes a head of any allowed size`() throws {
     let top = "limits: {request_head: 128KiB}"
@@ -24,7 +24,7 @@ import Testing
       try client.send(ProxyProcess.request("GET", "http://api.test/"))
       let origin = try listener.accept()
       _ = try origin.read(through: "\r\n\r\n")
-      // More than the client's side takes while nobody reads.
+      // More than the client's side holds while nobody reads.
       let hint = "HTTP/1.1 103 Early Hints\r\nX-Hint: \(String(repeating: "h", count: 30_000))\r\n\r\n"
       for _ in 0..<95 { try origin.send(hint) }
       try origin.send("HTTP/1.1 nonsense\r\n\r\n")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Hosts below a wildcard come and go: what the proxy remembers of them goes, too.
+/// Hosts below a wildcard come and go, and so does the proxy's memory of them.
 @Suite struct ManyWildcardHostsTests {
   @Test func `hosts whose requests never get a connection leave nothing behind`() throws {
     let refused = try TestListener(backlog: nil)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `max_requests`: how many requests of one client are in flight at once, on all loops together. One more is 429.
+/// `max_requests`: requests of one client in flight at once, on all loops together. One more is 429.
 @Suite struct MaxRequestsTests {
   private static func basic(_ name: String) -> String {
     "Proxy-Authorization: Basic \(Data("\(name):\(name)-5ecret".utf8).base64EncodedString())"
@@ -49,11 +49,11 @@ import Testing
       #expect(try proxy.metric(#"authproxy_proxy_errors_total{error="http_request_denied"}"#) == 8)
       let line = proxy.process.awaitLine { $0.contains(#""status":429"#) }
       #expect(line?.contains(#""client":"small""#) == true)
-      // Others have their own count.
+      // Other clients have their own count.
       #expect(try proxy.ask("http://api.test/", [Self.basic("other")]).status == 200)
       try origin.open("on", of: name, count: 1)
       #expect(try eventually { try proxy.ask("http://api.test/", [Self.basic("small")]).status == 200 })
-      // The connections of those that were refused are good.
+      // The connections of refused requests are still usable.
       #expect(
         try eventually {
           try clients[0].send(ProxyProcess.request("GET", "http://api.test/", [Self.basic("small")]))
@@ -104,7 +104,7 @@ import Testing
       end.halfClose()
       try expectOnlyOne(tunnel)
       let upgraded = try proxy.connect()
-      // The request before can still count when its answer is here.
+      // The request before may still count when its response is here.
       #expect(
         try eventually {
           try upgraded.send(ProxyProcess.request("GET", "http://api.test/?id=\(name)", WebSocketTests.fields))
@@ -121,7 +121,7 @@ import Testing
     try withProxy(try Self.clients(3) + Configuration.https(top: top, origin: origin)) { proxy in
       for _ in 0..<3 {
         let busy = try Self.begin(3, proxy, name)
-        // The only loop answers this one itself, and after it has read those: a fourth before that would be one of the three.
+        // The only loop answers this one itself, after it has read those. A fourth sent before that could be one of the three.
         #expect(try proxy.ask("http://unlisted.test/", [Self.basic("other")]).status == 403)
         #expect(try proxy.ask("http://api.test/", [Self.basic("small")]).status == 429)
         for client in busy { client.reset() }
@@ -145,7 +145,7 @@ import Testing
       ]
       for _ in 0..<3 {
         for (target, status) in ends {
-          // The last one's answer can be here before its end is counted.
+          // The response of the last one may be here before its end is counted.
           #expect(try eventually { try proxy.ask(target, small).status == status }, "\(target)")
         }
         #expect(try eventually { try proxy.ask("CONNECT", "denied.test:443", small).status == 403 })
@@ -177,7 +177,7 @@ import Testing
       try proxy.reload(try listen + unlimited + Configuration.https())
       let more = try Self.begin(4, proxy, name)
       try origin.await(name, count: 6, gate: "on")
-      // Those count that began when there was no limit.
+      // Requests that began without a limit count as well.
       try proxy.reload(try listen + Self.clients(6) + Configuration.https())
       #expect(try ask() == 429)
       try origin.open("on", of: name, count: 6)

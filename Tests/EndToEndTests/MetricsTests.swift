@@ -32,7 +32,7 @@ import Testing
       for line in documented.split(separator: "\n") where line.hasPrefix("| `") {
         let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
         let name = cells[0].split(separator: "`")[0].split(separator: "{")[0]
-        // The parser takes the ending off a counter's name.
+        // The parser removes the ending of a counter's name.
         let family = name.hasSuffix("_total") ? String(name.dropLast(6)) : String(name)
         let found = try #require(families[family], "\(name) is documented, but not there")
         #expect(found["type"] as? String == cells[1], "\(name)")

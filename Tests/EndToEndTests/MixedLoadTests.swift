@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Everything at once, and the configuration changing under it: nobody may notice.
+/// Everything at once, while the configuration changes: no client may notice.
 @Suite struct MixedLoadTests {
   private static let seconds = ProcessInfo.processInfo.environment["AUTHPROXY_LOAD_SECONDS"].flatMap { Double($0) } ?? 60
 
-  /// One configuration out of the parts that reloads change.
+  /// One configuration, from the parts that reloads change.
   private struct Parts {
     var port: Int
     var secondPort: Int?
@@ -47,7 +47,7 @@ import Testing
       func load(_ host: String, _ options: [String], path: String = "/") throws -> ChildProcess {
         try LoadGenerator.start(proxy, "http://\(host)\(path)", endless + options, seconds: Int(Self.seconds) + 60)
       }
-      // Warm: what the process needs for good, it has by then.
+      // Warm: from now on the process should need no more memory.
       _ = try LoadGenerator.load(proxy, "http://fast.test/", "--clients", "16", "--requests", "2000")
       _ = try proxy.ask("http://tls.test/")
       let before = try Measures(proxy.pid)
@@ -89,7 +89,7 @@ import Testing
         #expect(result.finished > Int(Self.seconds), "\(what): \(result)")
         print("\(what): \(result.finished) requests, p99 \(result.p99_us) µs, at most \(result.max_us) µs")
       }
-      // Pooled connections that are idle now end by their own time-out.
+      // Pooled connections that are now idle end after their time-out.
       let after = try #require(try settled(proxy, descriptors: before.descriptors + 6))
       #expect(after.descriptors <= before.descriptors + 6, "\(before.descriptors) became \(after.descriptors)")
       #expect(after.resident <= before.resident + 12 << 10, "KiB: \(before.resident) became \(after.resident)")

@@ -1,6 +1,6 @@
 import Testing
 
-/// `client_certificate`, with keys in the clear and encrypted, against servers that demand one.
+/// `client_certificate`, with plain and encrypted keys, against servers that require one.
 @Suite struct MutualTLSTests {
   @Test(arguments: ["-tls1_2", "-tls1_3"])
   func `a server that demands a certificate gets the entry's`(version: String) throws {

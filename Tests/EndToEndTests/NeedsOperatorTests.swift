@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What only somebody can mend is not tried again until somebody did.
+/// The proxy does not retry what only an operator can fix, until the operator does.
 @Suite struct NeedsOperatorTests {
   @Test func `a refused refresh token is asked with once, and a new one in the file is taken by a reload`() throws {
     let server = try TokenServer(#"{"refresh_token": "good-5ecret-refresh"}"#)

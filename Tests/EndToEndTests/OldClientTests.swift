@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// HTTP/1.0 clients get what they can read.
+/// HTTP/1.0 clients get responses that they understand.
 @Suite struct OldClientTests {
   @Test func `a chunked answer becomes close-delimited, never chunked`() throws {
     try withProxy(try Configuration.https()) { proxy in
@@ -31,7 +31,7 @@ import Testing
       let client = try proxy.connect()
       try client.send("GET http://api.test/bytes/10 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
       let answer = try client.readAnswer()
-      // Closing is right as well; what is said must be done.
+      // Closing is right as well, but the proxy must do what it says.
       if answer["Connection"]?.lowercased() == "keep-alive" {
         try client.send("GET http://api.test/bytes/10 HTTP/1.0\r\n\r\n")
         #expect(try client.readAnswer().body.count == 10)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The target's authority decides, and nothing else.
+/// Only the target's authority decides.
 @Suite struct OneAuthorityTests {
   private func twoEntries() throws -> String {
     let port = try Origin.shared().ports.https

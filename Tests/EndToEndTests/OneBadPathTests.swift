@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A 401 is evidence, not proof: neither one bad path nor one bad client takes the credential from the rest.
+/// A 401 is evidence, not proof: neither one bad path nor one bad client makes the credential unusable for others.
 @Suite struct OneBadPathTests {
   @Test func `a path that refuses a fresh token is not refreshed for again`() throws {
     let server = try TokenServer(#"{"refused": ["bad"]}"#)
@@ -27,7 +27,7 @@ import Testing
     try withProxy(try server.configuration(top: "threads: 2")) { proxy in
       #expect(try proxy.ask(server.url("bad")).proxyDetails == "refused again with a fresh credential")
       try server.set(#"{"refused": []}"#)
-      // Loops hear of it by message.
+      // Loops learn it by message.
       usleep(50_000)
       for _ in 0..<4 { #expect(try proxy.ask(server.url("bad")).status == 200) }
       usleep(50_000)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Entries for parts of a host: whole segments, the most specific wins, and no spelling gets around them.
+/// Entries for parts of a host: whole segments, the most specific wins, and no spelling evades them.
 @Suite struct PathPrefixTests {
   private func configuration() throws -> String {
     let origin = "https://localhost:\(try Origin.shared().ports.https)"
@@ -71,7 +71,7 @@ import Testing
         expectOwnAnswer(answer, 400, "http_request_error")
         #expect(try origin.exchanges(name).isEmpty, "\(path)")
       }
-      // And these where they were going.
+      // These go where they were meant to go.
       each([("/v1/x;a=b/%41", "one"), ("/v1/admin/%41;a", "admin"), ("/x%20y;v1", nil)] as [(String, String?)]) {
         (path, credential) throws in
         let name = Origin.newName()
@@ -80,7 +80,7 @@ import Testing
         #expect(received.target == "\(path)?id=\(name)")
         #expect(received["Authorization"] == credential.map { "Bearer \($0)-5ecret" }, "\(path)")
       }
-      // A query is no path.
+      // A query is not part of the path.
       #expect(try proxy.ask("http://api.test/v1/x?to=/../%2f//").status == 200)
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pins on every place of the chain, each kind right and wrong.
+/// Pins for every place of the chain, each kind right and wrong.
 @Suite struct PinningTests {
   private func keys(_ pins: [String], _ more: String = "") -> String {
     "- pinned_public_keys: {pins: [\(pins.map { "\"\($0)\"" }.joined(separator: ", "))]\(more)}"

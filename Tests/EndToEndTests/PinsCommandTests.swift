@@ -1,6 +1,6 @@
 import Testing
 
-/// `authproxy pins`: what operators pin with.
+/// `authproxy pins`, with which operators find pins.
 @Suite struct PinsCommandTests {
   private func pins(_ arguments: String...) throws -> ChildProcess.Finished {
     try ChildProcess.run(Surroundings.program, ["pins"] + arguments)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A client that does not wait is answered in order.
+/// A client that does not wait gets its responses in order.
 @Suite struct PipeliningTests {
   @Test func `requests that come in one piece are answered in their order`() throws {
     try withProxy(try Configuration.https()) { proxy in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the README shows has to work as it stands there.
+/// The README's examples must work unchanged.
 @Suite struct ReadmeTests {
   private func blocks(_ language: String) throws -> [String] {
     let text = try String(contentsOfFile: Surroundings.root + "/README.md", encoding: .utf8)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Nothing that a person or a program can read of the proxy holds a secret. (Every other test looks, too: see `ProxyProcess.stop`.)
+/// No output of the proxy contains a secret. (Every other test checks this, too: see `ProxyProcess.stop`.)
 @Suite struct RedactionTests {
   @Test func `at the most talkative level, in both formats, through every kind of failure, no output has a secret`() throws {
     let origin = try Origin.shared()
@@ -42,7 +42,7 @@ import Testing
       var answers: [String] = []
       func ask(_ target: String, _ fields: [String] = [], method: String = "GET") throws {
         let answer = try proxy.ask(method, target, fields)
-        // What the origin echoes is the API's to say; what the proxy says is not.
+        // What the origin echoes is the API's output, not the proxy's.
         if answer.proxyError != nil { answers.append(answer.head + answer.text) }
       }
       for host in ["api", "basic", "key", "env", "wrong", "dead"] {
@@ -63,7 +63,7 @@ import Testing
       proxy.process.signal(SIGTERM)
       #expect(proxy.process.awaitEnd(seconds: 10) == .exited(0))
 
-      // The file's own keys are no secrets, whatever they hold: only what stands where a secret stands counts.
+      // The file's keys are not secrets, whatever they contain: only values in a secret's place count.
       let secrets = [
         "helper-", "plain-", "file-", "env-", "oauth-", "user-", "client-", "query-", "cookie-", "app-", "wrong-", "userinfo-",
         "form-",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A 401 that means the token: the app never sees it.
+/// A 401 that refuses the token: the app never sees it.
 @Suite struct RefusedTokenTests {
   @Test func `the request is sent again with a fresh token, method, target, fields and body alike`() throws {
     let server = try TokenServer()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// When the kernel has no room for another epoll registration (ENOSPC), it is as if descriptors had run out.
+/// If the kernel has no room for another epoll registration (ENOSPC), the proxy acts as if descriptors had run out.
 @Suite struct RegistrationShortageTests {
   @Test func `new connections wait, requests without a connection are 503, and all goes on afterwards`() throws {
     let shortage = try Shortage()
@@ -51,7 +51,7 @@ import Testing
       let client = try proxy.connect()
       try client.send(ProxyProcess.request("OPTIONS", "http://api.test/", ["Max-Forwards: 0"]))
       #expect(try client.readAnswer().status == 200)
-      // libcurl's own timers may bring the request as far as the server.
+      // libcurl's own timers may carry the request to the server.
       try server.holdNext()
       try shortage.begin()
       try client.send(ProxyProcess.request("GET", server.url()))

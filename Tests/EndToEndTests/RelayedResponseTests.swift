@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the app receives is written anew, too.
+/// The proxy writes a new response for the app, too.
 @Suite struct RelayedResponseTests {
   private func answer(_ proxy: ProxyProcess, _ head: String, _ body: String = "ok") throws -> Answer {
     let origin = try Origin.shared()

@@ -41,7 +41,7 @@ import Testing
       let errors = (try proxy.status()["config"] as? [String: Any])?["last_reload_errors"] as? [String]
       #expect(errors?.count ?? 0 >= 3)
       #expect(try proxy.ask("http://api.test/").status == 200)
-      // What cannot be bound, and a log that cannot be opened: both are told.
+      // A listener that cannot be bound, and a log that cannot be opened: the log reports both.
       let unusable =
         try "listen: [\"\(proxy.addresses[0])\", \"127.0.0.1:\(taken.port)\"]\nlog: {file: /no/such/folder/log}\n"
         + Configuration.https()
@@ -214,7 +214,7 @@ import Testing
       try ProxyProcess.write(token, to: "\(folder)/\(version)/token")
     }
     func point(_ version: String) throws {
-      // As the kubelet does: a new link beside the old, then a rename over it.
+      // Like the kubelet: a new link next to the old one, then a rename over it.
       try FileManager.default.createSymbolicLink(atPath: "\(folder)/new", withDestinationPath: version)
       #expect(rename("\(folder)/new", "\(folder)/data") == 0)
     }
@@ -231,13 +231,13 @@ import Testing
       #expect(
         proxy.process.awaitLine(where: { $0.contains("configuration reloaded") && $0.contains(#""reason":"watch""#) }) != nil)
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
-      // Gone: reported once, and the old one stays.
+      // The file is gone: reported once, and its old content stays in use.
       try FileManager.default.removeItem(atPath: "\(folder)/data")
       #expect(proxy.process.awaitLine(where: { $0.contains("old content stays in use") && $0.contains("/token") }) != nil)
       usleep(400_000)
       #expect(proxy.process.lines.filter { $0.contains("old content stays in use") }.count == 1)
       #expect(try proxy.ask("http://api.test/echo").received()["Authorization"] == "Bearer two-5ecret")
-      // Another file's change is taken meanwhile: the configuration itself.
+      // Meanwhile the proxy uses the change of another file, the configuration itself.
       try ProxyProcess.write(
         try String(contentsOfFile: proxy.configurationPath, encoding: .utf8) + "name: renamed\n", to: proxy.configurationPath)
       #expect(try eventually { try proxy.ask("http://api.test/")["Via"]?.contains("renamed") == true })
@@ -249,7 +249,7 @@ import Testing
 
   @Test func `a helper program runs again after its refresh, and its failure changes nothing`() throws {
     let folder = try Surroundings.newFolder()
-    // Through the shell: a program that was just written may still be open in another test's child ("text file busy").
+    // Through the shell: another test's child may still have a program open that was just written ("text file busy").
     try ProxyProcess.write("cat \(folder)/value\n", to: folder + "/helper")
     try ProxyProcess.write("one-5ecret", to: folder + "/value")
     let secret = "{command: [/bin/sh, \(folder)/helper], refresh: 1s}"

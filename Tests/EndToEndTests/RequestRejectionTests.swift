@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A head that is malformed, or whose framing could be read in two ways, is 400, the connection is over, and the origin never hears
-/// of it, nor of what followed it.
+/// If a head is malformed, or its framing can be read in two ways, the proxy answers 400 and closes the connection. The origin
+/// receives neither the request nor what follows it.
 @Suite struct RequestRejectionTests {
   struct Case: CustomStringConvertible {
     let what: String
@@ -20,7 +20,7 @@ import Testing
         let name = Origin.newName()
         let client = try proxy.connect()
         let line = one.line.replacingOccurrences(of: "{}", with: "http://api.test/echo?id=\(name)")
-        // The bytes after the head would be a request of their own if the framing were misread.
+        // If the framing were misread, the bytes after the head would be another request.
         let smuggled = ProxyProcess.request("GET", "http://api.test/echo?id=\(name)")
         try client.send(latin1: "\(line)\r\n\(one.fields)\r\n\(smuggled)")
         let answer = try client.readAnswer()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `retry_statuses`: which answers mean that the token was refused, and which do not.
+/// `retry_statuses`: the responses that refuse the token.
 @Suite struct RetryStatusesTests {
   @Test func `other statuses than 401 repeat idempotent methods only`() throws {
     let server = try TokenServer(#"{"status": 403}"#)
@@ -12,7 +12,7 @@ import Testing
       #expect(post.status == 403)
       #expect(post.proxyDetails == "not retried, the method is not idempotent")
       #expect(try server.state().uses.count == 1)
-      // The refresh happens all the same, for the next one.
+      // The refresh happens anyway, for the next request.
       #expect(try eventually { try server.state().requests.count == 1 })
       try server.set(#"{"revoke": true, "forget": true}"#)
       #expect(try proxy.ask("PUT", server.url(), body: "b").status == 200)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `retry`: idempotent requests only, counted, and never once the app has seen a byte.
+/// `retry`: only idempotent requests, counted, and never after the app has seen a byte.
 @Suite struct RetryTests {
   static let entry = "retry: {attempts: 2, backoff: 10ms, max_wait: 2s}"
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// OCSP, asked by the proxy over the network: right answers, wrong ones and none.
+/// OCSP over the network: right answers, wrong ones and none.
 @Suite struct RevocationByOCSPTests {
   /// Pointers of the tests' certificates lead to loopback.
   static let loopback = "forbidden_addresses: []"
@@ -46,10 +46,10 @@ import Testing
       each(modes) { mode in
         try proxy.expectTrusted("soft-\(mode)")
         try proxy.expectRefused("hard-\(mode)", "revocation: revocation_unknown")
-        // The failure is remembered: both policies ask the same question.
+        // The proxy remembers the failure: both policies ask the same question.
         #expect(try world.count(mode) == 1, "\(mode)")
       }
-      // The log is written behind the answers.
+      // The log line comes after the response.
       _ = try eventually { proxy.warnings("revocation_unknown") >= modes.count }
       #expect(proxy.warnings("revocation_unknown") == modes.count)
     }

@@ -54,7 +54,7 @@ import Testing
     try withProxy(TrustCase.configuration(cases)) { proxy in
       try proxy.expectTrusted("good")
       try proxy.expectRefused("revoked", "revocation: revoked")
-      // It says nothing about the intermediate, which the root issued.
+      // It does not cover the intermediate, which the root issued.
       try proxy.expectRefused("chain", "revocation: revocation_unknown")
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A connection that waits for an answer about revocation keeps nobody else waiting, and its request back.
+/// A connection that waits for an answer about revocation delays only its own request.
 @Suite struct RevocationWithoutBlockingTests {
   private func asked(_ world: TrustWorld, _ mode: String, delay: Double, timeout: String = "20s") -> String {
     RevocationByOCSPTests.check(
@@ -32,7 +32,7 @@ import Testing
         count += 1
         usleep(20_000)
       }
-      // The loop was never held up for anything like the responder's time, on a machine that may be busy.
+      // Nothing blocked the loop for nearly as long as the responder's delay, even on a busy machine.
       #expect(worst < 1, "\(count) requests, the slowest took \(worst) s")
       #expect(count > 20)
       #expect(try waiting.readAnswer().status == 200)

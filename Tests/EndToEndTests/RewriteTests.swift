@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// URLs under the origin become URLs that come here.
+/// URLs below the origin become URLs below the match.
 @Suite struct RewriteTests {
   private func answer(_ entry: String..., match: String = "api.test", fields: (_ origin: String) -> String) throws -> Answer {
     let origin = try Origin.shared()

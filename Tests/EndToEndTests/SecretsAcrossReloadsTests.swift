@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A secret goes to the origin that its configuration names with it, and to no other: however the two change, and wherever a request
-/// is when they do.
+/// A secret goes only to the origin that its own configuration gives it to, however both change, and in whatever state a
+/// request is then.
 @Suite struct SecretsAcrossReloadsTests {
   /// Where a request waits when the configuration changes.
   private enum Place: CaseIterable { case forToken, withRefusal, forConnection, forRepeat }
@@ -99,13 +99,13 @@ import Testing
       case .forToken, .withRefusal:
         let gauge = #"authproxy_credential_waiting_requests{credential="api"}"#
         #expect(try eventually { try proxy.metric(gauge) == 1 }, "\(what)")
-      // The only loop answers the next one itself, and after it has read that.
+      // The only loop answers the next one itself, after it has read that.
       case .forConnection: #expect(try proxy.ask("http://unlisted.test/").status == 403)
       case .forRepeat: try origin.await(name, state: "complete")
       }
 
       try proxy.reload(sides.two.configuration(to, entry: entry, top: top(proxy) + limit))
-      // The new credential is known to the loop.
+      // The loop knows the new credential.
       #expect(try proxy.ask(sides.url("new")).status == 200, "\(what)")
       if place == .forToken || place == .withRefusal { try server.openGate() }
       if place == .forConnection {
@@ -114,7 +114,7 @@ import Testing
       }
       let status = try client.readAnswer().status
       switch place {
-      // Nobody asks for a token of the old configuration any more, so there may be none.
+      // The proxy no longer asks for a token of the old configuration, so there may be none.
       case .forToken: #expect([200, 503].contains(status), "\(what): \(status)")
       case .withRefusal: #expect([200, 401].contains(status), "\(what): \(status)")
       case .forConnection, .forRepeat: #expect(status == 200, "\(what): \(status)")
@@ -126,13 +126,13 @@ import Testing
   @Test(.timeLimit(.minutes(2))) func `fifty reloads under load show no secret to the wrong side`() throws {
     let sides = try Sides()
     for side in [sides.one, sides.two] { try side.server.set(#"{"delay": 0.03}"#) }
-    // Each kind follows each; the side changes every time, so an odd number has each change in both directions.
+    // Each kind follows each. The side changes every time, so an odd number covers each change in both directions.
     let kinds: [SecretSide.Kind] = [.fixed, .fixed, .oauth2, .oauth2, .oauth2]
     try withProxy(sides.one.configuration(.fixed, top: Self.top + "\nthreads: 2")) { proxy in
       let load = try LoadGenerator.start(proxy, sides.url("x"), ["--clients", "24", "--requests", "10000000"])
       for number in 1...50 {
         let (next, present) = number.isMultiple(of: 2) ? (sides.one, sides.two) : (sides.two, sides.one)
-        // Refusals are held, and requests wait for a token, as the configuration changes.
+        // When the configuration changes, refusals are held and requests wait for a token.
         if number.isMultiple(of: 3) { try present.revoke() }
         try next.acceptFixed()
         try proxy.reload(next.configuration(kinds[number % kinds.count], top: top(proxy) + "\nthreads: 2"))
@@ -144,7 +144,7 @@ import Testing
       #expect(result.good > 500, "\(result)")
       for side in [sides.one, sides.two] { #expect(try side.served > 100, "\(side.label)") }
       try sides.expectNoForeignSecret([], "\(result)")
-      // All is well once it is quiet.
+      // Everything works again afterwards.
       for side in [sides.one, sides.two] { try side.acceptFixed() }
       #expect(try proxy.ask(sides.url("last")).status == 200)
     }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Part of a TLS record behind an answer leaves open whether the connection may be lent again. That has one deadline, however many
-/// events come before it.
+/// Part of a TLS record after a response leaves open whether the connection may be reused. This state has one deadline, however
+/// many events come before it.
 @Suite struct SettlingConnectionTests {
   @Test(arguments: [Wire.tls12, .tls13]) func `a record that trickles in behind an answer keeps its place for two seconds only`(
     wire: Wire

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `upstream_connections` counts for all loops together.
+/// `upstream_connections` counts all loops together.
 @Suite struct SharedLimitTests {
   private static func gated(_ origin: Origin) throws -> String {
     let name = Origin.newName()
@@ -14,7 +14,7 @@ import Testing
     let name = try Self.gated(origin)
     let top = "threads: 2\nlimits: {upstream_connections: 1}\ntimeouts: {connect: 5s}"
     try withProxy(try Configuration.https(top: top, origin: origin)) { proxy in
-      // Loads of loops differ by a few connections at most: some of so many are on another loop than the first one.
+      // Loops differ by a few connections at most, so some of this many are on another loop than the first one.
       let clients = try (0..<16).map { _ in try proxy.connect() }
       for waiting in clients.dropFirst() {
         try clients[0].send(ProxyProcess.request("GET", "http://api.test/?id=\(name)"))

@@ -37,7 +37,7 @@ import Testing
   @Test func `a drain under load cuts nothing and loses nobody whom the kernel had accepted`() throws {
     let served = try LoadGenerator.serve(size: 2000)
     let proxy = try ProxyProcess(try Configuration.http(port: served.port))
-    // Kept-alive clients, until the generator finds nobody to connect to any more; what it began must end well.
+    // Kept-alive clients, until the generator can connect no more. The requests that it began must succeed.
     let origin = try Origin.shared()
     let name = Origin.newName()
     try origin.script(name, [.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), .pause(1), .send("slow")])

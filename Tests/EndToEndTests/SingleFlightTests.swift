@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// However many requests on however many loops: one token request at a time, and it belongs to nobody.
+/// Any number of requests on any number of loops: one token request at a time, which belongs to no request.
 @Suite struct SingleFlightTests {
   @Test func `a crowd that finds no token causes one token request`() throws {
     let server = try TokenServer()

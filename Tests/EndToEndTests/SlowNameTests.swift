@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Names whose servers keep silent delay those alone who ask for such names.
+/// Names with silent name servers delay only the requests for such names.
 @Suite struct SlowNameTests {
   private func withNames(_ top: String = "", _ body: (ProxyProcess, Shortage, Int) throws -> Void) throws {
     let shortage = try Shortage()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who is slow waits for himself alone.
+/// A slow peer delays only itself.
 @Suite struct SlowPeersTests {
   private func othersAreServed(_ proxy: ProxyProcess) throws {
     let others = try LoadGenerator.load(proxy, "http://api.test/", "--clients", "4", "--requests", "400")

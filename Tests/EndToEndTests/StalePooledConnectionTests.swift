@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// An origin may close an idle connection at any time; an app never hears of it.
+/// An origin may close an idle connection at any time. The app does not notice.
 @Suite struct StalePooledConnectionTests {
   @Test(arguments: [true, false]) func `a pooled connection that the origin closed is not noticed by the app`(tls: Bool) throws
   {
@@ -20,7 +20,8 @@ import Testing
     }
   }
 
-  /// An origin that restarts closes all its connections; here while the proxy looks away, behind a request that it gets first.
+  /// An origin that restarts closes all its connections. Here it does so while the proxy is stopped, after a request that the
+  /// proxy reads first.
   @Test(arguments: Wire.allCases, [true, false]) func `200 stale connections cost a request a handful of attempts`(
     wire: Wire, newestFirst: Bool
   ) throws {
@@ -37,7 +38,7 @@ import Testing
         return client
       }
       for name in names { #expect(try origin.standing("begin-\(name)", count: 1) == 1) }
-      // One after another they come to the pool.
+      // They come to the pool one after the other.
       for (name, client) in zip(names, clients) {
         try origin.release("begin-\(name)")
         #expect(try client.readAnswer().text == "ok")
@@ -67,7 +68,7 @@ import Testing
       _ = try first.read(through: "\r\n\r\n")
       try first.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1")
       #expect(try client.readAnswer().text == "1")
-      // The request arrives on the pooled connection, and only then does it break.
+      // The request arrives on the pooled connection, which breaks only then.
       try client.send(ProxyProcess.request("GET", "http://api.test/second"))
       _ = try first.read(through: "\r\n\r\n")
       first.reset()

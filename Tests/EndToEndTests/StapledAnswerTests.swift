@@ -1,6 +1,6 @@
 import Testing
 
-/// OCSP answers that the server sends along (RFC 6066 section 8). In TLS 1.2 they come after the certificate was judged.
+/// OCSP answers that the server staples (RFC 6066 section 8). In TLS 1.2 they come after the certificate was judged.
 @Suite struct StapledAnswerTests {
   private let noNetwork = "- revocation: {check: leaf, network: false, require_positive_response: true}"
 

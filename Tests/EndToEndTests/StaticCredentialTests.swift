@@ -91,7 +91,7 @@ import Testing
   @Test(.timeLimit(.minutes(2))) func `no request carries a value older than the configuration that serves it`() throws {
     let (origin, busy) = (try Origin(), try LoadGenerator.serve())
     defer { busy.process.closeInput() }
-    // Its name goes on with each request, in Via.
+    // Via carries its name with each request.
     func text(_ round: Int) -> String {
       """
       name: g\(round)
@@ -113,7 +113,7 @@ import Testing
       let clients = try (0..<16).map { _ in try proxy.connect() }
       let load = try LoadGenerator.start(proxy, "http://busy.test/", ["--clients", "32", "--requests", "100000000"])
       for round in 1...200 {
-        // Nobody waits for it: the next one comes while the loops still take this one in.
+        // Do not wait for it: the next reload comes while the loops still adopt this one.
         let text = try ProxyProcess.complete("listen: \(proxy.addresses[0])\n" + text(round))
         try ProxyProcess.write(text, to: proxy.configurationPath + ".next")
         #expect(rename(proxy.configurationPath + ".next", proxy.configurationPath) == 0)

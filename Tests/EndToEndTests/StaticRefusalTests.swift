@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A 401 on a static credential reads its source again, once.
+/// After a 401 on a static credential the proxy reads its source again, once.
 @Suite struct StaticRefusalTests {
   @Test func `a changed file is picked up by the refused request itself`() throws {
     let folder = try Surroundings.newFolder()

@@ -35,7 +35,7 @@ private final class NotifySocket {
     return result
   }
 
-  /// Sends to itself until nothing more fits, as where systemd has stopped reading.
+  /// Sends to itself until nothing more fits, as if systemd had stopped reading.
   func fill() {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -48,7 +48,7 @@ private final class NotifySocket {
     }
   }
 
-  /// The next message that is no heartbeat.
+  /// The next message that is not a heartbeat.
   func nextState() throws -> [String: String] {
     while true {
       let message = try next()
@@ -85,7 +85,7 @@ private final class NotifySocket {
     var beats = 0
     for _ in 0..<4 { beats += try systemd.next()["WATCHDOG"] == "1" ? 1 : 0 }
     #expect(beats >= 3)
-    // The whole process stands still: so do its loops.
+    // The whole process is stopped, and so are its loops.
     proxy.process.signal(SIGSTOP)
     usleep(300_000)
     while (try? systemd.next(seconds: 0.01)) != nil {}

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The system's roots change while the proxy runs: whoever is distrusted is so with the next reload.
+/// The system's roots change while the proxy runs: after the next reload it no longer trusts the removed ones.
 @Suite struct SystemRootsTests {
-  /// A bundle of the test's own in place of the system's.
+  /// A bundle of the test in place of the system's.
   private struct Bundle {
     let path: String
     init() throws { path = try Surroundings.newFolder() + "/roots.pem" }
 
-    /// Replaced as a package does it: by rename.
+    /// Replaced by rename, as a package does.
     func hold(_ certificates: String...) throws {
       let pem = try certificates.map { try String(contentsOfFile: "\(Surroundings.pki())/\($0).pem", encoding: .utf8) }.joined()
       try ProxyProcess.write(pem, to: path + ".new")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Session tickets are no data, so nobody waits for them: an origin that sends nothing else is cut off, and holds up no one meanwhile.
+/// Session tickets are not data. If an origin sends nothing else, the proxy closes the connection, and meanwhile delays nobody.
 @Suite(.serialized) struct TicketFloodTests {
   @Test(arguments: [false, true]) func `a flood of session tickets ends its own connection only`(whileActive: Bool) throws {
     let (hostile, other) = (try Origin.hostile(), try Origin.shared())
@@ -31,7 +31,7 @@ import Testing
       }
       times.sort()
       #expect(times[10] < 0.3, "others wait: \(times)")
-      // Long before the flood would have ended by itself.
+      // Long before the flood would end.
       try hostile.await(name, state: "closed", seconds: 5)
       if whileActive { #expect(try client.readAnswer().status == 502) }
       #expect(try proxy.ask("http://bad.test/").status == 200)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Token endpoints are held against trust policies as upstreams are, and no secret is sent before the verdict.
+/// Trust policies judge token endpoints like upstreams, and no secret is sent before the verdict.
 @Suite struct TokenEndpointTrustTests {
   private struct Policy {
     let name: String

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the token server is asked with.
+/// The proxy's requests to the token server.
 @Suite struct TokenRequestTests {
   @Test func `client_secret by Basic is encoded as RFC 6749 section 2_3_1 asks`() throws {
     let server = try TokenServer()

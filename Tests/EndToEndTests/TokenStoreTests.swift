@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rotated refresh tokens outlive the process, however it ends.
+/// Rotated refresh tokens survive the process, however it ends.
 @Suite struct TokenStoreTests {
   private func configuration(_ server: TokenServer, _ store: String, key: String? = nil) throws -> String {
     try server.configuration(
@@ -10,8 +10,8 @@ import Testing
   }
 
   @Test func `a hundred kills at any instant lock nobody out: what was used is on disk`() throws {
-    // Nobody can help a kill between the server's commit and our reading; so this server has patience with the old token until
-    // it sees the new one in use, and none from then on.
+    // Nobody can prevent a loss if the kill comes between the server's commit and the proxy's reading. So this server accepts
+    // the old token until it sees the new one in use.
     let origin = try Origin()
     let server = try TokenServer(
       #"{"rotate": true, "refresh_token": "first-5ecret-refresh", "confirm": true, "expires_in": 1}"#, origin: origin)
@@ -23,12 +23,12 @@ import Testing
       let proxy = try ProxyProcess(configuration, folder: folder)
       let client = try proxy.connect()
       try client.send(ProxyProcess.request("GET", server.url()))
-      // From before the token request to after the answer's use, and a few right in the middle of writing.
+      // From before the token request to after the first use of its result, and some in the middle of writing.
       if round % 2 == 0 { _ = try? eventually(seconds: 0.5) { try server.state().issued.count > issued } }
       usleep(UInt32.random(in: 0...(round % 2 == 0 ? 4_000 : 40_000)))
       proxy.process.signal(SIGKILL)
       #expect(proxy.process.awaitEnd(seconds: 5) == .killed(signal: SIGKILL))
-      // A request that a dead process has sent may still be carried out: nobody can help that.
+      // The server may still perform the request of a dead process, which nobody can prevent.
       #expect(try origin.connections("https", most: 0).fits)
       if let answer = try? client.readAnswer() {
         answered += 1
@@ -66,7 +66,7 @@ import Testing
       }
       let state = try server.state()
       #expect(state.reuse == nil)
-      // The access token of the record is used again: a restart needs no refresh.
+      // The record's access token is used again: a restart needs no refresh.
       #expect(state.requests.count == 4, "\(state.requests.map { $0.form["refresh_token"] ?? "" })")
     }
   }
@@ -114,7 +114,7 @@ import Testing
       #"{"body": {"access_token": "\#(client)-5ecret-token-\#(number)", "token_type": "Bearer", "expires_in": \#(seconds), "#
         + #""refresh_token": "\#(client)-5ecret-refresh-\#(number)"}}"#
     }
-    // The third is for whoever asks without right.
+    // The third is for a request without permission.
     let answers = [answer("old", 1, seconds: 3), answer("new", 1, seconds: 3600), answer("old", 2, seconds: 3600)]
     let tokens = #""old-5ecret-token-1", "new-5ecret-token-1", "old-5ecret-token-2""#
     try server.set(#"{"queue": [\#(answers.joined(separator: ", "))], "accept": [\#(tokens)]}"#)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The main job: a tool that knows nothing of tokens or TLS asks for http://, and the origin is content.
+/// The main job: a tool without tokens and TLS requests http://, and the origin accepts the request.
 @Suite struct ToolsThroughTheProxyTests {
   let url = "http://api.test/echo?authorization=\(Configuration.wanted)"
 

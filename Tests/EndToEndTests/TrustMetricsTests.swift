@@ -24,7 +24,7 @@ import Testing
       #expect(value(refusals) == 1)
       #expect(value(#"authproxy_revocation_checks_total{source="ocsp",result="good"}"#) == 1)
       #expect(value(#"authproxy_revocation_checks_total{source="cache",result="good"}"#) == 1)
-      // The pins hold through that day.
+      // The pins are enforced through that day.
       #expect(value(#"authproxy_pin_expiry_timestamp_seconds{trust="good"}"#) == 32_472_230_400)
       let expiry = try #require(value(#"authproxy_certificate_expiry_timestamp_seconds{upstream="good.test"}"#))
       #expect(abs(expiry - Date().timeIntervalSince1970 - 90 * 86_400) < 600)

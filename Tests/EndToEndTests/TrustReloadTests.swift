@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A reload that changes what is demanded of a host catches the connections and sessions that were trusted before it.
+/// A reload that changes what a host must prove also affects connections and sessions that were trusted before.
 @Suite struct TrustReloadTests {
   private func configuration(_ origin: Origin, _ more: String...) throws -> String {
     let anchored = "- default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: false}"
@@ -19,7 +19,7 @@ import Testing
       #expect(try origin.connections("https").accepted == 1)
       try proxy.reload(try configuration(origin, wrong), expecting: "reloaded")
       try proxy.expectRefused("api", "pinned_public_keys: pin_mismatch")
-      // The one that was trusted before is closed.
+      // The proxy closes the connection that was trusted before.
       #expect(try origin.connections("https", count: 0).fits)
     }
   }

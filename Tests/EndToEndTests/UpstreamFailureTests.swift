@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What goes wrong on the way to the origin has an answer of its own each.
+/// Each failure on the way to the origin has its own answer.
 @Suite struct UpstreamFailureTests {
   private func entry(_ match: String, _ origin: String, _ more: String = "") -> String {
     "  - match: \(match)\n    origin: \(origin)\n\(more.isEmpty ? "" : "    \(more)\n")"

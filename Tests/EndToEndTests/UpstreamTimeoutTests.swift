@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `timeouts` of an entry, where they are longer or shorter than the global ones.
+/// `timeouts` of an entry that are longer or shorter than the global ones.
 @Suite struct UpstreamTimeoutTests {
   @Test func `a longer connect of an entry outlasts the global one`() throws {
     let hole = try BlackHole()
@@ -38,7 +38,7 @@ import Testing
       let origin = try listener.accept()
       let piece = [UInt8](repeating: 120, count: 1 << 20)
       let deadline = Date(timeIntervalSinceNow: 15)
-      // Whatever is taken, there is more.
+      // There are always more bytes.
       while client.staysSilent(for: 0.01), Date() < deadline { _ = client.sendWhatFits(piece) }
       expectOwnAnswer(try client.readAnswer(), 504, "connection_write_timeout")
       origin.close()

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// TCP urgent data means nothing in HTTP. A receive stops at its mark (tcp(7)), which says nothing about what is behind it; the byte
-/// itself is no part of the stream. The proxy is stopped meanwhile, so it finds all of it at once.
+/// TCP urgent data has no meaning in HTTP. A receive stops at its mark (tcp(7)), which says nothing about further bytes. The
+/// urgent byte itself is not part of the stream. The proxy is stopped meanwhile, so it finds everything at once.
 @Suite struct UrgentDataTests {
   private static let time = 3.0
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A verdict holds as long as what it rests on; pooled connections and sessions end with it.
+/// A verdict is valid as long as everything it depends on. Pooled connections and sessions end with it.
 @Suite struct VerdictLifetimeTests {
   /// An origin whose certificate expires while the proxy has connections and sessions with it.
   @Test(arguments: ["-tls1_2", "-tls1_3"])
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// Answers live for 60 s at least; those in use are fetched anew after 45 s.
+  /// Answers are valid for 60 s at least; those in use are fetched again after 45 s.
   @Test func `an answer that a pooled connection rests on is fetched anew before it is missed`() throws {
     let world = try TrustWorld()
     try world.set("ocsp", "brief")
@@ -67,14 +67,14 @@ import Testing
       usleep(UInt32(max(0, 56 + begun.timeIntervalSinceNow) * 1_000_000))
       #expect(try world.count("ocsp") == 2)
       usleep(UInt32(max(0, 63 + begun.timeIntervalSinceNow) * 1_000_000))
-      // Its own verdict has run out; the new answer is there.
+      // Its own verdict has expired, and the new answer is there.
       try proxy.expectTrusted("api")
       #expect(try world.count("ocsp") == 2)
       #expect(server.connections == 1)
     }
   }
 
-  /// A failure is remembered for 60 s, the shortest life that a verdict about revocation can have: hence the long wait.
+  /// The proxy remembers a failure for 60 s, the shortest validity of a verdict about revocation: hence the long wait.
   @Test func `a pooled connection that passed without an answer is asked about again, and closed if it was revoked`() throws {
     let world = try TrustWorld()
     try world.set("ocsp", "error")

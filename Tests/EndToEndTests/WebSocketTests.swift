@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Upgrade: websocket through an entry, credential and all. The proxy knows the handshake only; what follows is bytes.
+/// Upgrade: websocket through an entry, with its credential. The proxy knows only the handshake; then it forwards bytes.
 @Suite struct WebSocketTests {
   static let fields = [
     "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",

@@ -32,7 +32,7 @@ final class HeldNames: Sendable {
     return state.withLock { $0.answers[host] ?? .failure(.notFound) }
   }
 
-  /// One look-up of `host`, under way or to come, ends with this.
+  /// One look-up of `host`, running or later, ends with this.
   func answer(_ host: String, _ answer: Resolver.Answer = .success([])) {
     state.withLock {
       $0.answers[host] = answer
@@ -40,7 +40,7 @@ final class HeldNames: Sendable {
     }.signal()
   }
 
-  /// Waits until so many look-ups have begun since the start.
+  /// Waits until this many look-ups have begun since the start.
   func begun(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock {

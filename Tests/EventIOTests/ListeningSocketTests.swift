@@ -13,7 +13,7 @@ import Testing
     let result = listener.address.withSockaddr { csys_connect(client, $0, $1) }
     #expect(result == 0 || result == -EINPROGRESS)
     var answer = listener.accept()
-    // The handshake is the kernel's, and soon done.
+    // The kernel makes the handshake, which takes a short time.
     for _ in 0..<200 {
       guard case .none = answer else { break }
       usleep(5_000)

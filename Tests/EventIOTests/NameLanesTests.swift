@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventIO
 
-/// Which look-ups run, and which wait. Four lanes in each set, so two for a zone or a client.
+/// Which look-ups run and which wait. Each set has four lanes, so a zone or client gets two.
 @Suite struct NameLanesTests {
   private let names = HeldNames()
 
@@ -28,7 +28,7 @@ import Testing
       #expect(ask(lanes, "x.fast.test", asker(9)) != nil)
       await names.begun(3)
       #expect(Set(names.asked) == ["0.slow.test", "1.slow.test", "x.fast.test"])
-      // One that ends makes room for the next of its zone.
+      // A look-up that ends makes room for the next of its zone.
       names.answer("0.slow.test")
       await names.begun(4)
       #expect(names.asked.last == "2.slow.test")

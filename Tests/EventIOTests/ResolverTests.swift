@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventIO
 
-/// What one loop remembers of names, with name servers and a clock of the test's own.
+/// One loop's cache of names, with name servers and a clock of the test.
 @Suite struct ResolverTests {
   private let names = HeldNames()
   private let time = Clock()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// What is said at once.
+  /// The immediate result.
   private func atOnce(_ host: String) async -> Found {
     await withCheckedContinuation { continuation in
       executor.call { loop in
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// What is said in the end.
+  /// The final result.
   private func inTheEnd(_ host: String) async -> Found {
     await withCheckedContinuation { continuation in
       executor.call { loop in
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// After what the lanes have delivered.
+  /// After the lanes' deliveries.
   private func settled(_ host: String, is wanted: Found) async -> Bool {
     for _ in 0..<2_000 {
       if await atOnce(host) == wanted { return true }
@@ -96,7 +96,7 @@ import Testing
     #expect(await atOnce("a.test") == .addresses(["10.0.0.1"]))
     names.answer("a.test", .failure(.broken("try again")))
     await names.begun(2)
-    // Not asked again at once.
+    // No new look-up so soon.
     names.answer("b.test", HeldNames.addresses("10.0.0.3"))
     _ = await inTheEnd("b.test")
     #expect(await atOnce("a.test") == .addresses(["10.0.0.1"]))
@@ -132,7 +132,7 @@ import Testing
   @Test func `a name that nobody waits for any more gives its place back`() async {
     for host in ["a.zone1", "b.zone2"] { #expect(await atOnce(host) == .pending) }
     await names.begun(2)
-    // Eight places, four for one client.
+    // Eight places, four of them for one client.
     for round in 0..<20 {
       let isPending = await withCheckedContinuation { continuation in
         executor.call { loop in

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TimerWheelTests {
   final class Probe: EventHandler {}
 
-  /// Runs the wheel as a loop does: sleeps as long as it says, then advances; answers when each handler fired.
+  /// Runs the wheel like a loop: sleeps as long as it says, then advances. Returns when each handler fired.
   private func run(_ wheel: TimerWheel, from start: Int64, until end: Int64) -> [(handler: EventHandler, at: Int64)] {
     var fired: [(EventHandler, Int64)] = []
     var now = start

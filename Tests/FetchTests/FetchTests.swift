@@ -6,7 +6,7 @@ import TLS
 import Testing
 import Trust
 
-/// libcurl behind the loop, against a real server on loopback.
+/// libcurl driven by a loop, with a real server on loopback.
 @Suite(.timeLimit(.minutes(1))) struct FetchTests {
   private static func server(
     identity: TLSIdentity? = nil, service: @escaping @Sendable (ServedRequest, @escaping HTTPServer.Reply) -> Void

@@ -2,7 +2,7 @@ import Forwarding
 import HTTPWire
 import Testing
 
-/// A head that is written into less room than it needs ends the process: no head may take more than was said.
+/// If a head needs more room than announced, the process ends. So no head may exceed its announced size.
 @Suite struct SizeLimitTests {
   /// SplitMix64: the same heads for the same seed.
   private struct Random: RandomNumberGenerator {
@@ -19,7 +19,7 @@ import Testing
   private static let names =
     FieldName.allCases.map { "\($0.text)" }.filter { !$0.isEmpty } + ["x", "x-y", "X_API-Key"]
     + Array(repeating: "Proxy-Status", count: 5) + Array(repeating: "Location", count: 12)
-  /// What the writers look for, and what makes lines grow: empty values, commas without blanks, lines without a blank.
+  /// What the writers look for, and what makes lines grow: empty values, commas without spaces, lines without a space.
   private static let values =
     [
       "", "a", ",", ",,,,,,,,,,", "a,b,c,d,e,f,g,h", "\"a,b\",c", "px,a,px;b", "close", "upgrade", "te", "websocket",
@@ -30,7 +30,7 @@ import Testing
 
   private static func fields(_ random: inout Random, most: Int) -> String {
     var text = ""
-    // Many heads are mostly of one line, so that what one kind of line grows by adds up.
+    // Many heads consist mostly of one kind of line, so that its growth adds up.
     let favourite = (names.randomElement(using: &random) ?? "x", values.randomElement(using: &random) ?? "")
     let isMixed = random.next() & 1 == 0
     for _ in 0..<Int.random(in: 0...most, using: &random) {

@@ -13,18 +13,18 @@ func rules(
     keepsHost: keepsHost, decompresses: decompresses, rewrite: rewrite, rewriteTo: to, rewritesURLs: rewritesURLs)
 }
 
-/// The bytes of a head whose lines are given: CRLF between them, and a blank line.
+/// The bytes of a head with these lines: CRLF between them, and a blank line at the end.
 func head(_ lines: String) -> [UInt8] { Array((lines.replacing("\n", with: "\r\n") + "\r\n\r\n").utf8) }
 
-/// As `head` takes them; CRLF becomes a line's end.
+/// Like `head`, from one text in which CRLF ends a line.
 func lines(_ bytes: some Sequence<UInt8>) -> String {
   String(decoding: Array(bytes), as: UTF8.self).replacing("\r\n", with: "\n")
 }
 
-/// A request's head that went through.
+/// A request's head after forwarding.
 struct Forwarded {
   var text = ""
-  /// Bytes that `write` took, and that it was to take at most.
+  /// Bytes that `write` took, and the announced maximum.
   var count = 0
   var limit = 0
   var outbound = OutboundRequest()
@@ -47,7 +47,7 @@ struct Forwarded {
   }
 }
 
-/// A response's head that went through.
+/// A response's head after forwarding.
 struct Relayed {
   var text = ""
   var count = 0
@@ -98,7 +98,7 @@ struct Relayed {
   }
 }
 
-/// What a writer produces, in far more room than it needs.
+/// The writer's output, with far more room than it needs.
 func written(_ write: (inout ByteWriter) -> Void) -> (String, Int) {
   withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 8) { buffer in
     var writer = ByteWriter(buffer)

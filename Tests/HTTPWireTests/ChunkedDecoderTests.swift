@@ -125,7 +125,7 @@ struct ChunkedDecoderTests {
     }
     let wasteful = "1;" + String(repeating: "a", count: 100) + "\r\nx\r\n"
     #expect(Decoded(String(repeating: wasteful, count: 1000)).error == .extensionTooLarge)
-    // A signature of a hundred bytes for each 8 KiB is what honest ones look like.
+    // Legitimate extensions are signatures of a hundred bytes per 8 KiB.
     let honest = "2000;" + String(repeating: "s", count: 100) + "\r\n" + String(repeating: "x", count: 8192) + "\r\n"
     #expect(Decoded(String(repeating: honest, count: 300)).error == nil)
   }

@@ -101,7 +101,7 @@ struct FieldValueTests {
         == "proxy-status: cdn;details=\"a, authproxy\", last\r\n")
     #expect(rewritten("authproxy2, authprox") == "proxy-status: authproxy2, authprox\r\n")
     #expect(rewritten("a, \"auth\\proxy\"") == "proxy-status: a\r\n")
-    // Where a string has no end, nobody can say what is a member.
+    // If a string is not closed, the members are ambiguous.
     #expect(rewritten("a; details=\"x, authproxy; error=y") == "")
   }
 

@@ -119,7 +119,7 @@ struct ResponseFramingTests {
   @Test("is refused for what refuses a request's, but for the codes", arguments: RequestFramingTests.refusals)
   func refused(what: String, fields: String, error: HeadError) {
     #expect(ParsedResponse(fields: fields).framing() == .failure(error), "\(what)")
-    // A HEAD's answer lies about the GET's: its length would be relayed.
+    // The proxy relays the length in a response to HEAD, so an invalid one must fail as well.
     #expect(ParsedResponse(fields: fields).framing(to: .head) == .failure(error), "\(what)")
   }
 

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// A table in `docs` whose last column is `test` names, for each row, a suite and a part of a test's name: `Suite`: part. They must exist.
+/// In a table of `docs` whose last column is `test`, each row names a suite and a part of a test's name: `Suite`: part. Both
+/// must exist.
 @Suite("Pages that name tests")
 struct PageTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
-  /// Every table of these pages, and of every page whose name ends with `-lifecycle.md`, has that column.
+  /// Every table of these pages, and of pages whose name ends with `-lifecycle.md`, must have that column.
   private static let wholePages: Set = ["http-conformance.md"]
 
   struct Row: CustomTestStringConvertible {
@@ -41,7 +42,7 @@ struct PageTests {
       .filter { $0.hasSuffix(".md") }.sorted()
   }
 
-  /// Names of tests, and of the cases of their tables, by their suite.
+  /// Names of tests, and of cases in their tables, by suite.
   private static func tests() throws -> [String: [String]] {
     let folder = root.appendingPathComponent("Tests")
     var tests: [String: [String]] = [:]

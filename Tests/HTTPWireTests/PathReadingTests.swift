@@ -25,9 +25,9 @@ struct PathReadingTests {
       // Twice, and three times.
       ("/%2561dmin", ["/admin"]), ("/%25%36%31dmin", ["/admin"]), ("/a%253bb/c", ["/a/c"]), ("/%252561", ["/a"]),
       ("/a%252fb", ["/a/b"]), ("/a%255cb", ["/a/b"]), ("/100%25", ["/100%"]),
-      // Where a server takes the path to end.
+      // Where some servers end the path.
       ("/admin%00x", ["/admin"]), ("/admin%3fx/y", ["/admin"]), ("/admin%23x", ["/admin"]),
-      // Some resolve what comes out, some don't.
+      // Some servers resolve the result, some do not.
       ("/x/%252e%252e/admin", ["/x/../admin", "/admin"]), ("/x/.%252e/%252e/a", ["/x/.././a", "/a"]),
       ("/x//a", ["/x//a", "/x/a"]),
       ("/%252e%252e", ["/..", "/"]), ("/..;x/a", ["/../a", "/a"]), ("/a/%252e%252e/%252e%252e/b", ["/a/../../b", "/b"]),

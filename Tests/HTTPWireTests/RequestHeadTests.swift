@@ -179,7 +179,7 @@ struct RequestHeadTests {
         #expect(head.parse(bytes, limit: 1 << 20) == .complete)
       }
     }
-    // Quadratic work would be 2 * 10^10 bytes: minutes in a debug build.
+    // Quadratic work would read 2 * 10^10 bytes: minutes in a debug build.
     #expect(time < .seconds(30))
   }
 
@@ -224,7 +224,7 @@ struct RequestHeadTests {
   func everyPrefix() {
     let text = Array("GET http://h:1/ HTTP/1.1\r\nHost: h\r\nVia: 1.1 x\r\nX-Forwarded-Proto: http\r\n\r\n".utf8)
     for count in 0..<text.count {
-      // Exactly as much memory as bytes, for the sanitizer and the guard of the allocator.
+      // Exactly as much memory as bytes, so that the sanitizer and the allocator's guard notice reads beyond the end.
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 1)
       defer { copy.deallocate() }
       copy.copyBytes(from: text[..<count])
@@ -234,7 +234,7 @@ struct RequestHeadTests {
   }
 }
 
-/// The outcome after feeding one byte more each time, up to the first that is not `incomplete`.
+/// Feeds one byte more each time; returns the first outcome that is not `incomplete`.
 func trickled(_ bytes: [UInt8], limit: Int = 1 << 16) -> HeadOutcome {
   var head = RequestHead()
   return bytes.withUnsafeBytes { bytes in

@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// A parsed request with the bytes that it points into.
+/// A parsed request and its bytes.
 struct ParsedRequest: ~Copyable {
   var head = RequestHead()
   let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct ParsedRequest: ~Copyable {
     outcome = bytes.withUnsafeBytes { head.parse($0, limit: limit) }
   }
 
-  /// `GET http://h/` with these header lines (CRLF between them) and a Host.
+  /// `GET http://h/` with a Host and these header lines (CRLF between them).
   init(fields: String, method: String = "GET", version: String = "1.1") {
     self.init("\(method) http://h/ HTTP/\(version)\r\nHost: h\r\n\(fields)\r\n\r\n")
   }
@@ -41,7 +41,7 @@ struct ParsedRequest: ~Copyable {
     }
   }
 
-  /// The names of the fields that would go on.
+  /// The names of the fields that are not dropped.
   mutating func forwarded(keepUpgrade: Bool = false) -> [String] {
     bytes.withUnsafeBytes { head.markHopByHop(in: $0, keepUpgrade: keepUpgrade) }
     return head.fields.filter { !$0.dropped }.map { text($0.name) }
@@ -74,7 +74,7 @@ struct ParsedResponse: ~Copyable {
   }
 }
 
-/// What a writer produces, as text.
+/// The writer's output as text.
 func written(_ write: (inout ByteWriter) -> Void) -> String {
   withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
     var writer = ByteWriter(buffer)
@@ -83,12 +83,12 @@ func written(_ write: (inout ByteWriter) -> Void) -> String {
   }
 }
 
-/// A body fed to a decoder in pieces that end at the given offsets.
+/// Feeds a body to a decoder in pieces that end at the given offsets.
 struct Decoded: Equatable {
   var payload: [UInt8] = []
   var trailers: [String] = []
   var isDone = false
-  /// Input bytes of this body.
+  /// Number of input bytes of this body.
   var consumed = 0
   var error: ChunkedError?
 

@@ -13,7 +13,7 @@ import Testing
     ListenerSettings(endpoint: .tcp(host: host, port: port), clientsRequired: required)
   }
 
-  /// Whether the kernel takes a connection there.
+  /// Whether the kernel accepts a connection there.
   private func answers(_ address: Address) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { Glibc.close(descriptor) }
@@ -102,7 +102,7 @@ import Testing
       return
     }
     close(descriptor)
-    // A handshake that begins now gets no answer: non-blocking, it is still under way.
+    // A handshake that begins now gets no answer, so the non-blocking connect stays in progress.
     let late = csys_stream_socket(AF_INET)
     defer { close(late) }
     var to = sockaddr_in()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// A FIFO whose both ends the test holds, so that it can be opened as a log file and has a reader who does not read.
+/// A FIFO with both ends held by the test, so that it can be opened as a log file and has a reader that does not read.
 private final class FIFO {
   let path: String
   private let descriptor: Int32
@@ -30,7 +30,7 @@ private final class FIFO {
     Issue.record("nobody has filled the FIFO")
   }
 
-  /// Reads until the text ends with this, or 5 s have passed.
+  /// Reads until the text ends with this, for at most 5 s.
   func read(until end: String) -> String {
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 65536)
@@ -58,11 +58,11 @@ private final class Folder {
 }
 
 @Suite struct LogOutputTests {
-  /// As in the program: a write to a pipe whose reader has left is an error, and no more.
+  /// As in the program: writing to a pipe without a reader is an error, and does not end the process.
   init() { csys_ignore_signal(SIGPIPE) }
 
   private func line(_ text: String) -> [UInt8] { Array((text + "\n").utf8) }
-  /// More than a FIFO holds.
+  /// More than a FIFO can hold.
   private let large = String(repeating: "x", count: 200_000)
 
   @Test func `a flush to a full pipe ends at its deadline, and what was to be written is there once somebody reads`() throws {
@@ -88,7 +88,7 @@ private final class Folder {
     output.write(line("waiting"))
     output.adopt(try #require(try output.prepare(.file(folder.path + "/log"))))
     output.write(line("new"))
-    // Both destinations have their turn: the new one is done, the old one hangs.
+    // Both destinations have been flushed: the new one is done, the old one hangs.
     #expect(!output.flush(within: 5_000))
     #expect(folder.text("log") == "waiting\nnew\n")
     #expect(fifo.read(until: "begun\n") == large + "begun\n")
@@ -101,7 +101,7 @@ private final class Folder {
     let path = folder.path + "/fifo"
     try #require(mkfifo(path, 0o600) == 0)
     let output = try LogOutput(.file(folder.path + "/log"), LogOpener(patience: 100))
-    // A FIFO without a reader does not open.
+    // Opening a FIFO without a reader blocks.
     let late = #expect(throws: LogOutput.OpenError.self) { try output.prepare(.file(path)) }
     #expect(late?.description.hasSuffix("did not finish within 100 ms") == true)
     let again = #expect(throws: LogOutput.OpenError.self) { try output.prepare(.file(path)) }

@@ -7,7 +7,7 @@ import Upstreams
 @testable import Proxy
 @testable import Trust
 
-/// `docs/metrics.md` against the code: names, types, labels, and the values of every label that takes a fixed list.
+/// Compares `docs/metrics.md` with the code: names, types, labels, and the values of every label with a fixed list.
 @Suite struct MetricsPageTests {
   private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("docs/metrics.md")
@@ -18,7 +18,7 @@ import Upstreams
     var description: String { "\(name){\(labels.joined(separator: ","))} \(type)" }
   }
 
-  /// Of the label in the metric: what the code can say.
+  /// For each label of a metric: the values in the code.
   private static let values: [String: [String]] = [
     "authproxy_retries_total reason": RetryReason.allCases.map(\.rawValue),
     "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
@@ -29,7 +29,7 @@ import Upstreams
     "authproxy_revocation_checks_total result": RevocationCheck.Observation.Result.allCases.map(\.rawValue),
     "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
   ]
-  /// Labels whose values are the configuration's, the version, or another page's.
+  /// Labels whose values come from the configuration, the version, or another page.
   private static let free: Set = ["upstream", "credential", "trust", "version", "code", "error", "evaluator"]
 
   /// The cells of each row of the table whose head begins with this.
@@ -51,7 +51,7 @@ import Upstreams
     }
   }
 
-  /// One sample of everything, as a scrape tells it.
+  /// One sample of everything, as in a scrape.
   private func scraped() -> [Family] {
     var upstream = LoopCounters.Upstream(name: "a")
     upstream.codes.add(200)

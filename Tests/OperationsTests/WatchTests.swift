@@ -9,7 +9,7 @@ import Testing
 
 @testable import Operations
 
-/// A file system and helper programs of the test's own.
+/// A file system and helper programs of the test.
 private final class World: Sendable {
   struct State {
     var files: [String: String] = [:]
@@ -106,7 +106,7 @@ private final class World: Sendable {
 @Suite struct ConfigurationSourceTests {
   private let program = HelperProgram(arguments: ["/bin/token"], environment: [])
 
-  /// Reads one file and one program; settings only where both could be had.
+  /// Reads one file and one program; has settings only if both succeed.
   private func source(_ world: World) -> ConfigurationSource {
     let program = program
     return ConfigurationSource(system: world.system) { system in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Proxy
 
-/// What the route table, the clients' rights and CONNECT's rules make of a request, without a connection.
+/// What route table, clients' rights and CONNECT's rules decide about a request, without a connection.
 @Suite struct ExplanationTests {
   private static func upstream(
     _ name: String, _ host: String, wildcard: Bool = false, port: UInt16? = nil, path: String = "", clients: Set<String>? = nil,

@@ -6,7 +6,7 @@ import Testing
 @testable import Proxy
 
 @Suite struct InflaterTests {
-  /// zlib's window bits: what wraps the data.
+  /// zlib's window bits: the format around the data.
   enum Wrapping: Int32, CaseIterable { case gzip = 31, zlib = 15, raw = -15 }
 
   private static func deflated(_ bytes: [UInt8], _ wrapping: Wrapping) -> [UInt8] {
@@ -29,7 +29,7 @@ import Testing
     return Array(output[..<count])
   }
 
-  /// Feeds the body in pieces of this size, and takes what comes of each.
+  /// Feeds the body in pieces of this size, and collects the output.
   private static func inflated(_ body: [UInt8], _ coding: ContentCoding, piece: Int = .max) throws -> [UInt8] {
     let inflater = try #require(Inflater(coding))
     var result: [UInt8] = []

@@ -23,7 +23,7 @@ let billing = ClientIdentity(name: "billing", access: .all)
 let guest = ClientIdentity(
   name: "guest", access: .only(upstreams: ["whole"], hosts: [HostPattern(host: "free.test", isWildcard: true, port: nil)]))
 
-/// A target with the bytes that it points into.
+/// A target and its bytes.
 struct Target {
   let bytes: [UInt8]
   let target: RequestTarget
@@ -45,7 +45,7 @@ extension Router {
       ])
   }
 
-  /// Name of the entry, `unlisted`, or what is wrong.
+  /// Name of the entry, `unlisted`, or the error.
   func way(_ url: String, _ method: HTTPWire.Method = .get, _ client: ClientIdentity = anybody) throws -> String {
     let given = try Target(url)
     return given.bytes.withUnsafeBytes { bytes in

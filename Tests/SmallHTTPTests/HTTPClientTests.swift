@@ -4,7 +4,7 @@ import SmallHTTP
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPClientTests {
-  /// Serves one connection: reads a head, says this, closes.
+  /// Serves one connection: reads a head, sends this, closes.
   private func peer(saying text: String, keepsOpen: Bool = false) throws -> Address {
     let listener = try ListeningSocket(binding: try #require(Address(literal: "127.0.0.1", port: 0)))
     try listener.listen()

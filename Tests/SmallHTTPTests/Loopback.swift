@@ -3,7 +3,7 @@ import Foundation
 import SmallHTTP
 import Testing
 
-/// A server on a free port of 127.0.0.1, on a loop of its own that lives as long as the process.
+/// A server on a free port of 127.0.0.1, on its own loop, which lives as long as the process.
 struct Loopback {
   let address: Address
   let executor = LoopExecutor()
@@ -18,7 +18,7 @@ struct Loopback {
     executor.call { loop in HTTPServer(on: loop, socket: socket, limits: limits, service: service) }
   }
 
-  /// Tells what it was asked: method, target and body.
+  /// Answers with what it received: method, target and body.
   static func echo(limits: HTTPServer.Limits = .init()) throws -> Loopback {
     try Loopback(limits: limits) { request, reply in
       let body = String(decoding: request.body, as: UTF8.self)
@@ -27,7 +27,7 @@ struct Loopback {
   }
 }
 
-/// A blocking socket that says exactly what a test wants.
+/// A blocking socket that sends exactly what a test says.
 final class RawSocket {
   private let descriptor: Int32
 
@@ -52,7 +52,7 @@ final class RawSocket {
     #expect(Foundation.send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count)
   }
 
-  /// Up to the server's end, or to where `ending` stands.
+  /// Reads to the server's end, or to `ending`.
   func read(until ending: String? = nil) -> String {
     var bytes: [UInt8] = []
     var space = [UInt8](repeating: 0, count: 4096)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TLS
 
-/// A library that makes its own SSL_CTX, as libcurl does.
+/// A library that makes its own SSL_CTX, like libcurl.
 @Suite struct ForeignHandshakeTests {
   let authority: Authority
   init() throws { authority = try Authority() }

@@ -145,7 +145,7 @@ import Testing
 
       let bare = try Wire(authority.client(), server, host: "api.example.com")
       let outcome = bare.handshake()
-      // TLS 1.3: the client is done before the server says no; then the first read has the alert.
+      // TLS 1.3: the client is done before the server refuses; its first read gets the alert.
       if outcome == .done { #expect(bare.drain(bare.client).last == TLSIO.failed) }
       #expect(bare.client.lastError?.kind == .alert)
     }

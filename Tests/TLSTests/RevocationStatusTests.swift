@@ -184,8 +184,8 @@ import Testing
     }
   }
 
-  /// RFC 5280 sections 5.2 and 5.3. Of the critical ones issuingDistributionPoint alone is processed: crlNumber and
-  /// authorityKeyIdentifier are critical in no list that follows the RFC, deltas and indirect lists are not put together here.
+  /// RFC 5280 sections 5.2 and 5.3. Of the critical extensions only issuingDistributionPoint is processed. In a valid list
+  /// crlNumber and authorityKeyIdentifier are never critical. Delta and indirect lists are not combined.
   @Test(arguments: [
     ("crlNumber", "020107"), ("authorityKeyIdentifier", "300a80080102030405060708"), ("deltaCRL", "020105"),
     ("freshestCRL", "3000"), ("1.3.6.1.4.1.55555.1", "0500"),
@@ -197,7 +197,7 @@ import Testing
       #expect(answer == .unusable(.unknownExtension))
     }
     if name == "deltaCRL" {
-      // Not critical, against RFC 5280 section 5.2.4: still a part of a list only.
+      // Not critical, against RFC 5280 section 5.2.4, but still only a part of a list.
       #expect(try list(revoking: [leaf]) { $0.extensions = [(name, value)] } == .unusable(.notCovering))
     } else {
       guard case .revoked = try list(revoking: [leaf], { $0.extensions = [(name, value)] }) else {

@@ -3,16 +3,16 @@ import Testing
 
 @testable import TLS
 
-/// What a connection knows of bytes that nobody has read, whatever part of a record they are.
+/// What a connection knows about unread bytes, whatever part of a record they are.
 @Suite struct UnreadTests {
   private let authority: Authority
   init() throws { authority = try Authority() }
 
-  /// A client whose ciphertext the test hands on by itself.
+  /// A client whose ciphertext the test passes on.
   private final class CutWire {
     let client: TLSConnection
     let server: TLSConnection
-    /// The client's descriptor, its other end, and the same of the server.
+    /// The client's descriptor and its other end, and the same for the server.
     private let ends: [Int32]
 
     init(_ clientContext: TLSContext, _ serverContext: TLSContext) throws {
@@ -40,10 +40,10 @@ import Testing
 
     deinit { for end in ends { close(end) } }
 
-    /// The ciphertext that the server has written since.
+    /// The ciphertext that the server has written since the last call.
     func fromServer() -> [UInt8] { received(ends[3]) }
 
-    /// Hands ciphertext to the client, as an event would announce it.
+    /// Passes ciphertext to the client, with an event.
     func give(_ bytes: some Collection<UInt8>) {
       if bytes.isEmpty { return }
       let bytes = Array(bytes)
@@ -85,7 +85,7 @@ import Testing
       let place = cut < 0 ? record.count + cut : cut
       wire.give(record[..<place])
       #expect(wire.client.unread() == .partialRecord, "cut at \(cut)")
-      // Nothing to be had of it: not by reading, and not by asking once more.
+      // It yields nothing: neither a read nor another check.
       #expect(read(wire.client).0 == TLSIO.wantRead)
       #expect(read(wire.client, buffered: true).0 == TLSIO.wantRead)
       #expect(wire.client.unread() == .partialRecord)
@@ -105,7 +105,7 @@ import Testing
     #expect(read(wire.client).1 == "head")
     #expect(read(wire.client, buffered: true).1 == "body")
     #expect(read(wire.client, buffered: true).0 == TLSIO.wantRead)
-    // In the socket, but not in OpenSSL yet.
+    // In the socket, but not yet in OpenSSL.
     #expect(wire.server.send("more") == 4)
     wire.give(wire.fromServer())
     #expect(read(wire.client, buffered: true).0 == TLSIO.wantRead)

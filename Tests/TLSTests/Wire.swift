@@ -4,7 +4,7 @@ import Testing
 
 @testable import TLS
 
-/// Two ends of a TLS connection over a socket pair, driven in turns on one thread.
+/// Two ends of a TLS connection over a socket pair, driven alternately on one thread.
 final class Wire {
   /// Seconds since 1970.
   static var now: Int64 { Int64(time(nil)) }
@@ -26,7 +26,7 @@ final class Wire {
     close(descriptors.1)
   }
 
-  /// The client's result; the server's failure shows in `server.lastError`.
+  /// The client's result; `server.lastError` has the server's failure.
   func handshake() -> HandshakeResult {
     var serverDone = false
     for _ in 0..<20 {
@@ -49,7 +49,7 @@ final class Wire {
     return .wantRead
   }
 
-  /// What `receiver` reads until it has nothing more.
+  /// What `receiver` reads until there is no more.
   func drain(_ receiver: TLSConnection, size: Int = 65_536) -> (bytes: [UInt8], last: Int) {
     var result: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: size)
@@ -65,7 +65,7 @@ extension TLSConnection {
   func send(_ text: String) -> Int { Array(text.utf8).withUnsafeBytes { write($0) } }
 }
 
-/// An authority with one server below it.
+/// An authority with one server.
 struct Authority {
   let key: PrivateKey
   let certificate: Certificate
@@ -93,7 +93,7 @@ struct Authority {
   }
 }
 
-/// Chain and host, and nothing else.
+/// Chain and host only.
 final class ChainAndHostVerifier: PeerVerifier {
   init() {}
   var buildsChain: Bool { true }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Trust
 
-/// Real handshakes against what a server may present, each judged by `default` over one root.
+/// Real handshakes with every kind of chain a server may present, each judged by `default` over one root.
 @Suite struct ChainTests {
   let root: Authority
   init() throws { root = try Authority() }
@@ -131,7 +131,7 @@ import Testing
   @Test func `a signature that is not the issuer's is none`() throws {
     let twin = try Authority("Test Root")
     let leaf = try twin.leaf()
-    // Without matching key identifiers the real root is no candidate; either way the chain ends nowhere.
+    // Without matching key identifiers the real root is not a candidate. In either case the chain has no anchor.
     let found = try reason([leaf.certificate], leaf.key)
     #expect(found == .unknownIssuer || found == .badSignature)
   }

@@ -46,7 +46,7 @@ struct Authority {
   }
 }
 
-/// Collects what evaluations warn of.
+/// Collects the warnings of evaluations.
 final class Warnings: Sendable {
   private let list = Mutex<[TrustWarning]>([])
   var all: [TrustWarning] { list.withLock { $0 } }
@@ -60,7 +60,7 @@ struct Judged {
   var client: TLSConnection
   var session: TLSSession?
 
-  /// The same contexts may be given again for a resumption.
+  /// Pass the same contexts again for a resumption.
   init(
     _ client: TLSContext, _ server: TLSContext, host: String = "api.example.com", session: TLSSession? = nil
   ) throws {
@@ -100,7 +100,7 @@ struct Judged {
     _ chain: [Certificate], _ key: PrivateKey, _ change: (inout ServerOptions) -> Void = { _ in }
   ) throws -> TLSContext {
     var options = ServerOptions(identity: try TLSIdentity(chain: chain, key: key))
-    // It must be able to serve what the client has to refuse.
+    // The server must be able to present what the client has to refuse.
     options.securityLevel = 0
     change(&options)
     return try .server(options)
@@ -108,7 +108,7 @@ struct Judged {
 }
 
 extension TrustPolicy {
-  /// The evaluators over one anchor.
+  /// These evaluators, with one anchor.
   static func over(_ anchor: Certificate?, _ evaluators: [Evaluator] = [.chain(Validation())]) -> TrustPolicy {
     TrustPolicy(name: "test", anchors: .only(anchor.map { [$0.der] } ?? []), evaluators: evaluators)
   }

@@ -68,7 +68,7 @@ import Testing
     #expect(try refusal([keys([leaf.certificate], loose)], anchor: stranger.certificate) == nil)
     #expect(try refusal([keys([intermediate.certificate], loose)], anchor: stranger.certificate)?.reason == .pinMismatch)
     #expect(try refusal([keys([leaf.certificate], loose)], host: "other.example.com")?.reason == .hostMismatch)
-    // Also where another evaluator has the chain validated.
+    // Also if another evaluator requires a valid chain.
     #expect(try refusal([.chain(.init()), keys([root.certificate], loose)])?.reason == .pinMismatch)
   }
 
@@ -103,7 +103,7 @@ import Testing
     var strict = pinned
     strict.acceptSelfSigned = false
     #expect(try refusal([.pinnedCertificates(strict)], server: server)?.reason == .selfSigned)
-    // The pinned ones are the only anchors: the policy's own root vouches for nobody.
+    // The pinned certificates are the only anchors: the policy's own root is none.
     #expect(try refusal([.pinnedCertificates(pinned)])?.reason == .unknownIssuer)
 
     var builder = CertificateBuilder.server(["api.example.com"])

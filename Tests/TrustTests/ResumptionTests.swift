@@ -5,7 +5,7 @@ import Testing
 
 @testable import Trust
 
-/// Sessions, verdicts and staples over real handshakes.
+/// Sessions, verdicts and staples in real handshakes.
 @Suite struct ResumptionTests {
   let root: Authority
   let leaf: (certificate: Certificate, key: PrivateKey)
@@ -48,7 +48,7 @@ import Testing
     #expect(second.client.isResumed)
     #expect(second.client.verifiedChain.isEmpty)
     #expect(kept.record.until == until)
-    // The record's chain answers the gate, where the connection has none: the answer is gone, so it must be fetched.
+    // The connection has no chain, so the gate uses the record's: the answer is gone and must be fetched.
     var later = evaluation.gate(host: name, chain: kept.record.chain, staple: nil)
     guard case .refused(let refusal) = later.next(cache, now: now) else {
       Issue.record("no pointer, no staple: unknown")

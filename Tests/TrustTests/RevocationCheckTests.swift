@@ -4,7 +4,7 @@ import Testing
 
 @testable import Trust
 
-/// The gate step by step: what it asks for, and what it makes of the answers. No network, no handshake.
+/// The gate step by step: what it asks for, and what it decides from the answers. No network, no handshake.
 @Suite struct RevocationCheckTests {
   static let leafOCSP = "http://ocsp.example.com/leaf"
   static let leafList = "http://crl.example.com/leaf.crl"
@@ -43,7 +43,7 @@ import Testing
     return try OCSPAnswerBuilder([entry]).signed(by: issuer.certificate, issuer.key)
   }
 
-  /// Steps through with `web`, which answers by URL; nil = down. Returns the URLs asked, in order.
+  /// Runs all steps with `web`, which answers by URL; nil = down. Returns the requested URLs, in order.
   private func run(
     _ check: inout RevocationCheck, at time: Int64? = nil, _ web: (String) throws -> [UInt8]?
   ) throws -> (action: RevocationCheck.Action, asked: [String]) {
@@ -205,7 +205,7 @@ import Testing
     }
     cache.finish(request, .status(.good(until: time + 500)), now: time)
     cache.finish(request, .failed, now: time)
-    // The answer still holds; and the next failure starts from the beginning.
+    // The answer is still valid. The next failure starts from the beginning.
     #expect(cache.lookup(request, of: leaf, issuer: middle.certificate, now: time) == .answer(.good(until: time + 500)))
     #expect(cache.lookup(request, of: leaf, issuer: middle.certificate, now: time + 501) == .absent)
   }

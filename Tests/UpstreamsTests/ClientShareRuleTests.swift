@@ -4,7 +4,7 @@ import Testing
 
 @testable import Upstreams
 
-/// How much of an origin one client may have, and how that is counted.
+/// One client's maximum share of an origin, and how it is counted.
 @Suite struct ClientShareRuleTests {
   private static func limit() -> OriginLimit {
     OriginLimit(
@@ -32,7 +32,7 @@ import Testing
       for (capacity, _, shared) in expected { #expect(Self.most(limit, first, of: capacity) == shared, "\(capacity)") }
       #expect(second.take(upTo: 1))
     }
-    // The other has gone.
+    // The other client has gone.
     #expect(Self.most(limit, first, of: 2) == 2)
     #expect(first.account.name == "a")
   }
@@ -45,7 +45,7 @@ import Testing
     #expect(Self.limit().share(for: account) !== share)
     for _ in 0..<14 { #expect(limit.take(share, of: 16)) }
     #expect(!limit.take(share, of: 16))
-    // A reload that allows fewer: none until enough have ended.
+    // A reload with a lower limit: no new connection until enough have ended.
     #expect(!limit.take(share, of: 8))
     for _ in 0..<8 { share.giveBack() }
     #expect(limit.take(share, of: 8))

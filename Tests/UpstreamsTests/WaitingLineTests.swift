@@ -2,7 +2,7 @@ import Testing
 
 @testable import Upstreams
 
-/// Who waits for a connection, and who of one client is held back.
+/// Who waits for a connection, and which requests of one client are held back.
 @Suite struct WaitingLineTests {
   private final class Waiter {}
   private final class Told {
@@ -15,7 +15,7 @@ import Testing
     var line = WaitingLine<Waiter>()
     let waiters = (0..<300).map { _ in Waiter() }
     var next = 0
-    // More come while some leave, so that the room of those that left is used again.
+    // More come while some leave, so that freed places are used again.
     for (index, waiter) in waiters.enumerated() {
       line.append(waiter, at: Int64(index))
       #expect(line.newest === waiter)

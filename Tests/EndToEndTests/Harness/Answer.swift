@@ -8,7 +8,7 @@ struct Answer {
   var body: [UInt8] = []
   var trailers: [(name: String, value: String)] = []
   var head = ""
-  /// 1xx answers that came before.
+  /// 1xx responses before it.
   var interim: [Answer] = []
   var isChunked: Bool { self["Transfer-Encoding"]?.lowercased() == "chunked" }
   var text: String { String(decoding: body, as: UTF8.self) }
@@ -19,7 +19,7 @@ struct Answer {
     fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
   }
 
-  /// The value of `error` in the member of Proxy-Status that our proxy wrote.
+  /// The value of `error` in this proxy's member of Proxy-Status.
   var proxyError: String? {
     for member in all("Proxy-Status").flatMap({ $0.components(separatedBy: ", ") }) where member.hasPrefix("authproxy") {
       for parameter in member.components(separatedBy: ";") {
@@ -30,7 +30,7 @@ struct Answer {
     return nil
   }
 
-  /// What the origin's /echo says it received.
+  /// What the origin's /echo received.
   func received() throws -> Received {
     do {
       return try JSONDecoder().decode(Received.self, from: Data(body))
@@ -96,7 +96,7 @@ extension RawConnection {
 
   func readHead() throws -> Answer { try Self.parseHead(try read(through: "\r\n\r\n")) }
 
-  /// The next final answer, whole. 1xx answers before it are in `interim`.
+  /// The next final response, complete. `interim` has the 1xx responses before it.
   func readAnswer(to method: String = "GET") throws -> Answer {
     var interim: [Answer] = []
     var answer = try readHead()
@@ -141,7 +141,7 @@ extension RawConnection {
     }
   }
 
-  /// Reads one chunk of a chunked answer.
+  /// Reads one chunk of a chunked response.
   func readChunk() throws -> String {
     let line = String(decoding: try read(through: "\r\n").dropLast(2), as: UTF8.self)
     guard let size = Int(line, radix: 16) else { throw HarnessError("no chunk size: \(line)") }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A program that was started, whose output is collected and whose end can be awaited.
+/// A started program. Collects its output and waits for its end.
 final class ChildProcess: Sendable {
   enum Ending: Equatable, CustomStringConvertible {
     case exited(Int32)
@@ -30,10 +30,10 @@ final class ChildProcess: Sendable {
   private let state = Monitor(State())
   private let input: Monitor<Int32>
 
-  /// Pipes become close-on-exec only after they were made: nobody may spawn in between.
+  /// Pipes become close-on-exec only after their creation, so no other thread may spawn in between.
   private static let spawning = NSLock()
 
-  /// `descriptors`: of ours, given to the child under these numbers.
+  /// `descriptors`: this process's, passed to the child under these numbers.
   init(
     _ executable: String, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil,
     descriptors: [Int32: Int32] = [:]
@@ -49,7 +49,7 @@ final class ChildProcess: Sendable {
     posix_spawn_file_actions_adddup2(&actions, stderr.write, 2)
     for (number, ours) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours, number) }
 
-    // Signals as in a shell: this thread may block some, or the test's runner ignore some, which a child would inherit.
+    // Signals as in a shell: this thread may block some, and the test runner may ignore some, which a child would inherit.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -93,7 +93,7 @@ final class ChildProcess: Sendable {
     thread.start()
   }
 
-  /// A pipe whose ends no program inherits by accident.
+  /// A pipe whose ends no other program inherits.
   static func newPipe() throws -> (read: Int32, write: Int32) {
     spawning.lock()
     defer { spawning.unlock() }
@@ -127,7 +127,7 @@ final class ChildProcess: Sendable {
   var lines: [String] { state.change { $0.lines } }
   var ending: Ending? { state.change { $0.ending } }
 
-  /// The first line of standard output, from line number `start` on, that `fits`; nil when the program ends or time is up before.
+  /// The first line of standard output, from line number `start` on, that `fits`; nil if the program ends or the time is over.
   func awaitLine(from start: Int = 0, seconds: Double = 15, where fits: (String) -> Bool) -> String? {
     var next = start
     return state.wait(seconds) { state -> String?? in
@@ -139,7 +139,7 @@ final class ChildProcess: Sendable {
     } ?? nil
   }
 
-  /// Waits for the end of the program and of its output; nil when it takes longer.
+  /// Waits for the end of the program and of its output; nil after the deadline.
   func awaitEnd(seconds: Double = 60) -> Ending? {
     state.wait(seconds) { $0.openStreams == 0 ? $0.ending : nil }
   }

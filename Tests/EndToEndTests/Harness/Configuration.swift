@@ -1,19 +1,19 @@
 import Foundation
 
-/// Configurations that many tests share. The entry matches `api.test`, and its origin is the Python one.
+/// Configurations that many tests share. The entry matches `api.test`; its origin is the Python origin.
 enum Configuration {
-  /// Is in every secret of the tests, and therefore may be in no output.
+  /// Part of every secret in the tests, so it must not be in any output.
   static let secretMark = "5ecret"
   static let token = "tok-5ecret-0001"
-  /// As a value for the origin's `authorization` query.
+  /// A value for the origin's `authorization` query.
   static let wanted = "Bearer%20tok-5ecret-0001"
 
-  /// `entry`: further lines of the entry. `top`: further lines of the file.
+  /// `entry`: more lines of the entry. `top`: more lines of the file.
   static func https(_ entry: String..., top: String = "", origin: Origin? = nil) throws -> String {
     text("https://localhost:\(try (origin ?? .shared()).ports.https)", entry, top)
   }
 
-  /// The same with an origin in clear HTTP.
+  /// The same with an origin over clear-text HTTP.
   static func http(_ entry: String..., top: String = "", origin: Origin? = nil, port: Int? = nil) throws -> String {
     text("http://127.0.0.1:\(try port ?? (origin ?? .shared()).ports.http)", entry, top)
   }

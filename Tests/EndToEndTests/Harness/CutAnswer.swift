@@ -1,15 +1,15 @@
 import Foundation
 
-/// An answer that its origin cuts at given places, and what an app should get of it.
+/// A response that its origin cuts at given places, and what an app should get of it.
 struct CutAnswer {
   let name: String
   var host = "api.test"
   var method = "GET"
   /// Of the request.
   var fields: [String] = []
-  /// What the origin sends, cut where it may be cut. Over TLS each piece is a record.
+  /// What the origin sends, with the places where it may be cut. Over TLS each piece is a record.
   let pieces: [String]
-  /// What the same exchange gets when it is sent again.
+  /// The response to the same request when the proxy sends it again.
   var next: String?
   /// What the app gets.
   var status = 200
@@ -17,10 +17,10 @@ struct CutAnswer {
   var trailers: [String] = []
   /// Bytes that follow a 101.
   var afterwards = ""
-  /// The end of the connection ends the body.
+  /// The end of the connection delimits the body.
   var endsByClose = false
 
-  /// The text with a `¦` wherever it may be cut.
+  /// The text, with a `¦` at each possible cut.
   static func at(_ marked: String) -> [String] { marked.components(separatedBy: "¦") }
 
   enum Then: CaseIterable {
@@ -35,23 +35,23 @@ struct CutAnswer {
 struct Cut: CustomStringConvertible {
   let answer: CutAnswer
   let id: String
-  /// Pieces that leave, and bytes of the next one's record; below 0: all but so many.
+  /// Pieces to send, and bytes of the next one's record; below 0: all but this many.
   let whole: Int
   let more: Int
   let then: CutAnswer.Then
 
   var description: String { "\(answer.name), \(whole) pieces and \(more) bytes, then \(then)" }
 
-  /// Everything that such an origin may do to this answer.
+  /// Everything that such an origin may do with this response.
   static func all(of answer: CutAnswer, _ wire: Wire) -> [Cut] {
     var cuts: [Cut] = []
     for whole in 1..<answer.pieces.count {
-      // At a record's border, in its header, in its middle, before its last byte.
+      // At a record's boundary, in its header, in its middle, before its last byte.
       for more in wire.isTLS ? [0, 3, 12, -1] : [0] {
         for then in CutAnswer.Then.allCases {
           if more == 3 || more == -1, then != .goesOn { continue }
           let cut = Cut(answer: answer, id: Origin.newName(), whole: whole, more: more, then: then)
-          // In clear a FIN is the end of such a body.
+          // In clear text a FIN ends such a body.
           if answer.endsByClose, then == .aborts, !wire.isTLS, cut.headIsWhole { continue }
           cuts.append(cut)
         }
@@ -60,7 +60,7 @@ struct Cut: CustomStringConvertible {
     return cuts
   }
 
-  /// The head of the final answer has left before the cut.
+  /// The head of the final response was sent before the cut.
   var headIsWhole: Bool {
     let heads = answer.pieces.joined().components(separatedBy: "\r\n\r\n")
     let interim = heads.prefix { $0.hasPrefix("HTTP/1.1 1") && !$0.hasPrefix("HTTP/1.1 101") }.count
@@ -70,7 +70,7 @@ struct Cut: CustomStringConvertible {
 
   var request: String { ProxyProcess.request(answer.method, "http://\(answer.host)/\(id)?id=\(id)", answer.fields) }
 
-  /// - Parameter place: where the exchange stands after the cut.
+  /// - Parameter place: state of the exchange after the cut.
   func script(standingAt place: String) -> [[Origin.Step]] {
     var steps = answer.pieces.map { Origin.Step.record($0) } + [.cut(whole, more), .stand(place)]
     switch then {
@@ -81,7 +81,7 @@ struct Cut: CustomStringConvertible {
     return [steps] + (answer.next.map { [[.send($0)]] } ?? [])
   }
 
-  /// What is wrong with what the app gets of it; nil where nothing is.
+  /// What is wrong with the app's view of it; nil if nothing is.
   func fault(_ client: RawConnection) -> String? {
     do {
       var got = try client.readHead()
@@ -102,10 +102,10 @@ struct Cut: CustomStringConvertible {
     }
   }
 
-  /// Whatever became of this exchange, the request is sent again.
+  /// Sends the request again, whatever the result of this exchange.
   private var isRepeated: Bool { answer.next != nil && (headIsWhole || answer.host == "retry.test") }
 
-  /// Its head came, so the rest must not look like all of it.
+  /// Its head arrived, so the rest must not look complete.
   private func faultOfBroken(_ got: inout Answer, _ client: RawConnection) throws -> String? {
     if answer.afterwards != "" {
       return try client.readToEnd().bytes.count < answer.afterwards.utf8.count ? nil : "all that should follow the 101"

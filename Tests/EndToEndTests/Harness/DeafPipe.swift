@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A pipe for a program's output, read by the test for as long as it likes, then filled to the last byte.
+/// A pipe for a program's output. The test reads it for a while, then fills it completely.
 final class DeafPipe {
   let writeEnd: Int32
   private let readEnd: Int32
@@ -12,7 +12,7 @@ final class DeafPipe {
   }
   deinit { for end in [readEnd, writeEnd] { close(end) } }
 
-  /// The next line with all of these marks.
+  /// The next line that contains all of these marks.
   func awaitLine(_ marks: String..., seconds: Double = 15) throws -> String {
     let deadline = Date(timeIntervalSinceNow: seconds)
     var block = [UInt8](repeating: 0, count: 65536)
@@ -30,7 +30,7 @@ final class DeafPipe {
     throw HarnessError("no line with \(marks) within \(seconds) s")
   }
 
-  /// Nobody reads any more, and nothing fits in. Through a descriptor of its own: the program's must stay a blocking one.
+  /// Nobody reads any more, and there is no room. Uses its own descriptor, as the program's must stay blocking.
   func fill() throws {
     let own = open("/proc/self/fd/\(writeEnd)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     guard own >= 0 else { throw HarnessError("open: \(String(cString: strerror(errno)))") }

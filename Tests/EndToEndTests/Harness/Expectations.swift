@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds an answer against the rules for those that the proxy makes itself.
+/// Compares an answer with the rules for the proxy's own answers.
 func expectOwnAnswer(
   _ answer: Answer, _ status: Int, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -14,9 +14,9 @@ func expectOwnAnswer(
   #expect(answer.body.isEmpty || answer.text.contains("."), "a sentence: \(answer.text)", sourceLocation: sourceLocation)
 }
 
-/// What /proc tells of a process.
+/// What /proc says about a process.
 struct Measures {
-  /// KiB, now and at most so far.
+  /// KiB, now and at the maximum.
   let resident: Int
   let residentPeak: Int
   let descriptors: Int
@@ -42,7 +42,8 @@ struct Measures {
   }
 }
 
-/// Waits until `fits` holds; looks again every 20 ms. For what the kernel announces to nobody, as another process's descriptors.
+/// Waits until `fits` is true; checks every 20 ms. For state that the kernel does not announce, such as another process's
+/// descriptors.
 func eventually(seconds: Double = 10, _ fits: () throws -> Bool) throws -> Bool {
   let deadline = Date(timeIntervalSinceNow: seconds)
   while Date() < deadline {
@@ -52,7 +53,7 @@ func eventually(seconds: Double = 10, _ fits: () throws -> Bool) throws -> Bool 
   return try fits()
 }
 
-/// Tries all cases, also when one of them throws: then that case fails by its own name.
+/// Runs all cases, even if one of them throws; then that case fails under its name.
 func each<Case>(_ cases: [Case], sourceLocation: SourceLocation = #_sourceLocation, _ body: (Case) throws -> Void) {
   for one in cases {
     do {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// How a hostile origin is spoken to.
+/// The protocol to a hostile origin.
 enum Wire: String, CaseIterable, CustomTestStringConvertible {
   case plain, tls12, tls13
   var isTLS: Bool { self != .plain }
   var testDescription: String { rawValue }
 
-  /// The origin of an entry, as the configuration has it.
+  /// The origin of an entry, in the configuration.
   func url(_ origin: Origin) throws -> String {
     let ports = origin.ports
     let port: Int?
@@ -21,22 +21,22 @@ enum Wire: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-/// hostile.py: what its scripts have beyond those of origin.py are the steps from `record` on.
+/// hostile.py. In addition to those of origin.py, its scripts have the steps from `record` on.
 extension Origin {
   static func hostile() throws -> Origin { try Origin(program: "hostile.py") }
 
-  /// Scripts of many exchanges by name.
+  /// Scripts of many exchanges, by name.
   func scripts(_ scripts: [String: [[Step]]]) throws {
     _ = try ask("/scripts", String(decoding: try JSONEncoder().encode(scripts), as: UTF8.self), as: Nothing.self)
   }
 
   private struct Standing: Decodable { let standing: Int }
 
-  /// Waits until `count` exchanges stand there; how many do.
+  /// Waits until `count` exchanges have arrived there; returns their number.
   func standing(_ name: String, count: Int, seconds: Int = 15) throws -> Int {
     try ask("/standing?name=\(name)&count=\(count)&timeout=\(seconds)", as: Standing.self).standing
   }
 
-  /// Those who stand there go on, and those who come later.
+  /// Those that wait there continue, and later ones as well.
   func release(_ name: String) throws { _ = try ask("/release?name=\(name)", as: Nothing.self) }
 }

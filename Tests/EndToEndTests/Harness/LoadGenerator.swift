@@ -1,6 +1,6 @@
 import Foundation
 
-/// loadgen.c, for what takes many connections or many bytes.
+/// loadgen.c, for tests with many connections or many bytes.
 enum LoadGenerator {
   // swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
   struct Result: Decodable {
@@ -54,7 +54,7 @@ enum LoadGenerator {
     return Held(child: child, count: Int(line.dropFirst(5)) ?? 0)
   }
 
-  /// A small fast origin in clear HTTP: any request is answered with `size` bytes.
+  /// A small fast origin over clear-text HTTP: answers every request with `size` bytes.
   static func serve(size: Int = 3) throws -> (process: ChildProcess, port: Int) {
     let child = try ChildProcess(try Surroundings.loadGenerator(), ["serve", "--size", String(size)])
     guard let port = child.awaitLine(where: { _ in true }).flatMap({ Int($0) }) else {

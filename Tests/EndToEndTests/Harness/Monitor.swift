@@ -5,8 +5,8 @@ struct HarnessError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// A value behind a lock, whose changes can be waited for.
-// SAFETY: `value` is touched under `condition` only.
+/// A value behind a lock. Tests can wait for its changes.
+// SAFETY: `value` is used under `condition` only.
 final class Monitor<Value>: @unchecked Sendable {
   private let condition = NSCondition()
   private var value: Value

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The Python origin and the wires to it.
+/// The Python origin and its connections.
 final class Origin: Sendable {
   // swift-format-ignore: AlwaysUseLowerCamelCase, the names are those of the JSON
   struct Ports: Decodable {
@@ -21,7 +21,7 @@ final class Origin: Sendable {
     ports = try JSONDecoder().decode(Ports.self, from: Data(line.utf8))
   }
 
-  /// Stops the origin where it stands; the kernel still takes connections for it.
+  /// Stops the origin; the kernel still accepts connections for it.
   func pause() { process.signal(SIGSTOP) }
   func goOn() { process.signal(SIGCONT) }
 
@@ -29,7 +29,7 @@ final class Origin: Sendable {
   /// One for all tests that neither count its connections nor close them.
   static func shared() throws -> Origin { try started.get() }
 
-  /// A name for an exchange that no other test uses.
+  /// A name for an exchange, which no other test uses.
   static func newName() -> String { "x" + UUID().uuidString.prefix(8).lowercased() }
 
   func ask<Reply: Decodable>(_ path: String, _ body: String = "", as type: Reply.Type) throws -> Reply {
@@ -44,42 +44,42 @@ final class Origin: Sendable {
 
   struct Nothing: Decodable {}
 
-  /// One step of an answer that the origin plays for an exchange of a given name.
+  /// One step of a response that the origin plays for an exchange of a given name.
   enum Step: Encodable {
     case send(String)
-    /// So many bytes of the pattern.
+    /// This many bytes of the pattern.
     case pattern(Int)
-    /// The whole request body.
+    /// Read the whole request body.
     case readBody
-    /// At least so much of it.
+    /// Read at least this much of it.
     case readBytes(Int)
     /// Waits until the test opens the gate.
     case gate(String)
     case pause(Double)
     case echo
     case awaitClose
-    /// With TLS's close_notify.
+    /// Close with TLS's close_notify.
     case close
     /// FIN, but without close_notify.
     case abort
     /// RST
     case reset
-    // Those of hostile.py.
-    /// One TLS record (in clear: these bytes), kept back.
+    // Steps of hostile.py.
+    /// One TLS record (in clear text: these bytes), kept back.
     case record(String)
     /// A session ticket, kept back.
     case ticket
-    /// One segment: so many of the records that are kept back, and so many bytes of the next; below 0: all but so many.
+    /// One segment: this many of the kept records, and this many bytes of the next; below 0: all but this many.
     case cut(Int, Int)
-    /// One segment: all that is kept back.
+    /// One segment: everything that is kept back.
     case flush
-    /// The same, with a byte of TCP urgent data behind so many of the records.
+    /// The same, with a byte of TCP urgent data after this many of the records.
     case urgent(Int)
-    /// close_notify, kept back; no FIN comes with it.
+    /// close_notify, kept back, without a FIN.
     case goodbye
-    /// Session tickets until the peer closes, at most for so many seconds.
+    /// Session tickets until the peer closes, for at most this many seconds.
     case flood(Double)
-    /// Waits until the test releases all that stand there.
+    /// Waits until the test releases all exchanges that wait there.
     case stand(String)
 
     func encode(to encoder: Encoder) throws {
@@ -108,7 +108,7 @@ final class Origin: Sendable {
     }
   }
 
-  /// What the origin does when an exchange of this name comes; several: one for each in turn, the last for all that follow.
+  /// What the origin does with an exchange of this name. If there are several: one for each in turn, the last for all others.
   func script(_ name: String, _ steps: [Step]...) throws {
     let body = String(decoding: try JSONEncoder().encode(steps), as: UTF8.self)
     _ = try ask("/script?name=\(name)", body, as: Nothing.self)
@@ -123,13 +123,12 @@ final class Origin: Sendable {
     let exchanges: [Received]
   }
 
-  /// The exchanges of this name that have come so far.
+  /// The exchanges of this name so far.
   func exchanges(_ name: String) throws -> [Received] {
     try ask("/exchanges?name=\(name)", as: Found.self).exchanges
   }
 
-  /// Waits until there are `count` exchanges that have come as far as `state` (head, complete, closed), have `body` bytes, or stand
-  /// at `gate`.
+  /// Waits until `count` exchanges have reached `state` (head, complete, closed), have `body` bytes, or wait at `gate`.
   @discardableResult
   func await(
     _ name: String, count: Int = 1, state: String = "head", body: Int = 0, gate: String? = nil, seconds: Int = 15
@@ -150,7 +149,7 @@ final class Origin: Sendable {
     let accepted: Int
   }
 
-  /// Connections to one listener (`http`, `https`, ...); with `count` or `most` waits until there are so many.
+  /// Connections to one listener (`http`, `https`, ...). With `count` or `most` it waits until there are that many.
   func connections(_ listener: String, count: Int? = nil, most: Int? = nil, seconds: Int = 15) throws -> Connections {
     let wanted = (count.map { "&count=\($0)" } ?? "") + (most.map { "&most=\($0)" } ?? "")
     return try ask("/connections?listener=\(listener)\(wanted)&timeout=\(seconds)", as: Connections.self)
@@ -163,6 +162,6 @@ final class Origin: Sendable {
 
   private struct Violations: Decodable { let violations: [String] }
 
-  /// What the origin received that no proxy should send. Of all tests so far, so ask for your own words in it.
+  /// Things that the origin received and that no proxy should send. From all tests so far, so search for your own words.
   func violations() throws -> [String] { try ask("/violations", as: Violations.self).violations }
 }

@@ -8,7 +8,7 @@ extension ProxyProcess {
     return try connection.readAnswer(to: method)
   }
 
-  /// A sample of /metrics by its whole series: `authproxy_tunnels`, `authproxy_requests_total{upstream="a",code="200"}`.
+  /// A sample of /metrics by its complete series: `authproxy_tunnels`, `authproxy_requests_total{upstream="a",code="200"}`.
   func metric(_ series: String) throws -> Double? {
     for line in try admin("metrics").text.split(separator: "\n") where line.hasPrefix(series + " ") {
       return Double(line.dropFirst(series.count + 1))

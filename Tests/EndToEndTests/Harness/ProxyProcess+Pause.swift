@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What comes while the process is stopped is there all at once when it goes on.
+/// What arrives while the process is stopped is there all at once when it continues.
 extension ProxyProcess {
   func pause() throws {
     process.signal(SIGSTOP)

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The program under test, serving.
+/// The running program under test.
 final class ProxyProcess: Sendable {
   let process: ChildProcess
   let folder: String
   /// As logged, in the order of `listen`.
   let addresses: [String]
-  /// The admin listener's port; 0 where there is none.
+  /// The admin listener's port; 0 if there is none.
   let adminPort: Int
 
   var pid: pid_t { process.pid }
@@ -20,7 +20,7 @@ final class ProxyProcess: Sendable {
     let admin: String?
   }
 
-  /// `listen`, on a free port, and a `trust` policy named `default` that knows the test's CA are added where the text has none.
+  /// If the text has no `listen` and no `trust`, adds `listen` on a free port, and a policy `default` with the test's CA.
   static func complete(_ configuration: String) throws -> String {
     let keys = Set(
       configuration.split(separator: "\n").filter { !$0.hasPrefix(" ") }.compactMap { $0.split(separator: ":").first })
@@ -39,13 +39,13 @@ final class ProxyProcess: Sendable {
     self.folder = try folder ?? Surroundings.newFolder()
     let path = self.folder + "/proxy.conf"
     try Self.write(try Self.complete(configuration), to: path)
-    // `Measures` looks at its descriptors, which only root may of a process that hides its memory.
+    // `Measures` reads its descriptors, which only root may do for a process that hides its memory.
     let debugging = geteuid() == 0 ? [] : ["--allow-debugging"]
     let command = wrapper + [Surroundings.program, "run", "--config", path] + debugging
     process = try ChildProcess(
       command[0], Array(command.dropFirst()), environment: Surroundings.backtraces.merging(environment) { $1 },
       descriptors: descriptors)
-    // In JSON as a rule; the text format has the same words.
+    // Usually JSON; the text format has the same words.
     guard let line = process.awaitLine(where: { $0.contains("serving") && $0.contains("addresses") }) else {
       process.signal(SIGKILL)
       let ending = process.awaitEnd(seconds: 5).map { "\($0)" } ?? "still running"
@@ -69,7 +69,7 @@ final class ProxyProcess: Sendable {
     if !made { throw HarnessError("cannot write \(path)") }
   }
 
-  /// Replaces the configuration, sends SIGHUP and waits for the log line that says what came of it.
+  /// Replaces the configuration, sends SIGHUP and waits for the log line with the result.
   func reload(_ configuration: String, expecting mark: String = "reloaded\"") throws {
     let before = process.lines.count
     try Self.write(try Self.complete(configuration), to: configurationPath)
@@ -83,8 +83,8 @@ final class ProxyProcess: Sendable {
     try RawConnection(port: port, from: source, receiveBuffer: receiveBuffer)
   }
 
-  /// One request on a connection of its own, its answer whole. `fields` are lines without their CRLF. Host is the target's, unless
-  /// `fields` has one.
+  /// Sends one request on a new connection and reads the whole response. `fields` are lines without CRLF. Host is the target's,
+  /// unless `fields` has one.
   func ask(
     _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil, from source: String? = nil
   ) throws -> Answer {
@@ -106,12 +106,12 @@ final class ProxyProcess: Sendable {
     return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
   }
 
-  /// Ends the process as an operator does. Anything but exit status 0 is recorded as a failure of the test.
+  /// Stops the process as an operator does. Any exit status but 0 is recorded as a failure of the test.
   func stop(sourceLocation: SourceLocation = #_sourceLocation) {
     if process.ending == nil {
       process.signal(SIGTERM)
       if process.awaitEnd(seconds: 1) == nil {
-        // Clients of the test are still there: a second signal means now.
+        // Clients of the test are still connected, so a second signal stops the process at once.
         process.signal(SIGTERM)
       }
     }
@@ -128,13 +128,13 @@ final class ProxyProcess: Sendable {
     }
   }
 
-  /// The last of what it said.
+  /// The last lines of its output.
   var tail: String {
     process.lines.suffix(20).joined(separator: "\n") + "\n" + process.errors.suffix(4000)
   }
 }
 
-/// Runs a test against a proxy with this configuration, and sees to its end.
+/// Runs a test with a proxy with this configuration, and stops the proxy.
 func withProxy(
   _ configuration: String, environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation,
   _ body: (ProxyProcess) throws -> Void

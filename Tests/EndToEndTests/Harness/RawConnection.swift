@@ -1,19 +1,19 @@
 import Foundation
 import Glibc
 
-/// A TCP or unix connection over which a test says exactly what it wants said. Every wait has an end.
+/// A TCP or unix connection on which a test sends exactly its own bytes. Every wait has a deadline.
 final class RawConnection {
   enum End: Equatable { case closed, reset }
 
   private static let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
 
   private(set) var descriptor: Int32
-  /// Received, and not yet consumed.
+  /// Received, but not yet consumed.
   private(set) var pending: [UInt8] = []
   private(set) var end: End?
   var timeout = 10.0
 
-  /// - Parameter source: an IPv4 address of this machine to come from.
+  /// - Parameter source: an IPv4 address of this machine to connect from.
   init(port: Int, host: String = "127.0.0.1", from source: String? = nil, receiveBuffer: Int32? = nil) throws {
     let v6 = host.contains(":")
     descriptor = socket(v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -77,7 +77,7 @@ final class RawConnection {
     descriptor = -1
   }
 
-  /// Sends a FIN, and goes on reading.
+  /// Sends a FIN, and still reads.
   func halfClose() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes with RST instead of FIN.
@@ -91,7 +91,7 @@ final class RawConnection {
 
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  /// Each character one byte: for what is no UTF-8.
+  /// Each character is one byte: for text that is not UTF-8.
   func send(latin1 text: String) throws { try send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }) }
 
   func send(_ bytes: [UInt8]) throws {
@@ -113,7 +113,7 @@ final class RawConnection {
     }
   }
 
-  /// Sends as much as the socket takes now; how much that was.
+  /// Sends as much as the socket accepts now; returns how much.
   func sendWhatFits(_ bytes: [UInt8]) -> Int {
     max(0, Glibc.send(descriptor, bytes, bytes.count, Self.flags))
   }
@@ -192,14 +192,14 @@ final class RawConnection {
     }
   }
 
-  /// Reads until the peer closes: what came, and how it ended.
+  /// Reads until the peer closes; returns the bytes and the kind of end.
   func readToEnd(seconds: Double? = nil) throws -> (bytes: [UInt8], end: End) {
     let deadline = Date(timeIntervalSinceNow: seconds ?? timeout)
     while try receive(before: deadline) {}
     return (consume(pending.count), end ?? .closed)
   }
 
-  /// True when nothing comes, not even the end, for `seconds`.
+  /// True if nothing arrives, not even the end, for `seconds`.
   func staysSilent(for seconds: Double) -> Bool {
     if !pending.isEmpty || end != nil { return false }
     var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -208,7 +208,7 @@ final class RawConnection {
 }
 
 extension [UInt8] {
-  /// Where `mark` first stands at or after `start`.
+  /// The first place of `mark` at or after `start`.
   func firstRange(of mark: [UInt8], from start: Int) -> Int? {
     guard let first = mark.first, count >= mark.count else { return nil }
     return withUnsafeBytes { here in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An origin with its own token server, and secrets that are meant for it alone: each says so.
+/// An origin with its own token server, and secrets for it alone. Each secret contains the name of its side.
 struct SecretSide {
   enum Kind: CaseIterable { case fixed, oauth2 }
 
@@ -9,7 +9,7 @@ struct SecretSide {
   var origin: Origin { server.origin }
   private var mark: String { "for-\(label)-5ecret" }
 
-  /// - Parameter name: of the realm, the same on both sides: the app's URLs do not say which it is.
+  /// - Parameter name: of the realm, the same on both sides, as the app's URLs do not say which side it is.
   init(_ label: String, name: String) throws {
     self.label = label
     server = try TokenServer("{\"prefix\": \"for-\(label)\"}", origin: try Origin(), name: name)
@@ -17,10 +17,10 @@ struct SecretSide {
   }
 
   func acceptFixed() throws { try server.set("{\"accept\": [\"\(mark)-fixed\"]}") }
-  /// No token that it issued is valid any more; nor, for a while, the fixed one.
+  /// Revokes all its tokens; and refuses the fixed one for a while.
   func revoke() throws { try server.set(#"{"revoke": true}"#) }
 
-  /// - Parameter entry: further keys of the entry, each with a comma before it.
+  /// - Parameter entry: more keys of the entry, each with a comma before it.
   func configuration(_ kind: Kind, entry: String = "", top: String) -> String {
     let credential: String
     switch kind {
@@ -48,8 +48,8 @@ struct SecretSide {
       """
   }
 
-  /// Secrets that came here, to the API or the token endpoint, and are meant for another; "none" where there was none.
-  /// - Parameter names: of exchanges that had scripts.
+  /// Secrets that arrived here, at the API or the token endpoint, and belong to another side; "none" without a secret.
+  /// - Parameter names: of exchanges with scripts.
   func foreignSecrets(exchanges names: [String] = []) throws -> [String] {
     let state = try server.state()
     var seen = state.uses.map(\.token) + state.requests.map { $0.form["client_secret"] ?? "" }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A C library in want, preloaded into the program under test: see shortage.c.
+/// A preloaded C library that simulates shortages in the program under test: see shortage.c.
 struct Shortage {
   private let folder: String
   private static let built = Result {
@@ -12,7 +12,7 @@ struct Shortage {
   }
   let environment: [String: String]
 
-  /// - Parameter slow: how late names under `slow.test` are answered, in milliseconds.
+  /// - Parameter slow: delay in milliseconds for names under `slow.test`.
   init(slow: Int = 60_000) throws {
     folder = try Surroundings.newFolder()
     environment = [
@@ -21,12 +21,12 @@ struct Shortage {
     ]
   }
 
-  /// The names under `test` that getaddrinfo was asked for, in order.
+  /// The names under `test` that getaddrinfo was called with, in order.
   var names: [String] {
     (try? String(contentsOfFile: folder + "/names", encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
   }
 
-  /// From now on no socket can be registered with an epoll, until it ends.
+  /// From now on until its end, epoll accepts no registration of a socket.
   func begin() throws { try ProxyProcess.write("", to: folder + "/epoll") }
   func end() throws { try FileManager.default.removeItem(atPath: folder + "/epoll") }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JWT as its receiver sees it; its signature is checked by the `openssl` command, which shares no code with the program's.
+/// A JWT from its receiver's view. The `openssl` command, which shares no code with the program, checks its signature.
 struct SignedToken {
   let head: [String: Any]
   let claims: [String: Any]
@@ -23,7 +23,7 @@ struct SignedToken {
   /// - Parameter publicKey: a PEM file.
   func isSigned(by publicKey: String) throws -> Bool {
     let path = try Surroundings.newFolder() + "/signature"
-    // RFC 7518 section 3.4: ES256 is r and s side by side; openssl wants them in DER.
+    // RFC 7518 section 3.4: ES256 is r and s side by side; openssl needs them in DER.
     let bytes = algorithm == "ES256" ? Self.sequence([signature.prefix(32), signature.suffix(32)]) : signature
     try bytes.write(to: URL(fileURLWithPath: path))
     let done = try ChildProcess.run("openssl", ["dgst", "-sha256", "-verify", publicKey, "-signature", path], input: signed)
@@ -50,7 +50,7 @@ struct SignedToken {
   }
 }
 
-/// A fresh private key and the public one, as PEM files.
+/// A new private key and its public key, as PEM files.
 enum TokenKey {
   static func make(_ algorithm: String) throws -> (privateKey: String, publicKey: String) {
     let options =

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A hostile origin, and a proxy with one loop and one connection to it, made again whenever a case has gone wrong: what is left in
-/// its pool would spoil the next.
+/// A hostile origin, and a proxy with one loop and one connection to it. Made again after a failed case, whose remains in the
+/// pool would disturb the next.
 final class SoleConnection {
-  /// What is wrong; nil where nothing is.
+  /// What is wrong; nil if nothing is.
   typealias Case = @Sendable (SoleConnection) throws -> String?
-  /// So many faults tell enough, and each can cost seconds.
+  /// Most faults to report, as each can cost seconds.
   private static let enough = 6
-  /// Worlds at a time: most of a case is waiting.
+  /// Worlds at a time, as most of a case is waiting.
   private static let worlds = 8
 
   let origin: Origin
@@ -99,7 +99,7 @@ final class SoleConnection {
 
   typealias Marked = (client: RawConnection, mark: String)
 
-  /// Another client's request, whose answer says whose it is.
+  /// Another client's request, whose response says whose it is.
   private func askMarked(_ host: String) throws -> Marked {
     let (client, mark) = (try connect(), Origin.newName())
     try client.send(ProxyProcess.request("GET", "http://\(host)/echo?mark=\(mark)"))
@@ -109,7 +109,7 @@ final class SoleConnection {
   /// The same, while the only connection is in use.
   func askInLine(_ host: String) throws -> Marked {
     let marked = try askMarked(host)
-    // The only loop answers this one itself, and after it has read the other.
+    // The only loop answers this one itself, after it has read the other.
     let other = try connect()
     try other.send(ProxyProcess.request("GET", "http://unlisted.test/"))
     guard try other.readAnswer().status == 403 else { throw HarnessError("not refused") }

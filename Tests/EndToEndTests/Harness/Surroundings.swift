@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where things are, and what is made once for a whole run.
+/// Paths, and things that are made once per run.
 enum Surroundings {
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
@@ -14,7 +14,7 @@ enum Surroundings {
     return FileManager.default.isExecutableFile(atPath: own) ? own : "python3"
   }()
 
-  /// What makes a Swift program say where it crashed, when the toolchain is where it is expected.
+  /// Makes a Swift program say where it crashed, if the toolchain is in its usual place.
   static let backtraces: [String: String] = {
     let toolchain = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").first {
       FileManager.default.isExecutableFile(atPath: "\($0)/swift")
@@ -26,7 +26,7 @@ enum Surroundings {
     return ["SWIFT_BACKTRACE": options]
   }()
 
-  /// A folder of this run alone, gone when it ends.
+  /// A folder for this run only, removed at its end.
   static let folder: String = {
     var template = Array((NSTemporaryDirectory() + "/authproxy-tests-XXXXXX").utf8CString)
     let path = mkdtemp(&template).map { String(cString: $0) } ?? NSTemporaryDirectory()
@@ -48,7 +48,7 @@ enum Surroundings {
     guard made.status == .exited(0) else { throw HarnessError("pki.py: \(made.errors)") }
     return path
   }
-  /// The folder of certificates: see pki.py for their names.
+  /// The folder of certificates; pki.py explains their names.
   static func pki() throws -> String { try madePKI.get() }
 
   private static let builtGenerator = Result {

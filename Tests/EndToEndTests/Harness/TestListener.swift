@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A bound port of the test's own: for origins that refuse, never answer, or are spoken for by the test itself.
+/// A bound port of the test: for origins that refuse, never answer, or whose part the test plays.
 final class TestListener {
   let descriptor: Int32
   let port: Int
@@ -34,7 +34,7 @@ final class TestListener {
     return RawConnection(adopting: accepted)
   }
 
-  /// True when nobody connects for so long.
+  /// True if nobody connects for this long.
   func staysAlone(for seconds: Double) -> Bool {
     var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&item, 1, Int32(seconds * 1000)) == 0
@@ -43,7 +43,7 @@ final class TestListener {
   deinit { close(descriptor) }
 }
 
-/// A port that drops connection requests without a word, as a firewall does: its queue is full.
+/// A port that silently drops connection requests, like a firewall: its queue is full.
 final class BlackHole {
   private let listener: TestListener
   private var fillers: [Int32] = []

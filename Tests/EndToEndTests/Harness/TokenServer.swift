@@ -1,6 +1,6 @@
 import Foundation
 
-/// A realm of the Python token server, and the API that wants its tokens: see oauth.py.
+/// A realm of the Python token server, and the API that requires its tokens: see oauth.py.
 struct TokenServer {
   struct Asked: Decodable {
     let form: [String: String]
@@ -49,7 +49,7 @@ struct TokenServer {
   var issuer: String { "https://localhost:\(origin.ports.https)/oauth/\(name)" }
   func url(_ path: String = "x") -> String { "http://api.test/api/\(name)/\(path)" }
 
-  /// `oauth`: further lines of the credential; those of grant, endpoint and client stand there already, unless it has them.
+  /// `oauth`: more lines of the credential. Grant, endpoint and client are there already, unless these lines have them.
   func configuration(_ oauth: String..., entry: [String] = [], top: String = "") throws -> String {
     func has(_ key: String) -> Bool { oauth.contains { $0.hasPrefix(key + ":") } }
     var lines = [
@@ -63,7 +63,7 @@ struct TokenServer {
     if !has("client_secret"), !has("client_auth"), !has("client_assertion") {
       lines.append("      client_secret: shh-5ecret-client")
     }
-    // Gates are opened when the machine gets to it.
+    // The machine may be slow to open gates.
     if !has("timeout") { lines.append("      timeout: 60s") }
     lines += oauth.map { "      " + $0 }
     return (lines + [top]).joined(separator: "\n") + "\n"
@@ -71,7 +71,7 @@ struct TokenServer {
 }
 
 extension Answer {
-  /// Details of the member of Proxy-Status that our proxy wrote.
+  /// Details in this proxy's member of Proxy-Status.
   var proxyDetails: String? {
     let members = all("Proxy-Status").filter { $0.hasPrefix("authproxy;") }
     guard let start = members.first?.range(of: "details=\""), let member = members.first else { return nil }

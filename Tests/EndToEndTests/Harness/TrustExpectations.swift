@@ -1,10 +1,10 @@
 import Testing
 
-/// An upstream of a test about trust: the entry `NAME.test`, under a policy of that name.
+/// An upstream in a test about trust: the entry `NAME.test`, under a policy of that name.
 struct TrustCase {
   let name: String
   let origin: String
-  /// Lines of the policy, each an evaluator.
+  /// Lines of the policy, one evaluator each.
   let policy: [String]
   var entry: [String] = []
 
@@ -42,7 +42,7 @@ extension ProxyProcess {
       sourceLocation: sourceLocation)
   }
 
-  /// How many lines of the log warn of this kind.
+  /// Number of log lines with this kind of warning.
   func warnings(_ kind: String) -> Int {
     process.lines.filter { $0.contains("trust policy warning") && $0.contains("\"kind\":\"\(kind)\"") }.count
   }

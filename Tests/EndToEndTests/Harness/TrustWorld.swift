@@ -1,6 +1,7 @@
 import Foundation
 
-/// A certificate authority with right and wrong certificates, which answers about their revocation as it is told: see authority.py.
+/// A certificate authority with valid and invalid certificates. It answers about their revocation as the test says: see
+/// authority.py.
 final class TrustWorld: Sendable {
   private let process: ChildProcess
   let folder: String
@@ -36,15 +37,15 @@ final class TrustWorld: Sendable {
     return answer.text
   }
 
-  /// What is answered about a certificate whose pointer leads here, from now on.
+  /// Sets the answer about a certificate whose pointer leads here.
   func set(_ name: String, _ mode: String, delay: Double = 0) throws {
     try ask("/set?name=\(name)&mode=\(mode)&delay=\(delay)")
   }
-  /// How often that was asked for: a name, or a mode that a configuration points to.
+  /// Number of requests for a name, or for a mode that a configuration points to.
   func count(_ name: String) throws -> Int { Int(try ask("/count?name=\(name)")) ?? -1 }
   func issue(_ name: String, seconds: Int) throws { try ask("/issue?name=\(name)&seconds=\(seconds)") }
 
-  /// Of the first certificate in a file, made by OpenSSL's own commands.
+  /// Of the first certificate in a file, from OpenSSL's own commands.
   func pin(_ name: String) throws -> String {
     let command =
       "openssl x509 -in '\(file(name)).pem' -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64"
@@ -53,18 +54,18 @@ final class TrustWorld: Sendable {
     return "sha256/" + made.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The evaluator that begins a policy whose only anchor is this world's root.
+  /// The first evaluator of a policy whose only anchor is this world's root.
   var root: String { "- default: {ca_file: \(file("root.pem")), system_roots: false}" }
 }
 
-/// `openssl s_server`, with a certificate of the authority's.
+/// `openssl s_server`, with a certificate of the authority.
 final class TLSServer: Sendable {
   private let process: ChildProcess
   let port: Int
 
   /// - Parameters:
-  ///   - answers: with a status page, one a connection; else everything that comes is written to its output.
-  ///   - options: further ones of s_server.
+  ///   - answers: with a status page, one per connection; else its output has everything that it receives.
+  ///   - options: more options of s_server.
   init(_ world: TrustWorld, _ certificate: String, answers: Bool = true, options: [String] = []) throws {
     var words = [
       "s_server", "-accept", "0", "-cert", world.file("\(certificate).pem"), "-key", world.file("\(certificate).key"),
@@ -79,12 +80,12 @@ final class TLSServer: Sendable {
     self.port = port
   }
 
-  /// The first bytes of a request were read.
+  /// Whether it has read the first bytes of a request.
   var sawRequest: Bool { process.output.contains("HTTP/1.1") }
   var output: String { process.output }
 }
 
-/// `openssl ocsp`, with the authority's data base: good and ocsp are good, ocsp-too is revoked, all others are unknown.
+/// `openssl ocsp`, with the authority's database: good and ocsp are good, ocsp-too is revoked, all others are unknown.
 final class OpenSSLResponder: Sendable {
   private let process: ChildProcess
   let port: Int
@@ -104,7 +105,7 @@ final class OpenSSLResponder: Sendable {
   }
 }
 
-/// A server with a certificate of the authority's that keeps its connections open.
+/// A server with a certificate of the authority that keeps its connections open.
 final class KeepAliveServer: Sendable {
   private let process: ChildProcess
   let port: Int
@@ -119,7 +120,7 @@ final class KeepAliveServer: Sendable {
     self.port = port
   }
 
-  /// Handshakes that ended well, and requests.
+  /// Successful handshakes, and requests.
   var connections: Int { process.lines.filter { $0 == "connection" }.count }
   var requests: Int { process.lines.filter { $0 == "request" }.count }
 }

@@ -35,7 +35,7 @@ private struct Decoded: Equatable {
         } catch { self.error = error }
       }
     }
-    // What was decoded in the call that failed depends on where its input began.
+    // What the failing call decoded depends on where its input began.
     if error != nil {
       payload = []
       consumed = 0
@@ -46,7 +46,8 @@ private struct Decoded: Equatable {
   }
 }
 
-/// Every way to cut the input gives the same payload, end, trailers or error; what was decoded and written anew decodes to itself.
+/// Every way to cut the input gives the same payload, end, trailers or error. What was decoded and encoded again decodes to the
+/// same.
 private func check(_ input: [UInt8]) {
   let whole = Decoded(input, step: max(input.count, 1))
   for step in [1, 2, 3, 7, 64] {

@@ -10,8 +10,8 @@ public func start(_ argc: Int32, _ argv: UnsafeMutablePointer<UnsafeMutablePoint
   }
 }
 
-/// There are settings or errors, never both and never neither; each has a place inside the text, is one line, and reading again
-/// says the same.
+/// There are either settings or errors. Each diagnostic is one line and has a place inside the text. Reading again gives the
+/// same result.
 private func check(_ text: [UInt8]) {
   let loaded = read(text)
   precondition((loaded.settings == nil) != loaded.errors.isEmpty, "\(loaded.diagnostics)")
@@ -19,7 +19,7 @@ private func check(_ text: [UInt8]) {
   for diagnostic in loaded.diagnostics {
     let line = diagnostic.description
     precondition(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }, line.debugDescription)
-    // Unicode's own line ends count too, as they do for libyaml, whose end of the text is on a line of its own.
+    // Unicode's line ends count as well, as for libyaml, for which the end of the text is on a line of its own.
     if let place = diagnostic.place { precondition(place.column >= 1 && 1...(lines + 1 + text.count / 2) ~= place.line, line) }
   }
   precondition(read(text).diagnostics.map(\.description) == loaded.diagnostics.map(\.description))

@@ -11,14 +11,14 @@ public func start(_ argc: Int32, _ argv: UnsafeMutablePointer<UnsafeMutablePoint
 
 private let limit = 4096
 
-/// Whole and trickled give the same verdict and the same head; a complete one lies inside its bytes, and written anew it means the
+/// The result does not depend on how the bytes arrive. A complete head lies inside its bytes, and written again it means the
 /// same message.
 private func check(_ bytes: UnsafeRawBufferPointer) {
   var head = RequestHead()
   let outcome = head.parse(bytes, limit: limit)
   var slow = RequestHead()
   var slowOutcome = HeadOutcome.incomplete
-  // Steps from one byte on, growing, so that long inputs are not looked at in single bytes.
+  // Steps that grow from one byte, so that long inputs are not fed in single bytes.
   var count = 0
   repeat {
     count = min(bytes.count, count + 1 + count / 64)

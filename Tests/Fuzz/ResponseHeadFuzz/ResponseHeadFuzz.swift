@@ -11,7 +11,7 @@ public func start(_ argc: Int32, _ argv: UnsafeMutablePointer<UnsafeMutablePoint
 
 private let limit = 4096
 
-/// Whole and trickled give the same verdict and the same head; a complete one lies inside its bytes, and written anew it means the
+/// The result does not depend on how the bytes arrive. A complete head lies inside its bytes, and written again it means the
 /// same message.
 private func check(_ bytes: UnsafeRawBufferPointer) {
   var head = ResponseHead()
