@@ -1,5 +1,5 @@
 #!/bin/bash
-# `swift test` with the given arguments. What failed is said again at the end, as the end is all that many a CI keeps.
+# Runs `swift test` with the given arguments, and lists the failures again at the end, as many CI systems keep only the end.
 set -uo pipefail
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -63,7 +63,7 @@ class Bench:
         return not self.arguments.only or any(word in row for word in self.arguments.only)
 
     def compare(self, row, tls, measure, **options):
-        """Starts all programs and lets `measure(server, warm_up)` give {(figure, unit): value} of each in turn, `rounds` times."""
+        """Starts all programs and calls `measure(server, warm_up)`, which returns {(figure, unit): value}, for each in turn, `rounds` times."""
         if not self.wanted(row):
             return
         running = {name: self.start(name, tls, **options) for name in self.names}
@@ -224,7 +224,7 @@ class Bench:
                 speed.setdefault(name, []).append(count / result["seconds"])
                 cpu.setdefault(name, []).append(result["cpu"] / count * 1e6)
         self.record(f"{row}: throughput", "requests/s", speed)
-        # Where the processors are too few to show more throughput, this tells whether a second thread makes the first one's work dearer.
+        # With few processors the throughput cannot rise. Then this shows whether a second thread makes the first one's work more expensive.
         self.record(f"{row}: CPU", "us/request", cpu)
 
     def thousand_entries(self):
@@ -250,7 +250,7 @@ class Bench:
         self.record(row, "us/request", figures)
 
     def refresh_storm(self):
-        """Ten thousand requests wait for one token: how long after it came is the last of them answered?"""
+        """Ten thousand requests wait for one token: how long after its arrival is the last of them answered?"""
         row = "10,000 requests that wait for a token, https"
         if "authproxy" not in self.names or not self.wanted(row):
             return
@@ -263,7 +263,7 @@ class Bench:
                 before = server.memory_kib()
                 words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + "/small", "--timeout", "60"]
                 load = subprocess.Popen([*words, "--clients", str(crowd), "--requests", str(crowd)], stdout=subprocess.PIPE, text=True)
-                # Every one is connected, and has asked, when the load generator and the proxy have nothing more to do.
+                # When load generator and proxy are idle, every request is connected and waits.
                 busy = -1
                 while load.poll() is None and (server.descriptors() < crowd or busy != (busy := server.cpu_seconds())):
                     time.sleep(0.2)
@@ -280,7 +280,7 @@ class Bench:
         self.record(f"{row}: memory each", "bytes", {"authproxy": bytes_each})
 
     def system_calls(self):
-        """As strace counts them: those that move data, those that wait, and the rest."""
+        """System calls as counted by strace: those that move data, those that wait, and the rest."""
         row = "system calls, https, 64 clients"
         if not self.wanted(row) or not shutil.which("strace"):
             return
@@ -293,7 +293,7 @@ class Bench:
                 self.load(server, "/small", "--clients", 64, "--requests", count)
                 pids = [word for pid in server.pids() for word in ("-p", str(pid))]
                 trace = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", out, *pids], stderr=subprocess.PIPE, text=True)
-                # It says when it has attached.
+                # strace says when it has attached.
                 trace.stderr.readline()
                 self.load(server, "/small", "--clients", 64, "--requests", count)
                 trace.send_signal(signal.SIGINT)
@@ -374,7 +374,7 @@ def main():
     out.mkdir(exist_ok=True)
     (out / "results.json").write_text(json.dumps({"machine": machine, "rows": bench.results}, indent=1))
     print(f"{time.monotonic() - started:.0f} s; figures in {out}/results.json")
-    # Part of the rows is no picture of the whole.
+    # The picture needs all rows.
     if not arguments.only and not arguments.quick:
         pathlib.Path(arguments.plot).write_text(plot.picture(machine, bench.results))
         table.write(arguments.page, machine, bench.results)

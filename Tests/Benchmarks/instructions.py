@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions and system calls per request, counted by callgrind: a count does not depend on the machine's noise, so it has a limit.
+"""Counts instructions and system calls per request with callgrind. Counts do not depend on the machine's noise, so they have limits.
 
     instructions.py --program PATH [--base PATH] [--write]
 
@@ -24,10 +24,10 @@ import tempfile
 import servers
 
 FEW, MANY = 300, 1500
-# How often a row that fails is measured at most.
+# Most measurements of a row that fails.
 RUNS = 3
 BASELINE = pathlib.Path(__file__).with_name("instructions.json")
-# What is looked at inside of the first row, by the beginning of its mangled name.
+# Functions to count inside the first row, by the beginning of the mangled name.
 PARSERS = {"parse a request's head": "$s8HTTPWire11RequestHeadV5parse", "parse a response's head": "$s8HTTPWire12ResponseHeadV5parse"}
 # TLS to the origin, path, options of the load generator.
 ROWS = {
@@ -37,17 +37,17 @@ ROWS = {
     "POST of 100 bytes, http origin": (False, "/upload", "--upload", "100"),
     "new client connection, http origin": (False, "/small", "--new-connections", "rst"),
 }
-# What fails: more instructions than by this part of the known figure, more system calls, more looks at the clock.
+# A row fails if it needs more instructions than the known figure by this part, or more system calls, or more clock reads.
 MARGINS = (0.02, 0, 0)
-# In these rows it is a matter of timing how many of the origin's segments, or of the kernel's events, come together.
+# In these rows timing decides how many segments of the origin, or events of the kernel, come together.
 TIMED = {"64 KiB, http origin": (0.02, 0.5, 1), "new client connection, http origin": (0.02, 0.5, 1)}
-# As apps send it, curl being too short.
+# A head as apps send it; curl's is too short.
 FIELDS = ["User-Agent: python-requests/2.31.0", "Accept-Encoding: gzip, deflate", "Accept: */*", "Connection: keep-alive"]
-# Without valgrind these need no system call, but each is a look at the clock; so they are counted under one name.
+# Without valgrind these need no system call, but each reads the clock, so they count under one name.
 CLOCKS = {"clock_gettime", "time_syscall", "gettimeofday"}
 CALL = re.compile(r"\s*([\d,]+) \([^)]*\)\s+\S*?:([^\s@']+)")
 ENVIRONMENT = {
-    # Swift's hash tables are seeded at random otherwise.
+    # Otherwise Swift seeds its hash tables at random.
     "SWIFT_DETERMINISTIC_HASHING": "1",
     # SSE2, SSSE3, PCLMULQDQ and AES.
     "OPENSSL_ia32cap": "0x0200020307800000:0x0",
@@ -62,7 +62,7 @@ def annotated(out, *options):
 
 
 class Count:
-    """What one run needed, or one request of it."""
+    """The counts of one run, or of one request."""
 
     def __init__(self, instructions, calls, parsers):
         self.instructions, self.calls, self.parsers = instructions, calls, parsers
@@ -83,7 +83,7 @@ class Count:
         return cls(instructions, calls, parsers)
 
     def per_request(self, few):
-        """A tenth of a call is the least that is told: what else the process does in the meantime is far below that."""
+        """Rounds to a tenth of a call. Everything else that the process does meanwhile is far below that."""
         share = lambda mine, other: (mine - other) / (MANY - FEW)
         calls = {name: round(share(number, few.calls.get(name, 0)), 1) for name, number in sorted(self.calls.items())}
         return Count(round(share(self.instructions, few.instructions)), {name: number for name, number in calls.items() if number > 0},
@@ -99,7 +99,7 @@ class Counter:
         self.origin = servers.origin(self.folder, self.sink, whole=True)
         self.programs = [self.folder / f"authproxy-{i}" for i in range(len(programs))]
         for program, stripped in zip(programs, self.programs):
-            # Valgrind's reader of debug information takes minutes for Swift's; names stay.
+            # Valgrind needs minutes to read Swift's debug information. Names stay.
             subprocess.run(["strip", "--strip-debug", "-o", stripped, program], check=True)
 
     def close(self):
@@ -125,7 +125,7 @@ class Counter:
         return Count.of(out)
 
     def figures(self, row, runs):
-        """For each program, what a request of the row needs, and what each parser does of it. `runs` keeps the least runs so far."""
+        """For each program the counts of a request of the row, in total and per parser. `runs` keeps the lowest runs so far."""
         for program in self.programs:
             for count in (FEW, MANY):
                 run = self.run(program, count, *ROWS[row])
@@ -138,7 +138,7 @@ class Counter:
 
 
 def judge(row, own, known):
-    """What the row needed before and now, as text, and whether it failed."""
+    """The row's counts before and now, as text, and whether it failed."""
     if not known:
         return [f"{row:<36} {own['instructions']:>7} instructions  new"], False
     margin, more, looks = TIMED.get(row, MARGINS)
@@ -147,7 +147,7 @@ def judge(row, own, known):
     too_many = lambda: "  TOO MANY" if verdicts[-1] else ""
     lines = [f"{row:<36} {known['instructions']:>7} -> {own['instructions']:>7} instructions {change:+7.2%}{too_many()}"]
     if "calls" in own:
-        # By their sum: OpenSSL's read is another's recv. The clock is apart, as only valgrind has it call the kernel.
+        # Compares the sums, as OpenSSL uses read where other code uses recv. The clock is separate, as it needs a system call only under valgrind.
         split = lambda it: (it.get("clock", 0), round(sum(number for name, number in it.items() if name != "clock"), 1))
         (clock, calls), (clock_before, calls_before) = split(own["calls"]), split(known["calls"])
         names = ", ".join(f"{number:g} {name}" for name, number in own["calls"].items() if name != "clock")
@@ -159,7 +159,7 @@ def judge(row, own, known):
 
 
 def measured(counter, row, known_of):
-    """The row's figures, its text and the names that failed. What fails runs again: timing only ever adds to a count."""
+    """The row's figures, its text and the names that failed. A failed row runs again, as timing can only add to a count."""
     runs = {}
     for _ in range(RUNS):
         figures, lines, failed = {}, [], []

@@ -29,7 +29,7 @@ def picture(machine, results):
         f'<text x="16" y="44" fill="#555">{escape(machine["processor"])}, {machine["processors"]} processors, one worker or loop each; '
         f'median of the rounds, whiskers from least to most; {machine["date"]}</text>',
     ]
-    # The scale ends at 2.5 times nginx; what is longer is cut and says so by its figure.
+    # The scale ends at 2.5 times nginx. A longer bar is cut and shows its figure.
     full, most = WIDTH - LEFT - 130, 2.5
     y = 60
     for row in rows:

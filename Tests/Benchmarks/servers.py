@@ -1,4 +1,4 @@
-"""The programs that are measured, and the origins behind them: each is written a configuration and started on a free port."""
+"""Starts the measured programs and their origins, each with a configuration and on a free port."""
 
 import http.server
 import json
@@ -37,7 +37,7 @@ def wait_for_port(port, process, seconds=10):
 
 
 class Server:
-    """A process with its children: nginx and HAProxy are measured with master and worker together."""
+    """A process with its children: for nginx and HAProxy the figures cover master and worker together."""
 
     def __init__(self, name, command, port, seconds=10, **options):
         self.name, self.port = name, port
@@ -47,7 +47,7 @@ class Server:
         self.start_seconds = time.monotonic() - started
 
     def pids(self):
-        """The process and its children, which for all of these are one level deep."""
+        """The process and its children. All of these programs have only one level."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [self.process.pid, *map(int, children.read_text().split())]
 
@@ -63,7 +63,7 @@ class Server:
         return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in self.pids())
 
     def memory_kib(self, kind="Pss"):
-        """Of all processes together. Pss, the proportional set size, counts what several processes share once; Rss each time."""
+        """Of all processes together. Pss, the proportional set size, counts shared pages once; Rss counts them in each process."""
         total = 0
         for pid in self.pids():
             for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
@@ -82,7 +82,7 @@ class Server:
 
 
 def make_certificates(folder):
-    """A CA and a leaf for localhost, P-256, as `openssl` makes them."""
+    """A CA and a leaf for localhost, P-256, made by `openssl`."""
     run = lambda *words: subprocess.run(words, check=True, cwd=folder, capture_output=True)
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     run("openssl", "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Benchmark CA", "-days", "30")
@@ -113,7 +113,7 @@ http {{
 
 
 class Sink:
-    """Reads whatever is uploaded, which nginx by itself does not: it would answer first."""
+    """Reads the whole upload. nginx alone would answer first."""
 
     def __init__(self, loadgen):
         self.process = subprocess.Popen([loadgen, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -121,16 +121,17 @@ class Sink:
 
 
 def origin(folder, sink, whole=False):
-    """nginx with static answers: /small, /64k, /1g, and /upload, which takes what comes; clear and TLS. It refuses who lacks the token.
+    """nginx with static responses: /small, /64k, /1g, and /upload, which accepts everything; clear text and TLS. It refuses requests
+    without the token.
 
-    With `whole` a clear answer's head waits for the begin of its body, so that a small answer never comes in two pieces."""
+    With `whole` a clear-text response's head waits for the beginning of its body, so that a small response is always one piece."""
     files = folder / "files"
     files.mkdir()
     (files / "small").write_bytes(b"x" * 128)
     (files / "64k").write_bytes(os.urandom(65536))
     with open(files / "1g", "wb") as it:
         it.truncate(1 << 30)
-    # Its first reader would wait for the kernel to make its pages.
+    # Otherwise its first reader would wait for the kernel to create the pages.
     subprocess.run(["cat", files / "1g"], stdout=subprocess.DEVNULL, check=True)
     clear, tls = free_port(), free_port()
     body = f"""\
@@ -151,7 +152,7 @@ def origin(folder, sink, whole=False):
 
 
 class TokenServer:
-    """Answers every token request with the origin's token, when `open` is called: until then they wait."""
+    """Answers every token request with the origin's token, once `open` is called; until then requests wait."""
 
     def __init__(self):
         gate = self.gate = threading.Event()
@@ -175,7 +176,7 @@ class TokenServer:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def open(self):
-        """Lets the answers go, and tells when."""
+        """Sends the answers, and returns the time."""
         self.gate.set()
         return time.monotonic()
 
@@ -241,7 +242,7 @@ backend b
 
 
 def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None):
-    """With `token_port` the credential is OAuth 2 with a token server there."""
+    """With `token_port` the credential is OAuth 2, with a token server at this port."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
@@ -270,7 +271,7 @@ trust:
     - default: {{ca_file: {folder}/ca.pem, system_roots: false}}
 """)
     path.chmod(0o600)
-    # Only root sees the descriptors and the memory map of a process that hides its secrets.
+    # For a process that is not dumpable, only root sees descriptors and memory map.
     debugging = [] if os.geteuid() == 0 else ["--allow-debugging"]
     return Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
 
@@ -283,6 +284,6 @@ def build_load_generator(folder):
 
 
 def available(program):
-    """Which of the programs can be measured here: ours may not be built yet, the others not installed."""
+    """The programs that can be measured here: authproxy may not be built yet, the others may not be installed."""
     names = [name for name in ("nginx", "haproxy") if shutil.which(name)]
     return (["authproxy"] if program and os.access(program, os.X_OK) else []) + names

@@ -1,4 +1,4 @@
-"""The figures of a run as Markdown, for the part of a page that is between its two marks."""
+"""Writes the figures of a run as Markdown, between two marks of a page."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ def markdown(machine, results):
 
 
 def write(page, machine, results):
-    """Renews what is between the marks of the file `page`."""
+    """Replaces the text between the marks of the file `page`."""
     path = pathlib.Path(page)
     head, _, rest = path.read_text().partition(BEGIN)
     _, mark, tail = rest.partition(END)

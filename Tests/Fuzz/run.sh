@@ -1,18 +1,18 @@
 #!/bin/sh
 # Builds the fuzz targets and runs each of them: Tests/Fuzz/run.sh [seconds of each, 60; 0 = build only] [target ...]
-# A find stops the run with the input's path; it then becomes a test. What was learned stays in .build-fuzz/corpus.
+# A finding stops the run and prints the input's path; make it a test. The corpus stays in .build-fuzz/corpus.
 set -eu
 cd "$(dirname "$0")/../.."
 seconds="${1:-60}"
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- $(cd Tests/Fuzz && ls -d *Fuzz)
 
-# The fuzzer's library comes with the toolchain that compiles, wherever that is.
+# The fuzzer's library is part of the toolchain.
 resources=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
 AUTHPROXY_FUZZ_RUNTIME="$resources/clang/lib/linux/libclang_rt.fuzzer_no_main-$(uname -m).a"
 export AUTHPROXY_FUZZ_RUNTIME
 export AUTHPROXY_FUZZ=1
-# Swift's own crash report and the sanitizer's get into each other's way.
+# Swift's crash report and the sanitizer's interfere with each other.
 export SWIFT_BACKTRACE=enable=no
 [ -f "$AUTHPROXY_FUZZ_RUNTIME" ] || { echo "this Swift toolchain has no $AUTHPROXY_FUZZ_RUNTIME" >&2; exit 1; }
 

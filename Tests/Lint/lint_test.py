@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the lint scripts see in Swift code, and what they don't fall for."""
+"""Tests of the lint scripts: what they find in Swift code, and what does not confuse them."""
 
 import pathlib
 import tempfile

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""The shape of the code: no cycles between the parts (folders) of Sources/Proxy, no type that others set at will, none in many folders.
+"""Checks the shape of the code: no cycles between the parts (folders) of Sources/Proxy, no type with many properties that others may
+set, and no type whose extensions are in many folders.
 
     parts.py [--shrink] [PACKAGE]
 
 - A part refers to another if it names a type that is declared there, extends it, or calls a method that an extension there adds. A
-  method whose name a second declaration has, too, counts for nobody. Files in no folder put the parts together: see TOP.
+  method does not count if two declarations have its name. Files outside the folders combine the parts: see TOP.
 - A type has at most 10 stored `var` properties that others may set.
 - Extensions of a type are in at most two folders of a target.
 
-known.json lists what breaks these rules today, each with its reason. It may only become shorter: an entry that breaks no rule any
-more is an error, too. --shrink takes such entries out, and adds none.
+known.json lists today's exceptions, each with its reason. It may only shrink: an entry that is no longer needed is an error, too.
+--shrink removes such entries, and adds none.
 """
 
 import json
@@ -71,10 +72,10 @@ class Parts:
         return {name: home for name, ((home, _), *others) in ((name, [*it]) for name, it in places.items()) if home and not others}
 
     def named(self, source):
-        """Position, name and home of whatever this file uses of the parts."""
+        """Position, name and home of everything from the parts that this file uses."""
         for found in CHAIN.finditer(source.code):
             words, scope = found[1].split("."), source.scope_at(found.start())
-            # As Swift looks a name up: within the type, within those around it, outside.
+            # Like Swift's name look-up: within the type, within the types around it, outside.
             for around in [*self.around(scope), ""]:
                 if name := next((it for it in self.beginnings(around, words) if it in self.homes), None):
                     yield found.start(), name, self.homes[name]
@@ -120,12 +121,12 @@ class Parts:
 
 
 def cycles(parts, known):
-    """New cycles, and entries that no cycle needs any more."""
+    """New cycles, and entries that are no longer needed."""
     without = {tuple(it.split(" -> ")) for it in known}
     while cycle := parts.cycle(without):
         pairs = [*zip(cycle, [*cycle[1:], cycle[0]])]
         yield "a cycle of parts: " + "; ".join(parts.described(*it) for it in pairs)
-        # To tell of others, too, go on without the reference that is used least.
+        # To report other cycles as well, continue without the least used reference.
         without.add(min(pairs, key=lambda it: len(parts.references[it])))
     for entry in known:
         if tuple(entry.split(" -> ")) not in parts.references:
@@ -135,7 +136,7 @@ def cycles(parts, known):
 
 
 def shrink(known, parts, *counts):
-    """Takes out of `known` what breaks no rule any more."""
+    """Removes entries from `known` that are no longer needed."""
     without = {tuple(it.split(" -> ")) for it in known["cycles"]} & parts.references.keys()
     for pair in sorted(without):
         if not parts.cycle(without - {pair}):
@@ -149,7 +150,7 @@ def shrink(known, parts, *counts):
 
 
 def counted(rule, found, known, limit):
-    """What is over the limit and not known, what is worse than known, and entries that are no longer right. `found`: name -> (count, text)."""
+    """New breaches, known breaches that have grown, and entries that are no longer right. `found`: name -> (count, text)."""
     for name, (count, text) in sorted(found.items()):
         allowed = known[name]["count"] if name in known else limit
         if count > allowed:

@@ -1,4 +1,4 @@
-"""What the lint scripts need to know of a Swift file. No compiler: braces, words and declarations, comments and strings left out."""
+"""What the lint scripts need from a Swift file: braces, words and declarations, without comments and strings. Not a compiler."""
 
 import pathlib
 import re
@@ -36,7 +36,7 @@ def blanked(text):
         return i
 
     def string(i):
-        """Blanks the string that begins here and returns its end."""
+        """Replaces the string that begins here by spaces, and returns its end."""
         hashes = re.match(r"#*", text[i:])[0]
         quote = '"""' if text.startswith('"""', i + len(hashes)) else '"'
         escape, closing = "\\" + hashes, quote + hashes
@@ -59,7 +59,7 @@ def blanked(text):
         return i
 
     def code(i, closing=None):
-        """Goes through code up to and over its closing bracket."""
+        """Reads code up to and including its closing bracket."""
         depth = 0
         while i < len(text):
             if text.startswith(("//", "/*"), i):
@@ -116,7 +116,7 @@ class Source:
         heads = {}
         for found in TYPE.finditer(self.code):
             brace = self.code.find("{", found.end())
-            # `class func`, `any protocol` and the like have no name in capitals; what has a brace behind its name is a declaration.
+            # `class func`, `any protocol` and similar have no capitalised name. A name followed by a brace is a declaration.
             if brace >= 0:
                 heads.setdefault(brace, found)
         stack = []
@@ -138,7 +138,7 @@ class Source:
         return max(inside, key=lambda it: it.start, default=None)
 
     def own_text(self, scope):
-        """The text of a type's body with every inner pair of braces emptied; as long as the body."""
+        """The text of a type's body, with spaces inside every inner pair of braces, so that its length is the same."""
         out, depth = [], 0
         for letter in self.code[scope.body:scope.end]:
             if letter == "}":
@@ -149,10 +149,10 @@ class Source:
         return "".join(out)
 
     def settable(self, scope):
-        """Names of the stored properties that code outside of the type may set, with their positions."""
+        """Names and positions of the stored properties that code outside the type may set."""
         text, result = self.own_text(scope), []
         for found in VARIABLE.finditer(text):
-            # Attributes and modifiers are before it, on its line or on lines of their own.
+            # Attributes and modifiers are before it, on the same line or on separate lines.
             before = re.search(r"(?:@\w+(?:\([^)]*\))?\s+|\b[a-z]+(?:\([a-z]+\))?\s+)*$", text[:found.start()])[0]
             if SETTER_IS_OWN.search(before):
                 continue
@@ -160,7 +160,7 @@ class Source:
         return result
 
     def stored(self, text, scope, start):
-        """Names in one declaration that are stored: neither a getter nor a body behind them."""
+        """Names of the stored properties in one declaration: those without a getter or body."""
         names, depth, i, fresh, has_value = [], 0, start, True, False
         while i < len(text):
             letter = text[i]
@@ -179,7 +179,7 @@ class Source:
                     names.pop()
                 i = end
             elif letter == "\n" and depth <= 0:
-                # A declaration goes on behind a comma, an operator or a colon.
+                # A declaration continues after a comma, an operator or a colon.
                 if not re.search(r"[,=:&]\s*$", text[start:i]) and not re.match(r"\s*[{=.?&]", text[i:]):
                     break
             elif letter == ";":

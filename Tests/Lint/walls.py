@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every import is declared, and the walls between the targets stand. Prints file:line for each breach, and fails if there is one.
+"""Checks that every import is declared, and the walls between targets. Prints file:line for each breach, and fails if there is one.
 
     walls.py [PACKAGE]
 
-- What a file imports, its target declares in Package.swift: SwiftPM lets a file import what another target's dependency brought along.
-- What a target declares, one of its files imports.
-- C libraries, and modules of the toolchain with I/O in them, are imported by the targets named below.
-- Pure targets depend on nothing else than what is named below.
-- Sockets and epoll are EventIO's: see SOCKETS.
+- A target declares in Package.swift what its files import. (SwiftPM also lets a file import dependencies of other targets.)
+- Some file of a target imports each module that the target declares.
+- Only the targets below import C libraries, and the toolchain's modules with I/O.
+- Pure targets depend only on the modules below.
+- Only EventIO uses sockets and epoll: see SOCKETS.
 """
 
 import json
@@ -29,16 +29,16 @@ ONLY = {
     "CZlib": {"Proxy", "ProxyTests"},
     "CZlibShims": {"Proxy"},
     "CYAML": {"ConfigurationFile"},
-    # ICU and 7 MiB of resident memory; FoundationEssentials is smaller, and whoever needs it is named here.
+    # It adds ICU and 7 MiB of resident memory. FoundationEssentials is smaller; list targets that need it here.
     "Foundation": {TESTS},
     "FoundationEssentials": set(),
     "Testing": {TESTS},
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
-    # Files, processes and dates; sockets are EventIO's.
+    # For files, processes and dates. Only EventIO uses sockets.
     "Glibc": {"Crypto", "Files", "TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
     "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
-# A target that is named here depends on these at most. Those that are not there yet may come.
+# These targets depend on at most these modules. Some modules may not exist yet.
 AT_MOST = {
     "HTTPWire": set(),
     "WayOut": set(),
@@ -52,8 +52,8 @@ AT_MOST = {
     "Trust": {"Crypto", "TLS"},
     "Credentials": {"Crypto", "Files", "HTTPWire", "JSON"},
 }
-# Without one of these calls nobody has a socket or an epoll descriptor, so `connect`, `send` and other names that methods have, too,
-# need no mention. What CSystem does by itself, from opening to closing (`csys_notify`), is no socket of its caller.
+# Only these calls create or need a socket or an epoll descriptor. `connect`, `send` and other names that methods also have are not
+# necessary here. A socket that CSystem itself opens and closes (`csys_notify`) does not count for its caller.
 SOCKETS = re.compile(
     r"(?:(?<![.\w])|(?<=Glibc\.)|(?<=CSystem\.))(?<!func )"
     r"(epoll_\w+|eventfd|socket|socketpair|accept4|[gs]etsockopt|recvmsg|sendmsg|recvfrom|sendto|getaddrinfo|csys_(?:epoll\w*|peek"
@@ -66,9 +66,9 @@ IMPORT = re.compile(
 
 
 def targets(package):
-    """Name, kind, folder and declared modules of each target, those for fuzzing too."""
+    """Name, kind, folder and declared modules of each target, also of those for fuzzing."""
     environment = os.environ | {"AUTHPROXY_FUZZ": "1", "AUTHPROXY_FUZZ_RUNTIME": "none"}
-    # A scratch path of its own: a build that runs holds the lock of the usual one.
+    # A separate scratch path, as a running build holds the lock of the usual one.
     words = ["swift", "package", "--package-path", str(package), "--scratch-path", str(package / ".build-lint"), "dump-package"]
     done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode:
