@@ -151,7 +151,7 @@ struct CertificateFileTests {
     return loaded.systemRootsFiles.map { $0.identity == nil ? "- \($0.path)" : $0.path } + found
   }
 
-  @Test("the system's roots are read and watched where something rests on them")
+  @Test("the system's roots are read and watched if the configuration uses them")
   func systemRoots() {
     let own = ["SSL_CERT_FILE": "/own.pem"]
     let files = [
@@ -172,7 +172,7 @@ struct CertificateFileTests {
     #expect(Self.roots("\(upstream)\ntrust: {default: [\(both)]}", files, own) == ["/own.pem", "= /own.pem"])
   }
 
-  @Test("a folder of roots is not read, and that is said")
+  @Test("a folder of roots is not read, with a warning")
   func folderOfRoots() {
     func warnings(_ environment: [String: String]) -> Int {
       ConfigurationFile.read(

@@ -36,7 +36,7 @@ struct MistakeTests {
   @Test("in trust policies", arguments: Mistake.ofTrust)
   func trust(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("and what is odd is a warning", arguments: Mistake.worthAWarning)
+  @Test("and questionable settings are warnings", arguments: Mistake.worthAWarning)
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)
     #expect(loaded.lines == oddity.lines)
@@ -102,7 +102,7 @@ struct MistakeTests {
     #expect(loaded.settings != nil)
   }
 
-  @Test("A thousand mistakes are enough")
+  @Test("At most a thousand mistakes are reported")
   func bounded() {
     let keys = (0..<3000).map { "k\($0): 1\n" }.joined()
     #expect(World.read("listen: 127.0.0.1:3128\n" + keys).errors.count == 1000)

@@ -20,7 +20,7 @@ struct WholeLanguageTests {
   @Test("read twice it is the same: a reload of what did not change changes nothing")
   func same() throws { #expect(try load().0 == load().0) }
 
-  @Test("listeners, admin, clients and tunnels come out as they were meant")
+  @Test("listeners, admin, clients and tunnels have the right settings")
   func access() throws {
     let (settings, _) = try load()
     #expect(
@@ -57,7 +57,7 @@ struct WholeLanguageTests {
     #expect(settings.log == LogSettings())
   }
 
-  @Test("upstreams come out as they were meant")
+  @Test("upstreams have the right settings")
   func upstreams() throws {
     let (settings, _) = try load()
     let payments = settings.upstreams[0]
@@ -85,7 +85,7 @@ struct WholeLanguageTests {
     #expect(settings.upstreams[3].match.host == "bearer.example.com")
   }
 
-  @Test("credentials come out as they were meant")
+  @Test("credentials have the right settings")
   func credentials() throws {
     let (settings, _) = try load()
     #expect(
@@ -130,7 +130,7 @@ struct WholeLanguageTests {
     #expect(storeKey.bytes == Array(0..<32))
   }
 
-  @Test("trust policies come out as they were meant")
+  @Test("trust policies have the right settings")
   func trust() throws {
     let (settings, _) = try load()
     let certificate = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
@@ -156,7 +156,7 @@ struct WholeLanguageTests {
     #expect(settings.trust["default"]?.anchors == .system)
   }
 
-  @Test("where everything came from is known: files once each, secrets by their key")
+  @Test("the sources of everything are recorded: files once each, secrets by their key")
   func provenance() throws {
     let (_, loaded) = try load()
     #expect(

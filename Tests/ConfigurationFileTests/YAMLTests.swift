@@ -7,7 +7,7 @@ import Testing
 struct YAMLTests {
   private func errors(_ text: String) -> [String] { World.read("listen: 127.0.0.1:3128\n" + text).errorLines }
 
-  @Test("Scalars are the texts that they are: no, 1e3, 0x10, null and dates stay what was written")
+  @Test("Scalars are plain texts: no, 1e3, 0x10, null and dates stay what was written")
   func scalars() throws {
     let text = """
       listen: 127.0.0.1:3128
@@ -103,12 +103,12 @@ struct YAMLTests {
     #expect(errors("name: a\u{1}b\n") == ["2:8: error: not YAML: control characters are not allowed"])
   }
 
-  @Test("A key that stands twice through a merge is none: the merged one gives way")
+  @Test("A duplicate key from a merge is allowed: the merged one gives way")
   func mergeIsNoDuplicate() {
     #expect(errors("upstreams:\n  - &a {match: a, name: x}\n  - {<<: *a, match: b, name: y}\n") == [])
   }
 
-  @Test("No bytes bring the reader down, and settings come exactly where no error does")
+  @Test("No bytes crash the reader, and there are settings exactly if there is no error")
   func anyBytes() throws {
     var random = SplitMix(state: 1)
     let seeds = (Mistake.ofTrust + Mistake.ofOAuth2 + Mistake.ofAccess).map(\.withListener) + [wholeLanguage]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite("The file store survives kills, damage and company")
+@Suite("The file store survives kills, damage and other processes")
 final class FileTokenStoreTests {
   private let folder: String
   private var path: String { folder + "/tokens.json" }
@@ -63,7 +63,7 @@ final class FileTokenStoreTests {
     #expect(try JSONSerialization.jsonObject(with: Data(content.utf8)) is [String: Any])
   }
 
-  @Test("an access token may be any visible ASCII, and a record with another one is not believed")
+  @Test("an access token may be any visible ASCII, and a record with other characters is ignored")
   func accessTokens() throws {
     for (token, comes) in [("12|a%7C=\"b", true), ("a b", false), ("a\n", false), ("", false), ("\u{e4}", false)] {
       var record = makeRecord("r1")
@@ -74,7 +74,7 @@ final class FileTokenStoreTests {
     }
   }
 
-  @Test("a file that others could read is closed to them by the next write")
+  @Test("the next write removes other users' permission to read the file")
   func permissions() throws {
     let store = try FileTokenStore(path: path)
     save(makeRecord("r1"), for: "api", in: store)

@@ -57,7 +57,7 @@ struct MachineTests {
     #expect(driver.machine.state(now: driver.now) == .failed(until: driver.now + wait))
   }
 
-  @Test("refreshing: an answer to another fetch is passed over")
+  @Test("refreshing: an answer to another fetch is ignored")
   func strangeAnswer() {
     var driver = Driver()
     _ = driver.need()
@@ -66,7 +66,7 @@ struct MachineTests {
     #expect(driver.machine.state(now: driver.now) == .refreshing(old: nil))
   }
 
-  @Test("refreshing: a fetch that is never answered is cancelled, and its late answer counts for nothing")
+  @Test("refreshing: a fetch that is never answered is cancelled, and its late answer is ignored")
   func lostFetch() {
     var driver = Driver()
     _ = driver.need()
@@ -298,7 +298,7 @@ struct MachineTests {
     (.clientCredentials, .invalidScope, false),
   ]
 
-  @Test("needsOperator: only a refused password or refresh token stops the tries, all else backs off", arguments: lockedOut)
+  @Test("needsOperator: only a refused password or refresh token stops the attempts, all else backs off", arguments: lockedOut)
   func stops(grant: OAuth2Policy.Grant, code: OAuthError.Code, stops: Bool) {
     var driver = Driver(makePolicy(grant: grant))
     _ = driver.need()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite("What strangers send is parsed with care")
+@Suite("Untrusted input is parsed strictly")
 struct ParsingTests {
   @Test(
     "a token answer is believed only if all of it is right",
@@ -77,7 +77,7 @@ struct ParsingTests {
     #expect(error.classified(for: grant) == kind)
   }
 
-  @Test("a server in trouble is not believed when it says invalid_grant")
+  @Test("invalid_grant from a server that fails (5xx) does not count")
   func troubledServer() {
     let body = bytes("{\"error\":\"invalid_grant\"}")
     #expect(TokenResponse.parse(status: 503, body: body, retryAfter: 7) == .failed(.status(503), retryAfter: 7000))

@@ -72,7 +72,7 @@ struct RefusalTests {
     #expect(driver.refused(version + 1, by: key("/bad")).decision.isWait)
   }
 
-  @Test("a path that is remembered leaves others of the same client alone")
+  @Test("a remembered path does not affect other paths of the same client")
   func otherPath() {
     var driver = Driver()
     driver.makeReady()
@@ -108,7 +108,7 @@ struct RefusalTests {
     #expect(driver.refused(1).decision.reason == .windowUsedUp)
   }
 
-  @Test("a client whose refreshes were all in vain leaves the last of the window to the others")
+  @Test("a client whose refreshes were all useless leaves the last place of the window to others")
   func badClient() {
     var driver = Driver()
     driver.makeReady("t1")
@@ -165,7 +165,7 @@ struct RefusalTests {
 
   // MARK: the memory alone
 
-  @Test("many refusals of one request at once are one")
+  @Test("simultaneous refusals of one request count once")
   func simultaneous() {
     var memory = RefusalMemory()
     for _ in 0..<100 { memory.remember(key(), now: 0) }
@@ -187,7 +187,7 @@ struct RefusalTests {
     #expect(memory.remembered(key(), now: now) == now + 300_000)
   }
 
-  @Test("a client that walks through paths pushes out only its own")
+  @Test("a client with many paths displaces only its own entries")
   func bounded() {
     var memory = RefusalMemory()
     memory.remember(key("/mine", client: "good"), now: 0)

@@ -38,7 +38,7 @@ struct ReloadTests {
     #expect(driver.answer(grant("one")).published.count == 1)
   }
 
-  @Test("a stop cancels the fetch, gives the lock back and leaves nothing in use")
+  @Test("a stop cancels the fetch, releases the lock and leaves nothing in use")
   func stopped() {
     var ready = Driver()
     ready.makeReady()
@@ -56,7 +56,7 @@ struct ReloadTests {
     #expect(rotating.machine.tokenAnswer(id: 1, grant("late"), now: rotating.now, wall: 0).published.isEmpty)
   }
 
-  @Test("a lock that comes when nobody waits for it any more is given back")
+  @Test("a lock that arrives after its request is gone is released")
   func lateLock() {
     var driver = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
     _ = driver.need()
@@ -75,7 +75,7 @@ struct ReloadTests {
     #expect(driver.need().need.isWait)
   }
 
-  @Test("a refresh token on its way makes the end wait, other grants do not")
+  @Test("a refresh token in exchange delays the exit, other grants do not")
   func mustFinish() {
     var plain = Driver()
     _ = plain.need()

@@ -217,7 +217,7 @@ struct RotationTests {
     }
   }
 
-  @Test("one's own mark of a time-out is no other process's")
+  @Test("a mark left by this process's own time-out does not count as another process's")
   func ownMark() {
     var process = Process(store: MemoryTokenStore())
     process.need()
@@ -228,7 +228,7 @@ struct RotationTests {
     #expect(process.failed.last == .needsOperator("the token server refused: invalid_grant"))
   }
 
-  @Test("a record of another configuration counts for nothing and is replaced")
+  @Test("a record of another configuration is ignored and replaced")
   func otherBinding() {
     let store = ScriptedStore()
     var first = Process(store: store)
@@ -263,7 +263,7 @@ struct RotationTests {
     #expect(second.sent == ["r2"])
   }
 
-  @Test("a lock that is never given back is a passing failure")
+  @Test("a lock that is never released is a temporary failure")
   func lockedForever() {
     let store = MemoryTokenStore()
     _ = store.perform(.lock, for: "api")

@@ -45,7 +45,7 @@ private func hex(_ text: String) -> [UInt8] {
     #expect(throws: OpenSSLError.self) { try AESGCM.seal([1], key: [1, 2, 3]) }
   }
 
-  @Test func `AES-GCM is the standard's`() throws {
+  @Test func `AES-GCM gives the standard's values`() throws {
     // NIST GCM test case 14 (256-bit zero key, zero nonce, one zero block).
     let box = [UInt8](repeating: 0, count: 12) + hex("cea7403d4d606b6e074ec5d3baf39d18d0d1c8a799996bf0265b98b5d48ab919")
     #expect(try AESGCM.open(box, key: [UInt8](repeating: 0, count: 32)) == [UInt8](repeating: 0, count: 16))
@@ -67,7 +67,7 @@ private func hex(_ text: String) -> [UInt8] {
     for wrong in ["+/8", "A", "Zg=="] { #expect(Base64.decodeURL(wrong.utf8) == nil, "\(wrong)") }
   }
 
-  @Test func `comparison in constant time is still a comparison`() {
+  @Test func `comparison in constant time compares correctly`() {
     #expect(constantTimeEquals([1, 2], [1, 2]))
     #expect(constantTimeEquals([], []))
     #expect(!constantTimeEquals([1, 2], [1, 3]))

@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 2]) func `of connections that rest bound the oldest makes way for a request that waits`(threads: Int)
+  @Test(arguments: [1, 2]) func `of idle bound connections the oldest is closed for a waiting request`(threads: Int)
     throws
   {
     let origin = try Origin()

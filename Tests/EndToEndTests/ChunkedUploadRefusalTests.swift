@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `without a credential nobody is asked`() throws {
+  @Test func `without a credential the origin is not asked`() throws {
     let free = try Configuration.https().replacingOccurrences(of: "    credential: api\n", with: "")
     try withProxy(free) { proxy in
       let client = try proxy.connect()

@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `what clients had who left, under way or waiting, is had by those who come`(_ threads: Int) throws {
+  func `places of clients that left, in flight or waiting, go to new clients`(_ threads: Int) throws {
     let origin = try Origin()
     let text = try Self.clients + Configuration.https(top: Self.top(8, threads: threads), origin: origin)
     try withProxy(text) { proxy in

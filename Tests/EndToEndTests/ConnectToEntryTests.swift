@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `who may is settled with the CONNECT`() throws {
+  @Test func `permission is decided with the CONNECT`() throws {
     let clients = """
       clients:
         - {name: app, password: secret, allow: [api.test]}
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `a tunnel that begins after a reload is judged by the clients of then`() throws {
+  @Test func `a tunnel that begins after a reload is judged by the new clients`() throws {
     let port = try Origin.shared().ports.https
     let target = "localhost:\(port)"
     func configuration(_ client: String) -> String {

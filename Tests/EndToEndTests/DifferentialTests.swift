@@ -104,7 +104,7 @@ import Testing
       name.lowercased())
   }
 
-  @Test(arguments: [1, 2, 3, 4]) func `what h11 reads at the origin is what was meant`(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3, 4]) func `h11 at the origin reads what the request meant`(seed: UInt64) throws {
     let origin = try Origin()
     var generator = Generator(state: seed)
     try withProxy(try Configuration.http(origin: origin)) { proxy in
@@ -160,8 +160,7 @@ import Testing
     ("\r\n0\r\n", "\r\nffffffffffffffff\r\n"), ("\r\n0\r\n", "\r\n0\r\nX : y\r\n"),
   ]
 
-  @Test(arguments: [5, 6, 7]) func `with a slip in it, it is refused, or received once and as it was meant`(seed: UInt64) throws
-  {
+  @Test(arguments: [5, 6, 7]) func `a broken request is refused, or received once and as it was meant`(seed: UInt64) throws {
     let origin = try Origin()
     var generator = Generator(state: seed)
     try withProxy(try Configuration.http(origin: origin)) { proxy throws in

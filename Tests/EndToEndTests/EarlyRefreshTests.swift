@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `nobody asks, and the token is fresh all the same`() throws {
+  @Test func `without requests the token is still refreshed`() throws {
     let server = try TokenServer(#"{"expires_in": 4}"#)
     try withProxy(try server.configuration()) { proxy in
       #expect(try proxy.ask(server.url()).status == 200)

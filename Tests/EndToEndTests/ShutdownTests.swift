@@ -34,7 +34,7 @@ import Testing
     #expect(proxy.process.awaitEnd(seconds: 5) == .exited(0))
   }
 
-  @Test func `a drain under load cuts nothing and loses nobody whom the kernel had accepted`() throws {
+  @Test func `a drain under load cuts nothing and loses no connection that the kernel had accepted`() throws {
     let served = try LoadGenerator.serve(size: 2000)
     let proxy = try ProxyProcess(try Configuration.http(port: served.port))
     // Kept-alive clients, until the generator can connect no more. The requests that it began must succeed.

@@ -9,7 +9,7 @@ import Testing
       top: "token_store: {file: \(store)\(key.map { ", key: \($0)" } ?? "")}\nthreads: 1")
   }
 
-  @Test func `a hundred kills at any instant lock nobody out: what was used is on disk`() throws {
+  @Test func `after a hundred kills at any instant the credential still works: what was used is on disk`() throws {
     // Nobody can prevent a loss if the kill comes between the server's commit and the proxy's reading. So this server accepts
     // the old token until it sees the new one in use.
     let origin = try Origin()

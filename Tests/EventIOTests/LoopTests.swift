@@ -88,6 +88,7 @@ import Testing
     #expect(Address(literal: literal, port: 80)?.host == literal)
   }
 
-  @Test("what is no literal is none", arguments: ["127.1", "0x7f.0.0.1", "1.2.3.4.5", "::g", "", "2130706433"])
+  @Test(
+    "a text that is not a literal address is refused", arguments: ["127.1", "0x7f.0.0.1", "1.2.3.4.5", "::g", "", "2130706433"])
   func noAddress(text: String) { #expect(Address(literal: text, port: 80) == nil) }
 }

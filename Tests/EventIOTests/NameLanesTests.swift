@@ -50,7 +50,7 @@ import Testing
     for host in hosts + hosts + ["host.other"] { names.answer(host) }
   }
 
-  @Test func `a name is asked for once, and may run on the account of whoever else wants it`() async {
+  @Test func `a name is looked up once, and may run on the share of any asker`() async {
     let lanes = names.lanes()
     await confirmation(expectedCount: 2) { delivered in
       for host in ["a.zone1", "b.zone2"] { _ = ask(lanes, host, .client("a")) }
@@ -70,7 +70,7 @@ import Testing
     for host in ["a.zone1", "b.zone2"] { names.answer(host) }
   }
 
-  @Test func `one client or zone has half of the backlog, and who leaves makes room`() async throws {
+  @Test func `one client or zone has half of the backlog, and a wait that ends makes room`() async throws {
     let lanes = names.lanes(width: 2, backlog: 4)
     #expect(ask(lanes, "run.zone", .client("a")) != nil)
     await names.begun(1)
@@ -87,7 +87,7 @@ import Testing
     #expect(!names.asked.contains("1.zone1"))
   }
 
-  @Test func `what runs is not withdrawn`() async throws {
+  @Test func `a running look-up cannot be withdrawn`() async throws {
     let lanes = names.lanes()
     let ticket = try #require(ask(lanes, "a.zone", .client("a")))
     await names.begun(1)

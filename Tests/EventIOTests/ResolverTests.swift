@@ -117,7 +117,7 @@ import Testing
     #expect(await inTheEnd("a.test") == .addresses(["10.0.0.1"]))
   }
 
-  @Test func `whoever cancels hears nothing, and others do`() async {
+  @Test func `a cancelled wait gets no answer, and others do`() async {
     let heard: Found = await withCheckedContinuation { continuation in
       executor.call { loop in
         let lookup = loop.resolver.lookUp("a.test", for: .client("a")) { _ in Issue.record("cancelled") }

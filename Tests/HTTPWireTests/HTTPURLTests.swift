@@ -28,7 +28,7 @@ import Testing
     ("https://[10.0.0.1]/", .hostAddress), ("https://a:0/", .port), ("https://a:65536/", .port), ("https://a:+1/", .port),
     ("https://[::1]x/", .hostName),
   ])
-  func `what a request's target must not be, no URL is`(_ text: String, _ error: HeadError) {
+  func `a text that is no valid request target is no valid URL`(_ text: String, _ error: HeadError) {
     #expect(throws: error) { try HTTPURL(text) }
   }
 

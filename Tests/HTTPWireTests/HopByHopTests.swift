@@ -69,7 +69,7 @@ struct HopByHopTests {
     #expect(request.forwarded() == ["Host", "Sec-WebSocket-Key"])
   }
 
-  @Test("cost little, though Connection name thousands")
+  @Test("cost little, even if Connection names thousands")
   func bounded() {
     let names = String(repeating: "a,", count: 14_000)
     var request = ParsedRequest(fields: "Connection: \(names)\r\n" + (0..<250).map { "b\($0): c" }.joined(separator: "\r\n"))

@@ -129,7 +129,7 @@ struct RequestHeadTests {
     #expect(request.outcome == trickled(Array(text.utf8)), "\(what), byte by byte")
   }
 
-  @Test("answers with the status of its fault")
+  @Test("has the status of its error")
   func statuses() {
     for error in HeadError.allCases {
       let expected =
@@ -164,7 +164,7 @@ struct RequestHeadTests {
     #expect(head.present == whole.head.present)
   }
 
-  @Test("is parsed with one look at each byte, though it be one line of 200 KB in single bytes")
+  @Test("is parsed with one look at each byte, even one line of 200 KB in single bytes")
   func trickleIsLinear() {
     var bytes = Array("GET / HTTP/1.1\r\nA: ".utf8)
     bytes += [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
@@ -206,7 +206,7 @@ struct RequestHeadTests {
     #expect(head(fieldCountLimit + 1).outcome == .invalid(.tooManyFields))
   }
 
-  @Test("keeps nothing of the one before")
+  @Test("keeps nothing of the head before")
   func reuse() {
     var head = RequestHead()
     let first = Array("\r\nPOST /x HTTP/1.0\r\nTE: a\r\nHost: h\r\n\r\n".utf8)

@@ -89,7 +89,7 @@ struct ResponseHeadTests {
     for limit in 1..<text.utf8.count { #expect(ParsedResponse(text, limit: limit).outcome == .invalid(.headTooLarge)) }
   }
 
-  @Test("keeps nothing of the one before, interim heads included")
+  @Test("keeps nothing of the head before, interim heads included")
   func reuse() {
     var head = ResponseHead()
     let interim = Array("HTTP/1.0 103 Early\r\nLink: </a>\r\n\r\n".utf8)

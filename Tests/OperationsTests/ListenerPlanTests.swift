@@ -52,7 +52,7 @@ import Testing
     #expect(answers(narrow.listeners[0].socket.address))
   }
 
-  @Test func `where one of several cannot be bound, none is, and the old ones are as before`() throws {
+  @Test func `if one of several listeners cannot be bound, none is, and the old ones stay`() throws {
     let taken = try ListenerPlan(from: [], to: [tcp("127.0.0.1", 0)])
     let first = try ListenerPlan(from: [], to: [tcp("127.0.0.1", 0)])
     let port = first.listeners[0].socket.address.port
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a retired socket turns new connections away, and still accepts what stood in its queue`() throws {
+  @Test func `a retired socket refuses new connections, and still accepts those in its queue`() throws {
     let plan = try ListenerPlan(from: [], to: [tcp("127.0.0.1", 0)])
     let socket = plan.listeners[0].socket
     #expect(answers(socket.address))

@@ -79,7 +79,7 @@ private final class Folder {
     #expect(output.dropped == 0)
   }
 
-  @Test func `another destination takes over from one that hangs, with all that was not begun`() throws {
+  @Test func `another destination takes over from a hanging one, with every line that was not begun`() throws {
     let folder = try Folder()
     let fifo = try FIFO(in: folder)
     let output = try LogOutput(.file(fifo.path))

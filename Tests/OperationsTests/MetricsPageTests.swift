@@ -115,7 +115,7 @@ import Upstreams
     }
   }
 
-  @Test func `and every other page name metrics that there are`() throws {
+  @Test func `and every other page name only metrics that exist`() throws {
     let folder = Self.page.deletingLastPathComponent()
     let names = Set(try documented().map(\.name))
     var pages = [folder.deletingLastPathComponent().appendingPathComponent("README.md")]

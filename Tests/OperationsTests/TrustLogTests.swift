@@ -26,7 +26,7 @@ import Trust
     #expect(log.admit(warning("a.test", .revocationUnknown), at: 0) == 0)
   }
 
-  @Test func `hosts without end do not take memory without end`() {
+  @Test func `any number of hosts takes bounded memory`() {
     for number in 0..<5000 { #expect(log.admit(warning("h\(number).test"), at: 0) == 0) }
     #expect(log.admit(warning("h4999.test"), at: 1) == nil)
   }

@@ -58,7 +58,7 @@ private final class World: Sendable {
     return watch
   }
 
-  @Test func `nothing is looked at before its time, or at all where it is off`() {
+  @Test func `no file is checked before its time, and none if watching is off`() {
     let world = World()
     world["/a"] = "1"
     var on = watch(world, ["/a"])
@@ -69,7 +69,7 @@ private final class World: Sendable {
     #expect(watch(world, ["/a"], interval: nil).next == nil)
   }
 
-  @Test func `what became unreadable is told once, and again after it was there`() {
+  @Test func `an unreadable file is reported once, and again after it was readable`() {
     let world = World()
     world["/a"] = "1"
     var watch = watch(world, ["/a"])
@@ -123,7 +123,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func `on demand everything is read anew, and what cannot be read is an error`() {
+  @Test func `on demand everything is read again, and an unreadable file is an error`() {
     let world = World()
     world["/a"] = "file"
     world.state.withLock { $0.outputs["/bin/token"] = "1" }
@@ -135,7 +135,7 @@ private final class World: Sendable {
     #expect(source.load(.demand).loaded.settings == nil)
   }
 
-  @Test func `after a change only what is due runs again, and what cannot be had stays as it was`() {
+  @Test func `after a change only due programs run again, and unreadable files keep their old content`() {
     let world = World()
     world["/a"] = "file"
     world.state.withLock { $0.outputs["/bin/token"] = "1" }

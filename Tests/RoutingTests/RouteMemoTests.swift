@@ -3,7 +3,7 @@ import Routing
 import Testing
 
 @Suite struct RouteMemoTests {
-  @Test func `a memo is the present target's, whatever it was before`() throws {
+  @Test func `a memo belongs to its last target, whatever it was before`() throws {
     let (router, other) = (Router(), Router([entry("new", "api.test")], forwardsUnlisted: false, connectAllow: []))
     var memo = RouteMemo()
     let steps: [(String, Router, Int, String, UInt16, Int)] = [

@@ -44,7 +44,7 @@ import Testing
     #expect(try router.way("http://a.wide.test/v%31;a/../x") == "wide", "no entry of the host has a prefix")
   }
 
-  @Test func `who may not use an entry is told so, and TRACE never meets a credential`() throws {
+  @Test func `a client that may not use an entry gets the reason, and TRACE never gets a credential`() throws {
     let router = Router()
     #expect(
       try router.way("http://api.test/v1", .get, guest) == "\(RoutingError.notAllowed(client: "guest", upstream: "versioned"))")
@@ -53,7 +53,7 @@ import Testing
     #expect(try router.way("http://api.test/", .trace) == "whole")
   }
 
-  @Test func `unlisted hosts are one after the last entry, for who may reach them`() throws {
+  @Test func `unlisted hosts are the index after the last entry, for clients that may reach them`() throws {
     let router = Router(forwardsUnlisted: true)
     #expect(try router.way("http://other.test:81/") == "unlisted")
     #expect(try router.way("http://a.free.test/", .get, guest) == "unlisted")

@@ -54,7 +54,7 @@ import Testing
     #expect(found.description == failure)
   }
 
-  @Test func `nobody there, and nobody who answers, are failures`() throws {
+  @Test func `a closed port, and a silent server, are failures`() throws {
     let gone = try ListeningSocket(binding: try #require(Address(literal: "127.0.0.1", port: 0)))
     let address = gone.address
     gone.close()

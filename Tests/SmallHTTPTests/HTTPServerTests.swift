@@ -41,7 +41,7 @@ import Testing
     #expect(answers.hasSuffix("/three."))
   }
 
-  @Test func `who waits for 100 gets it before the body is sent`() throws {
+  @Test func `a client that waits for 100 gets it before it sends the body`() throws {
     let connection = try RawSocket(try Loopback.echo().address)
     connection.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
     #expect(connection.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")

@@ -60,7 +60,7 @@ import Testing
     #expect(try builder.selfSigned(with: key).isValid(for: PeerName(host)) == expected)
   }
 
-  @Test func `a certificate without alternative names speaks for nobody`() throws {
+  @Test func `a certificate without alternative names matches no host`() throws {
     let certificate = try CertificateBuilder(commonName: "api.example.com").selfSigned(with: .generateP256())
     #expect(!certificate.isValid(for: PeerName("api.example.com")))
   }

@@ -46,7 +46,7 @@ import Testing
     #expect(weak.object == nil)
   }
 
-  @Test func `a context of somebody else has no judge`() throws {
+  @Test func `a context of other code has no judge`() throws {
     let context = try #require(SSL_CTX_new(TLS_client_method()))
     let ssl = try #require(SSL_new(context))
     #expect(ForeignHandshake.of(ssl: UnsafeMutableRawPointer(ssl)) == nil)

@@ -88,7 +88,7 @@ import Testing
     #expect(error.kind == .transport)
   }
 
-  @Test func `a client without TLS 1.3 neighbours on old versions is turned away by an alert`() throws {
+  @Test func `a client that offers only old versions is refused by an alert`() throws {
     let old = try Wire(
       authority.client(),
       authority.server {

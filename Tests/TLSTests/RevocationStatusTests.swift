@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `only the issuer, or whom it made its responder, may sign`() throws {
+  @Test func `only the issuer, or a responder that it authorised, may sign`() throws {
     let stranger = try Authority("Stranger")
     let entries = [OCSPAnswerBuilder.Entry(leaf, issuer: authority.certificate, .good)]
     #expect(try read(OCSPAnswerBuilder(entries).signed(by: stranger.certificate, stranger.key)) == .unusable(.wrongSigner))
@@ -190,7 +190,7 @@ import Testing
     ("crlNumber", "020107"), ("authorityKeyIdentifier", "300a80080102030405060708"), ("deltaCRL", "020105"),
     ("freshestCRL", "3000"), ("1.3.6.1.4.1.55555.1", "0500"),
   ])
-  func `a list with a critical extension that is not processed says nothing about anybody`(name: String, der: String) throws {
+  func `a list with a critical extension that is not processed covers no certificate`(name: String, der: String) throws {
     let value = "DER:" + der
     for revoked in [[], [leaf], [other]] {
       let answer = try list(revoking: revoked) { $0.extensions = [(name, "critical," + value)] }
@@ -208,7 +208,8 @@ import Testing
   }
 
   @Test(arguments: ["CRLReason", "invalidityDate", "certificateIssuer", "1.3.6.1.4.1.55555.1"])
-  func `an entry's critical extension takes the whole list's word, whoever the entry is about`(name: String) throws {
+  func `an entry's critical extension invalidates the whole list, whatever certificate the entry is about`(name: String) throws
+  {
     let values = [
       "CRLReason": "0a0101", "invalidityDate": "180f32303236303130313030303030305a", "certificateIssuer": "3003820161",
     ]

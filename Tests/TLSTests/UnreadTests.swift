@@ -113,7 +113,7 @@ import Testing
     #expect(read(wire.client).1 == "more")
   }
 
-  @Test func `a goodbye behind an answer is an end`() throws {
+  @Test func `a close_notify after data is an end`() throws {
     let wire = try CutWire(authority.client(), authority.server())
     #expect(wire.server.send("last") == 4)
     wire.server.sendCloseNotify()

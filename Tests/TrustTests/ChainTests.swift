@@ -58,7 +58,7 @@ import Testing
     #expect(try reason(names, host: host) == (good ? nil : .hostMismatch))
   }
 
-  @Test func `the common name speaks for nobody`() throws {
+  @Test func `the common name does not count`() throws {
     #expect(
       try reason {
         $0.commonName = "api.example.com"
@@ -170,7 +170,7 @@ import Testing
     #expect(judged.client.verifiedChain.isEmpty)
   }
 
-  @Test func `system roots do not vouch for a private authority, unless it is added to them`() throws {
+  @Test func `system roots do not accept a private authority, unless it is added`() throws {
     let leaf = try root.leaf()
     let server = try Judged.server([leaf.certificate], leaf.key)
     #expect(try Judged(Judged.context(.systemDefault), server).refusal?.reason == .unknownIssuer)

@@ -26,7 +26,7 @@ import Testing
     #expect(lines.filter { $0.hasPrefix("  - \"sha256/") }.count == 3)
   }
 
-  @Test func `what is not verified, or speaks for another, is said first`() throws {
+  @Test func `the report begins with a failed verification or a wrong host`() throws {
     let root = try Authority()
     let leaf = try root.leaf(["other.example.com"])
     let witness = PinReport.Witness()

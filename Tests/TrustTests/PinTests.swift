@@ -72,7 +72,7 @@ import Testing
     #expect(try refusal([.chain(.init()), keys([root.certificate], loose)])?.reason == .pinMismatch)
   }
 
-  @Test func `expired pins are not enforced, loudly; chain and host still are`() throws {
+  @Test func `expired pins are not enforced, with a warning; chain and host still are`() throws {
     let warnings = Warnings()
     let expired: (inout TrustPolicy.PinnedPublicKeys) -> Void = { $0.expires = now - 1 }
     #expect(try refusal([keys([stranger.certificate], expired)], warnings) == nil)
@@ -81,7 +81,7 @@ import Testing
     #expect(try refusal([keys([stranger.certificate]) { $0.expires = now + 60 }])?.reason == .pinMismatch)
   }
 
-  @Test func `report only spares the comparison and nothing else`() throws {
+  @Test func `report only skips the comparison and nothing else`() throws {
     let warnings = Warnings()
     let reporting: (inout TrustPolicy.PinnedPublicKeys) -> Void = { $0.enforce = false }
     #expect(try refusal([keys([stranger.certificate], reporting)], warnings) == nil)

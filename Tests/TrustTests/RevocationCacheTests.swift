@@ -20,7 +20,7 @@ import Testing
     cache.lookup(request(number), of: leaf, issuer: root.certificate, now: time)
   }
 
-  @Test func `one fetch serves everybody who came meanwhile`() {
+  @Test func `one fetch serves every check that began meanwhile`() {
     let cache = RevocationCache()
     #expect(cache.begin(request(1)) == .lead)
     #expect(cache.begin(request(1)) == .join)
@@ -41,7 +41,7 @@ import Testing
     #expect(lookup(cache, 1, 11) == .failed(retryAt: 70))
   }
 
-  @Test func `a pointer that may not be followed says nothing about the responder that the operator named`() throws {
+  @Test func `a forbidden pointer does not count as a failure of the operator's responder`() throws {
     let (certificate, issuer) = (leaf, root.certificate)
     func request(isConfigured: Bool) throws -> FetchRequest {
       try #require(

@@ -323,7 +323,7 @@ import Testing
     }
   }
 
-  @Test func `a chain of the anchor alone has nobody to ask`() throws {
+  @Test func `a chain of only the anchor needs no check`() throws {
     var alone = try check(.init(requirePositiveResponse: true), chain: [root.certificate])
     #expect(until(alone.next(cache, now: start)) == root.certificate.notAfter)
     var none = try check(chain: [])
