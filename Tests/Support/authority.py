@@ -1,18 +1,18 @@
-"""A certificate authority that makes right and wrong certificates, and answers about their revocation over HTTP as it is told to.
+"""A certificate authority that makes valid and invalid certificates, and answers about their revocation over HTTP as the test says.
 
     authority.py FOLDER [CA.pem CA.key]
 
 Writes NAME.pem (what the server sends, leaf first), NAME.rest.pem (that without the leaf) and NAME.key into FOLDER, prints its port as JSON, and serves:
 
-    POST /ocsp/MODE, GET /crl/MODE       an answer of that kind, for whoever's certificate it is
-    POST, GET /live/NAME                 the same, of the mode set for NAME (certificates point here)
+    POST /ocsp/MODE, GET /crl/MODE       an answer of that kind, for any certificate
+    POST, GET /live/NAME                 the same, in the mode set for NAME (certificates point here)
     GET /set?name=NAME&mode=MODE[&delay=SECONDS]
-    GET /count?name=NAME                 how often /live/NAME, or a mode, was asked
+    GET /count?name=NAME                 number of requests to /live/NAME, or for a mode
     GET /issue?name=NAME&seconds=N       a new leaf that expires in N seconds
 
 Modes of OCSP: good, brief (good for 60 s), revoked, unknown, expired, wrong-key, delegated, delegate-without-purpose, other-certificate, unauthorized,
 garbage, error, oversized. Modes of lists: good, revoked, stale, other-issuer, wrong-key, garbage, error, oversized.
-The CA named on the command line is answered for, too. Revoked in every list are: whoever asks under `revoked`.
+It also answers for the CA named on the command line. In mode `revoked` the answer revokes the certificate in question.
 """
 
 import datetime
@@ -166,7 +166,7 @@ class World:
         self.leaf("reissued", key=good.key)
         backup = new_key()
         self.write("backup", [issue("backup", key=backup)[0]], backup)
-        # Served along, pinned by somebody, verified by nobody.
+        # The server sends it, and a policy pins it, but it is not part of the verified chain.
         stranger = issue("stranger")[0]
         self.write("stranger", [stranger])
         self.leaf("with-stranger", chain=[intermediate.certificate, stranger])
@@ -211,7 +211,7 @@ class World:
         (self.folder / "list-revoked.pem").write_bytes(self.list("revoked", "good", pem=True))
 
     def sha1(self):
-        """The library signs nothing with SHA-1 any more; OpenSSL does when it is asked to."""
+        """The library no longer signs with SHA-1; OpenSSL does if asked."""
         folder = self.folder
         run = lambda *words: subprocess.run(words, check=True, capture_output=True)
         run("openssl", "genrsa", "-out", f"{folder}/sha1.key", "2048")
@@ -240,7 +240,7 @@ class World:
             )
 
     def index(self):
-        """The data base of `openssl ocsp`: good and ocsp are known, ocsp-too is revoked, all others are not known."""
+        """The database of `openssl ocsp`: good and ocsp are known, ocsp-too is revoked, all others are unknown."""
         lines = []
         for stem, state in (("good", "V\t{}\t"), ("ocsp", "V\t{}\t"), ("ocsp-too", "R\t{}\t{}")):
             text = state.format((now() + 90 * DAY).strftime("%y%m%d%H%M%SZ"), (now() - DAY).strftime("%y%m%d%H%M%SZ"))
@@ -384,7 +384,7 @@ def main():
         server.world.authorities.append(Authority(certificate, key))
     print(json.dumps({"port": port}), flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    # It ends with the test that started it, as its standard input does.
+    # It ends together with the test that started it, when its standard input ends.
     sys.stdin.buffer.read()
 
 

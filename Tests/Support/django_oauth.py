@@ -1,10 +1,9 @@
-"""An OAuth server by other hands, django-oauth-toolkit, with rotation and reuse protection, and an API that it guards.
+"""Another project's OAuth server, django-oauth-toolkit, with rotation and reuse protection, and an API that it protects.
 
     django_oauth.py FOLDER
 
-Prints one line of JSON: port, client_id, client_secret, refresh_token. POST /o/token/ is the token endpoint, /api wants a token of it,
-/revoke ends all access tokens, /tokens tells how many refresh tokens there are and how many of them are spent. Ends with its
-standard input.
+Prints one line of JSON: port, client_id, client_secret, refresh_token. POST /o/token/ is the token endpoint, /api requires one of its
+tokens, /revoke revokes all access tokens, /tokens returns the number of refresh tokens and of used ones. Ends with its standard input.
 """
 
 import json

@@ -1,22 +1,22 @@
-"""The origin of origin.py, and three more listeners whose bytes leave exactly when the script says: `plain`, `tls12`, `tls13`.
+"""The origin of origin.py, and three more listeners that send bytes exactly when the script says: `plain`, `tls12`, `tls13`.
 
     hostile.py PKI_FOLDER
 
-TLS is spoken over memory, so the program holds the ciphertext: it can cut it at any byte, and join or split records and segments.
-Nothing waits in the kernel (TCP_NODELAY), and each step below that sends is one send. Further steps of a script:
-    record TEXT       makes a TLS record of the text (where clear: these bytes), and keeps it back; more than 16 KiB are several records,
-                      which count as one
+TLS uses memory buffers, so the program has the ciphertext: it can cut it at any byte, and join or split records and segments.
+The kernel delays nothing (TCP_NODELAY), and each sending step below is one send. More steps of a script:
+    record TEXT       makes a TLS record of the text (in clear text: these bytes), and keeps it back; more than 16 KiB are several
+                      records, which count as one
     ticket            makes a session ticket (TLS 1.3), and keeps it back
-    cut [K, N]        sends K of the records that are kept back, and N bytes of the next; N below 0: all but so many
-    flush             sends all that is kept back
-    urgent K          the same, with a byte of TCP urgent data behind the first K records; as two segments, as that byte does not wait
-    goodbye           makes TLS's close_notify, and keeps it back; no FIN comes with it
-    flood SECONDS     sends session tickets (TLS 1.3) as fast as they are taken until the peer closes, at most for so long
+    cut [K, N]        sends K of the kept records, and N bytes of the next; N below 0: all but this many
+    flush             sends everything that is kept back
+    urgent K          the same, with a byte of TCP urgent data after the first K records; in two segments, as that byte does not wait
+    goodbye           makes TLS's close_notify, and keeps it back; sends no FIN
+    flood SECONDS     sends session tickets (TLS 1.3) as fast as possible until the peer closes, for at most this time
     stand NAME        waits until the test says `release`
-Further paths of the control port:
+More paths of the control port:
     /scripts          scripts by id, many at once
-    /standing         waits until `count` exchanges stand at `name`, answers how many do
-    /release          lets those go on that stand at `name`, or will
+    /standing         waits until `count` exchanges wait at `name`, returns their number
+    /release          lets exchanges that wait at `name` continue, also later ones
 """
 
 import _ssl
@@ -30,12 +30,12 @@ import time
 import origin
 import tickets
 
-# Where TLS's secrets are written, for records that OpenSSL would not make: each line a label, the client's random, and the secret.
+# File with TLS's secrets, for records that OpenSSL would not make: each line has a label, the client's random, and the secret.
 KEYLOG = tempfile.NamedTemporaryFile()
 
 
 class Wire:
-    """A clear connection, with the methods of a socket that the origin uses."""
+    """A clear-text connection, with the methods of a socket that the origin uses."""
 
     def __init__(self, sock):
         self.sock, self.kept = sock, []
@@ -47,7 +47,7 @@ class Wire:
         self.kept.append(b"".join(self.seal(data)))
 
     def cut(self, whole, more):
-        """Sends the first `whole` records and `more` bytes of the next, as one segment; the rest stays."""
+        """Sends the first `whole` records and `more` bytes of the next, as one segment; keeps the rest."""
         leaving = self.kept[:whole]
         del self.kept[:whole]
         if more and self.kept:
@@ -86,7 +86,7 @@ class TLSWire(Wire):
 
     @property
     def pointer(self):
-        """The SSL that CPython's object holds behind its head and a reference, for what Python has no name for."""
+        """The SSL in CPython's object, after its head and a reference, for functions that Python does not offer."""
         place = id(self.tls._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
         return ctypes.c_void_p(ctypes.c_void_p.from_address(place).value)
 
@@ -156,7 +156,7 @@ class TLSWire(Wire):
         deadline = time.monotonic() + seconds
         self.sock.settimeout(seconds)
         while time.monotonic() < deadline:
-            # Made first: it leaves faster than it is made.
+            # Make it first, as sending is faster than making.
             self.sock.sendall(b"".join(next(records) for _ in range(1000)))
         raise origin.Gone("the peer takes tickets without end")
 
@@ -175,7 +175,7 @@ class TLSWire(Wire):
 
 
 class Wrapper:
-    """What stands for an SSLContext where the origin wraps a socket."""
+    """Takes the place of an SSLContext when the origin wraps a socket."""
 
     def __init__(self, context=None):
         self.context = context
@@ -208,7 +208,7 @@ def stand(connection, exchange, name):
         standing[name] = standing.get(name, 0) + 1
         gate = event(name)
         origin.changed.notify_all()
-    # An event each: hundreds stand there, and a condition that all share would wake them all for each that comes.
+    # One event each: hundreds wait, and a shared condition would wake all of them for each new one.
     if not gate.wait(60):
         raise origin.Gone(f"{name} was never released")
 

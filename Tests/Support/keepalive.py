@@ -19,7 +19,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(b"ok")
 
     def do_POST(self):
-        """Any question for a token is answered with one."""
+        """Answers every token request with a token."""
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.answer(b'{"access_token": "tok-5ecret-0001", "token_type": "Bearer", "expires_in": 3600}')
 

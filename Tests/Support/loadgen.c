@@ -4,12 +4,12 @@
 //                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
-//       --stop-on-refusal ends the run, without counting that one as failed, when a new connection is refused. SIGTERM ends it when
-//       the requests under way have ended. --slow reads no faster than that.
+//       --stop-on-refusal ends the run when a new connection is refused, and does not count that one as failed. After SIGTERM it
+//       finishes the requests in flight and ends. --slow limits the speed of reading.
 //       One line of JSON at the end.
 //   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--answered] [--trickle TEXT --every MS]
 //       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), with --answered awaits one byte on each, prints
-//       "held N", then waits for the end of standard input; one line of JSON with what became of them.
+//       "held N", then waits for the end of standard input; prints one line of JSON with the results.
 //   loadgen serve [--size BYTES] [--port PORT]
 //       Prints its port, answers any request with that many bytes, until the end of standard input.
 #define _GNU_SOURCE
@@ -462,7 +462,7 @@ typedef struct {
   uint64_t owed;  // bytes of answers that did not fit into the socket yet
 } Served;
 
-// Sends what is owed, and what does not fit when there is room again. False: the client is gone.
+// Sends the owed bytes, and the rest when there is room again. False: the client is gone.
 static bool pay(int fd, Served *it, const char *answer, size_t size) {
   while (it->owed) {
     size_t left = it->owed % size ? it->owed % size : size;
@@ -530,7 +530,7 @@ static int serve(int port, size_t size) {
           it->length = 0;
           if (field && (it->skip = strtoull(field + 17, NULL, 10))) continue;
         }
-        // In one call where it fits, as it nearly always does.
+        // In one call if it fits, which it nearly always does.
         ssize_t sent = it->owed ? 0 : send(fd, answer, answer_length, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) gone = true;
         if (sent != (ssize_t)answer_length) {

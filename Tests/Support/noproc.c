@@ -1,4 +1,4 @@
-// Preloaded: nothing below /proc can be opened, as in a jail that has none.
+// Preloaded: no file below /proc can be opened, as in a jail without /proc.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
-"""An origin that authenticates connections, as RFC 4559 section 6 has it: ntlm.py. Prints its port.
+"""An origin that authenticates connections (RFC 4559 section 6): ntlm.py. Prints its port.
 
-NTLM is the real one (version 2, [MS-NLMP]); every user's password is `<user>-5ecret`. Negotiate is a toy of two legs:
+NTLM is the real protocol (version 2, [MS-NLMP]); every user's password is `<user>-5ecret`. Negotiate is a toy with two steps:
     Authorization: Negotiate base64("hello")          401, WWW-Authenticate: Negotiate base64(NONCE)
-    Authorization: Negotiate base64("USER NONCE")     200 where the nonce is this connection's, and the connection is USER's from then on
-Every answer is JSON: {"user": of the connection or "nobody", "connection": its number, "open": connections now}. /open asks for no
-user; /offer gives a challenge with status 200; /plain asks in a scheme that authenticates requests only.
+    Authorization: Negotiate base64("USER NONCE")     200 if the nonce is this connection's; the connection then belongs to USER
+Every answer is JSON: {"user": of the connection or "nobody", "connection": its number, "open": connections now}. /open requires no
+user; /offer sends a challenge with status 200; /plain uses a scheme that authenticates only requests.
 """
 
 import base64
@@ -23,7 +23,7 @@ alive = set()
 
 
 def md4(data):
-    """RFC 1320: OpenSSL 3 has it no more."""
+    """RFC 1320. OpenSSL 3 no longer has it."""
     mask = 0xFFFFFFFF
 
     def rotate(value, by):
@@ -57,7 +57,7 @@ def challenge_message(challenge):
 
 
 def user_of(message, challenge):
-    """Who has answered this challenge rightly; None where nobody has."""
+    """The user whose answer to this challenge is right; None if it is wrong."""
 
     def field(at):
         length, _, offset = struct.unpack_from("<HHI", message, at)

@@ -1,26 +1,27 @@
-"""A token server that does as it is told, and the API that wants its tokens. One realm a NAME; made by its first use.
+"""A token server that acts as the test says, and the API that requires its tokens. One realm per NAME, made by its first use.
 
 The test sets a realm by POST /oauth?name=NAME on the control port; every key is optional:
     queue         answers for the next token requests, each used once: {"status", "body", "fields", "gate", "drop"}; then the default
     expires_in    of the default answer (3600); null = left out
-    rotate        each refresh gives a new refresh token, and an old one is invalid_grant (false)
-    reuse         the old refresh token that was sent again, once one was; it ends all others
+    rotate        each refresh issues a new refresh token, and an old one is invalid_grant (false)
+    reuse         the old refresh token that a client sent again, if any; it revokes all others
     refresh_token the one that is valid now
-    confirm       the old refresh token is good until an access token that came with the new one is used; `lost` counts when that helped (false)
+    confirm       the old refresh token is valid until a client uses an access token that came with the new one; `lost` counts how often
+                  that helped (false)
     delay         seconds before each token request is answered (0)
     same          every token is the first one again (false)
-    prefix        what its tokens begin with (NAME)
-    issuer        what the discovery document says
-    revoke        true: no token issued so far is valid any more
-    accept        tokens that are valid beside the issued ones
-    refused       paths below /api/NAME whose answer is 401 whatever the token
+    prefix        first part of its tokens (NAME)
+    issuer        the issuer in the discovery document
+    revoke        true: revokes all tokens issued so far
+    accept        valid tokens in addition to the issued ones
+    refused       paths below /api/NAME that answer 401 to any token
     scoped        paths whose answer is 403, or `status`, with insufficient_scope
     status        of a refusal (401)
     size          bytes of a refusal's body (3)
-    early         a refusal does not wait for the request's body, and does not take it (false)
-    forget        what has happened so far is not of interest
-It answers what has happened: {"requests": [...], "issued": [...], "concurrent": the most requests at one time, "uses": [...]}, a use
-being a request to the API: its path, method, token, body's length, and the status it got; `late` where the token had ended.
+    early         a refusal neither waits for the request's body nor reads it (false)
+    forget        drops the records so far
+It returns the records: {"requests": [...], "issued": [...], "concurrent": most requests at one time, "uses": [...]}. A use is a request
+to the API: its path, method, token, length of the body, and the resulting status; `late` if the token had expired.
 """
 
 import json
@@ -64,7 +65,7 @@ def control(name, given):
 
 
 def judge(it, exchange, path):
-    """The status that the API answers with, and the use to be noted."""
+    """The status of the API's answer, and the use to record."""
     got = [v for n, v in exchange["fields"] if n.lower() == "authorization"]
     token = got[0][7:] if len(got) == 1 and got[0].startswith("Bearer ") else None
     with lock:
@@ -140,7 +141,7 @@ def token(it, name, form):
     if form.get("grant_type") == "refresh_token":
         sent = form.get("refresh_token")
         if it.refresh_token is not None and sent not in (it.refresh_token, it.also):
-            # Somebody else may have it: what came after it is withdrawn too.
+            # A thief may have it: revoke the tokens that followed it, too.
             it.reuse, it.refresh_token = sent, ""
             it.valid.clear()
             return 400, {"error": "invalid_grant", "error_description": f"unknown refresh token {sent}"}

@@ -1,19 +1,19 @@
-"""The origin that the proxy talks to in the tests: one thread a connection, every request judged by h11 and kept as it came.
+"""The origin in the tests: one thread per connection. h11 checks every request, and the origin keeps it unchanged.
 
     origin.py PKI_FOLDER
 
-The first line on standard output is JSON: the port of each listener. `http` and `http6` are clear; `https`, `wrong_host`, `expired`,
-`self_signed` serve the certificate of that name; `control` is for the test itself. It ends when its standard input does.
+The first line on standard output is JSON: the port of each listener. `http` and `http6` are clear text; `https`, `wrong_host`, `expired`,
+`self_signed` serve the certificate of that name; `control` is for the test itself. It ends with its standard input.
 
-What is asked for decides the answer:
-    /echo               what was received, as JSON
+The path decides the answer:
+    /echo               the received request, as JSON
     /bytes/N            N bytes of the pattern with Content-Length; /chunked/N in chunks; /close/N until the close
-    /upload             what came, compared with the pattern
+    /upload             compares the body with the pattern
     /status/N           that status, with a short body
-    /encoded/CODING/N   N bytes of the pattern in gzip, deflate or raw-deflate where Accept-Encoding has gzip or deflate, else as they are
+    /encoded/CODING/N   N bytes of the pattern in gzip, deflate or raw-deflate if Accept-Encoding has gzip or deflate, else uncoded
     /bomb               a gigabyte of zeros in gzip
     /slowly/N           N bytes, one each 50 ms, in chunks
-    /oauth/NAME/token   a token endpoint; /api/NAME/... wants a token of it (oauth.py)
+    /oauth/NAME/token   a token endpoint; /api/NAME/... requires one of its tokens (oauth.py)
     Upgrade: websocket  101, then every byte back
     anything else       200 and "ok\\n"
 A query `id=X` names the exchange, so that the test can ask for it afterwards, or give it a script before. A query
@@ -112,7 +112,7 @@ class Connection:
             self.feed()
 
     def request(self):
-        """The next request's head as an exchange, or None at a clean end."""
+        """The next request's head as an exchange; None at a clean end."""
         self.parser = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
         self.collecting_head = True
         self.head = self.left
@@ -190,14 +190,14 @@ class Connection:
                 raise Gone(f"unexpected {event!r}")
 
     def shut(self, how):
-        """close: FIN after TLS's own goodbye. abort: FIN without it. reset: RST."""
+        """close: FIN after close_notify. abort: FIN without it. reset: RST."""
         try:
             if how == "reset":
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             elif how == "close" and hasattr(self.sock, "unwrap"):
                 self.sock.settimeout(2)
                 try:
-                    # Sends close_notify; what the peer answers is of no interest.
+                    # Sends close_notify; the peer's answer does not matter.
                     self.sock.unwrap()
                 except (OSError, ValueError):
                     pass
@@ -215,7 +215,7 @@ class Connection:
 
 
 def judge(exchange, event):
-    """What is wrong with any request that comes from a proxy like ours."""
+    """What is wrong with a request from a proxy."""
     names = [n for n, _ in event.headers]
     where = f"{exchange['method']} {exchange['target']}"
     if names.count(b"host") != 1:
@@ -432,7 +432,7 @@ def encoded(coding, body):
         return gzip.compress(body), "gzip"
     if coding == "deflate":
         return zlib.compress(body), "deflate"
-    # What many servers call deflate: without zlib's frame.
+    # The form that many servers call deflate: without zlib's frame.
     squeezer = zlib.compressobj(wbits=-15)
     return squeezer.compress(body) + squeezer.flush(), "deflate"
 
@@ -448,7 +448,7 @@ def continue_if_asked(connection):
         connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-# How far an exchange has come; `broken` is gone before its request was complete.
+# States of an exchange. `broken`: it ended before its request was complete.
 RANK = {"head": 0, "complete": 1, "closed": 2, "broken": 2}
 
 
@@ -467,7 +467,7 @@ def control(connection, exchange):
             gates[(name, query["gate"])] = gates.get((name, query["gate"]), 0) + int(query.get("count", "1"))
             changed.notify_all()
         elif url.path == "/exchanges":
-            # Waits until `count` exchanges of this name have come as far as `state`, or have `body` bytes, or stand at `gate`.
+            # Waits until `count` exchanges of this name have reached `state`, have `body` bytes, or wait at `gate`.
             def there():
                 found = [
                     e
@@ -482,7 +482,7 @@ def control(connection, exchange):
                 changed.wait(deadline - time.monotonic())
             reply = {"there": there(), "exchanges": exchanges.get(name, [])}
         elif url.path == "/connections":
-            # Waits until this listener has exactly (or at most, with `most`) so many open connections.
+            # Waits until this listener has exactly (or, with `most`, at most) this many open connections.
             def fits():
                 n = len(connections[query["listener"]])
                 return ("count" not in query or n == int(query["count"])) and ("most" not in query or n <= int(query["most"]))
@@ -491,7 +491,7 @@ def control(connection, exchange):
                 changed.wait(deadline - time.monotonic())
             reply = {"fits": fits(), "open": len(connections[query["listener"]]), "accepted": accepted[query["listener"]]}
         elif url.path == "/drop":
-            # Every open connection of a listener is closed from this side, as an origin does with idle ones.
+            # Closes every open connection of a listener, as an origin does with idle ones.
             for sock in list(connections[query["listener"]]):
                 try:
                     sock.shutdown(socket.SHUT_RDWR)
@@ -528,7 +528,7 @@ def converse(sock, listener, number, context):
                 connection.shut("close")
                 break
     except h11.RemoteProtocolError as error:
-        # An end inside a message is how an aborted request looks; anything else is malformed.
+        # An end inside a message is an aborted request; anything else is malformed.
         if "peer unexpectedly closed" not in str(error) and "without sending complete" not in str(error):
             violate(f"h11: {error} in {connection.head[:400]!r}")
     except (Gone, OSError, ssl.SSLError):
@@ -585,7 +585,7 @@ def certified(folder, certificate):
 
 
 def main(more=None):
-    """`more`: further listeners, each a name with what wraps its sockets, made from the folder of certificates."""
+    """`more`: more listeners, each with a name and a function that wraps its sockets, made from the folder of certificates."""
     folder = pathlib.Path(sys.argv[1])
     threading.stack_size(256 << 10)
     ports = {}

@@ -1,7 +1,7 @@
-"""Makes a certificate authority and the certificates that the tests' origins serve, into the folder named on the command line.
+"""Makes a certificate authority and the certificates of the tests' origins in the folder named on the command line.
 
 Names: ca.pem; good (localhost, *.example.test, 127.0.0.1, ::1), wrong-host (other.example), expired, self-signed; each NAME.pem
-with its NAME.key. `good.pem` is its leaf alone: the CA is the direct issuer.
+with its NAME.key. `good.pem` has only the leaf, as the CA is its direct issuer.
 """
 
 import datetime

@@ -1,9 +1,9 @@
-// Preloaded into the program under test: a C library in want. Names under `.slow.test` are answered late, names under `.test` with
-// 127.0.0.1, and while a file exists no socket can be added to an epoll.
-//   SHORTAGE_SLOW=milliseconds   how late
-//   SHORTAGE_LOG=file            gets a line for each name asked for
-//   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD of a socket fails with ENOSPC; libdispatch, which adds its signals and
-//                                timers when it gets to it, is spared
+// Preloaded into the program under test, to simulate shortages. Names under `.slow.test` resolve late, names under `.test` to
+// 127.0.0.1. While a file exists, no socket can be added to an epoll.
+//   SHORTAGE_SLOW=milliseconds   the delay
+//   SHORTAGE_LOG=file            gets a line for each name
+//   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD of a socket fails with ENOSPC, but not for libdispatch, which adds its
+//                                signals and timers at any time
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
