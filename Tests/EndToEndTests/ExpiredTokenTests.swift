@@ -17,7 +17,7 @@ import Testing
           sawUnavailable = true
           expectOwnAnswer(answer, 503, "proxy_internal_response")
           #expect((Int(answer["Retry-After"] ?? "") ?? 0) >= 1)
-          #expect(answer.text.contains("credential api"))
+          #expect(answer.text.contains("Credential api"))
         }
         usleep(20_000)
       }
