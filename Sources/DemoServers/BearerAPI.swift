@@ -22,7 +22,7 @@ public final class BearerAPI: Responder {
     case .valid(let number):
       if request.path == "/revoke" {
         book.revoke(token)
-        tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200, and token \(number) is revoked now"))
+        tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200; token \(number) is now revoked"))
         return ServedAnswer(200, json: ["revoked": .string("token \(number)")])
       }
       tell(DemoEvent(source: .api, text: "\(asked) with token \(number): 200"))

@@ -52,7 +52,7 @@ public final class TokenServer: Responder {
     }
     tell(
       DemoEvent(
-        source: .tokenServer, text: "gives token \(token.number), good for \(lifetime) s (asked \(times) so far)"))
+        source: .tokenServer, text: "issues token \(token.number), valid for \(lifetime) s (\(count) so far)"))
     var members: [JSONValue.Member] = [
       .init(name: "access_token", value: .string(token.text)), .init(name: "token_type", value: .string("Bearer")),
       .init(name: "expires_in", value: .integer(lifetime)),
@@ -64,7 +64,7 @@ public final class TokenServer: Responder {
     return ServedAnswer(200, fields: [("Cache-Control", "no-store")], json: .object(members))
   }
 
-  private var times: String { requests == 1 ? "once" : "\(requests) times" }
+  private var count: String { requests == 1 ? "1 request" : "\(requests) requests" }
 
   private func refuse(_ status: Int, _ error: String) -> ServedAnswer {
     tell(DemoEvent(source: .tokenServer, text: "\(status) \(error)"))

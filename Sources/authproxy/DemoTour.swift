@@ -14,8 +14,8 @@ struct DemoTour {
     Terminal.print(
       """
       An API requires a bearer token. Its token server issues tokens that are valid
-      for \(DemoWorld.tokenLifetime) s. authproxy uses both. Apps know neither; they
-      have this in their environment:
+      for \(DemoWorld.tokenLifetime) s. authproxy uses both. Apps know neither; they have this in their
+      environment:
 
         http_proxy=http://\(world.proxy)
       """)

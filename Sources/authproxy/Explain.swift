@@ -120,6 +120,6 @@ struct Explain: ParsableCommand {
     }
     let statuses = retry.statuses.sorted().map(String.init).joined(separator: ", ")
     return "up to \(Describing.count(retry.attempts, "retry", "retries")) after \(statuses) or a failed connection, "
-      + "first after \(Units.text(duration: retry.backoff)), with a pause that doubles each time"
+      + "the first after a pause of \(Units.text(duration: retry.backoff)), which doubles each time"
   }
 }

@@ -7,10 +7,10 @@ import Testing
     let done = try ChildProcess.run(Surroundings.program, ["demo", "--once"])
     #expect(done.status == .exited(0), "\(done.output)\(done.errors)")
     let events = [
-      "gives token 1", "GET /hello with token 1: 200",
+      "issues token 1", "GET /hello with token 1: 200",
       "GET /revoke with token 1: 200",
-      "GET /hello with token 1, which was revoked: 401", "gives token 2", "GET /hello with token 2: 200",
-      "gives token 3", "is REVOKED", "502 by the proxy", "403 by the proxy",
+      "GET /hello with token 1, which was revoked: 401", "issues token 2", "GET /hello with token 2: 200",
+      "issues token 3", "is REVOKED", "502 by the proxy", "403 by the proxy",
     ]
     var rest = done.output[...]
     for event in events {
