@@ -16,10 +16,3 @@ public struct ProxyName: Sendable {
     oldViaLine = Array("Via: 1.0 \(text)\r\n".utf8)
   }
 }
-
-extension ByteWriter {
-  /// Via names the version in which the message was received (RFC 9110 section 7.6.3).
-  mutating func append(viaOf name: ProxyName, minorVersion: UInt8) {
-    append(minorVersion == 0 ? name.oldViaLine : name.viaLine)
-  }
-}

@@ -68,11 +68,6 @@ public struct ChunkedDecoder: Sendable {
 
   public var isDone: Bool { phase == .done }
 
-  /// Marks trailers of that name as dropped, ignoring case and `_` against `-`.
-  public mutating func dropTrailers(named name: [UInt8]) {
-    _ = trailerBytes.withUnsafeBytes { trailers.drop(named: name, in: $0) }
-  }
-
   /// Decodes as much as possible. Consumes all input unless the body ends in it. Call nothing after an error.
   public mutating func decode(_ bytes: UnsafeMutableRawBufferPointer) throws(ChunkedError) -> Output {
     guard let start = bytes.baseAddress, phase != .done else {
@@ -222,9 +217,7 @@ public struct ChunkedDecoder: Sendable {
       return taken
     case .complete:
       trailerBytes.removeLast(trailerBytes.count - section.position)
-      for index in trailers.indices where FieldSet.forbiddenInTrailers.contains(trailers[index].id) {
-        trailers[index].dropped = true
-      }
+      trailers.dropForbiddenInTrailers()
       phase = .done
       return section.position - before
     }

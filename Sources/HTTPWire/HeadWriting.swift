@@ -98,11 +98,4 @@ extension ByteWriter {
 
   /// The end of a chunked body without trailers.
   public mutating func appendLastChunk() { append("0\r\n\r\n") }
-
-  /// The end of a chunked body, with the decoder's trailers that are not dropped. Needs `decoder.trailers.keptSize` + 5 bytes.
-  public mutating func appendLastChunk(trailersOf decoder: borrowing ChunkedDecoder) {
-    append("0\r\n")
-    decoder.trailerBytes.withUnsafeBytes { append(fieldsOf: decoder.trailers, in: $0) }
-    appendCRLF()
-  }
 }

@@ -80,14 +80,3 @@ private func drop(
     if equalsIgnoringCase(fields[index].name.bytes(in: bytes), name) { fields[index].dropped = true }
   }
 }
-
-extension FieldSet {
-  /// Fields that a trailer section must not contain, as they would change framing, routing, authentication or the meaning of
-  /// earlier parts (RFC 9110 section 6.5.1).
-  static let forbiddenInTrailers = FieldSet(
-    .acceptEncoding, .altSvc, .authorization, .cacheControl, .connection, .contentEncoding, .contentLength, .contentRange,
-    .contentType, .cookie, .expect, .forwarded, .host, .ifMatch, .ifNoneMatch, .ifRange, .keepAlive, .location,
-    .maxForwards, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization, .proxyConnection, .proxyStatus, .range,
-    .retryAfter, .setCookie, .te, .trailer, .transferEncoding, .upgrade, .vary, .via, .wwwAuthenticate, .xForwardedFor,
-    .xForwardedHost, .xForwardedProto)
-}

@@ -134,7 +134,7 @@ import Testing
     _ = resent.handle(.successorFound(canReplay: true))
     #expect(resent.isResent && !resent.refusalIsSettled)
     var direct = Self.exchanging
-    direct.settleRefusal()
+    direct.markRefusalSettled()
     #expect(direct.refusalIsSettled && direct.phase == .exchanging)
   }
 

@@ -17,13 +17,3 @@ final class ConnectedAuthority {
     self.authorization = authorization
   }
 }
-
-struct TunnelTarget {
-  var host: String
-  var port: UInt16
-}
-
-enum TunnelStart {
-  /// TLS record type `handshake` (RFC 8446 section 5.1): no HTTP request begins with it.
-  static let clientHello: UInt8 = 0x16
-}

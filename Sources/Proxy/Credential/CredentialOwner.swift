@@ -64,7 +64,7 @@ class CredentialOwner: EventHandler {
   }
 
   final func tell(_ executor: LoopExecutor, _ ticket: UInt64, _ decision: OAuth2Machine.RefusalDecision) {
-    let decided: CredentialView.Decision =
+    let decided: CredentialView.OwnerDecision =
       switch decision {
       case .resend(let rendered): .resend(CredentialVersion(rendered, of: self))
       case .waitForRefresh: .waitForRefresh

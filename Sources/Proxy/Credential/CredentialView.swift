@@ -32,7 +32,7 @@ final class CredentialView: EventHandler {
     case relay(CredentialWait, RelayReason)
   }
 
-  enum Authorization {
+  enum Supply {
     case ready(CredentialVersion)
     case wait(CredentialWait)
     case failed(ProxyError)
@@ -45,7 +45,7 @@ final class CredentialView: EventHandler {
   }
 
   /// The owner's.
-  enum Decision: Sendable {
+  enum OwnerDecision: Sendable {
     case resend(CredentialVersion)
     case waitForRefresh
     case relay(RelayReason)
@@ -76,7 +76,7 @@ final class CredentialView: EventHandler {
 
   // MARK: What requests ask
 
-  func authorize(_ request: CredentialWaiter) -> Authorization {
+  func authorize(_ request: CredentialWaiter) -> Supply {
     if let current, current.isUsable(at: now) { return .ready(current) }
     guard count.enter(limit: setup.waitingLimit) else { return .failed(queueFull) }
     let wait = CredentialWait(request, count: count)
@@ -179,7 +179,7 @@ final class CredentialView: EventHandler {
     waiting.removeAll()
   }
 
-  func decided(_ ticket: UInt64, _ decision: Decision) {
+  func decided(_ ticket: UInt64, _ decision: OwnerDecision) {
     guard let wait = holding[ticket] else { return }
     guard wait.request != nil else {
       holding[ticket] = nil

@@ -38,13 +38,13 @@ final class HeldAnswer {
   deinit { pausedAt?.resume() }
 
   /// Takes what has come of the body, up to the limit.
-  /// - Parameter limit: where connections that wait are counted; `capacity`: how many there may be in all.
-  func collect(_ connection: UpstreamConnection, limit: OriginLimit, capacity: Int) -> Progress {
+  /// - Parameter origin: where connections that wait are counted; `capacity`: how many there may be in all.
+  func collect(_ connection: UpstreamConnection, of origin: OriginLimit, capacity: Int) -> Progress {
     while !source.isDone {
       if isBroken || pausedAt != nil { return .partial }
       guard payload.count <= Self.limit else {
-        guard limit.pause(of: capacity) else { return .tooMany }
-        pausedAt = limit
+        guard origin.pause(of: capacity) else { return .tooMany }
+        pausedAt = origin
         return .partial
       }
       if let block = connection.inbound, !block.isEmpty {

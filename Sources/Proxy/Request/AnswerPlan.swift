@@ -22,11 +22,11 @@ enum AnswerPlan {
 extension Request {
   /// The one decision after a response head (`Upstreams.responseHead`, over `bytes`). What goes to the app is written into the app's
   /// outbound block.
-  func decide(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
-    try decide(&services.upstreams.responseHead, bytes)
+  func plan(for bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
+    try plan(for: &services.upstreams.responseHead, bytes)
   }
 
-  private func decide(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
+  private func plan(for head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
     guard let way else { throw .internalError }
     let entry = way.entry
     let status = head.status

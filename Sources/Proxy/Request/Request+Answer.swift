@@ -2,7 +2,7 @@ import EventIO
 import Forwarding
 import HTTPWire
 
-/// The proxy's own answers, and what stands before an answer.
+/// The proxy's own answers.
 extension Request {
   /// Writes an answer of the proxy's own.
   /// - Returns: whether the app's connection is kept after it.
@@ -38,22 +38,5 @@ extension Request {
     guard let block = app.outbound else { return }
     block.end = block.start + interim
     if block.isEmpty { app.giveBackOutbound() }
-  }
-
-  /// The body is wanted: an app that waits for it is told.
-  /// - Returns: the input if the app has left.
-  func continueApp() -> RequestMachine.Input? {
-    guard message.expectsContinue else { return nil }
-    message.expectsContinue = false
-    if let block = app.outbound, block.room < 32 { return nil }
-    app.outbound(with: 32).append("HTTP/1.1 100 Continue\r\n\r\n")
-    return flushInterim()
-  }
-
-  /// Sends what of interim responses stands ready; what the app's side does not take now leaves with the final head.
-  /// - Returns: the input if the app has left.
-  func flushInterim() -> RequestMachine.Input? {
-    if case .failed = app.flush() { return .clientBroken }
-    return nil
   }
 }

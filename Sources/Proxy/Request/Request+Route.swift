@@ -115,43 +115,4 @@ extension Request {
     default: String(decoding: services.requestHead.methodText.bytes(in: bytes), as: UTF8.self)
     }
   }
-
-  // MARK: CONNECT
-
-  /// CONNECT: to an entry's host and port it is no tunnel but a way to that entry; elsewhere a tunnel where that is allowed.
-  private func routeConnect(
-    _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
-  ) throws(ProxyError) -> RequestMachine.Input {
-    guard app.connectedAuthority == nil else { throw .malformed(.targetForm) }
-    let host = normalisedHost(target.host.bytes(in: bytes))
-    guard let port = target.port else { throw .malformed(.port) }
-    record.target.isTunnel = true
-    let way: Router.ConnectWay
-    do { way = try snapshot.router.wayOfConnect(host: host, port: port, for: identity) } catch { throw ProxyError(error) }
-    switch way {
-    case .entries:
-      let field = services.requestHead.fields.first(.proxyAuthorization)
-      app.connectedAuthority = ConnectedAuthority(
-        host: host, port: port, text: record.target.authority, authorization: field.map { Array($0.value.bytes(in: bytes)) })
-      return answering(.established)
-    case .tunnel:
-      tunnel = TunnelState(TunnelTarget(host: host, port: port), isAnswered: false)
-      return .tunnelAllowed
-    }
-  }
-
-  /// A CONNECT to an entry was followed by a TLS handshake, for the real host: a tunnel where that is allowed. The 200 has gone.
-  /// - Throws: nothing was begun, and nothing is recorded.
-  func beginDeferredTunnel(_ authority: ConnectedAuthority) throws(ProxyError) {
-    record.target.method = "CONNECT"
-    record.target.authority = authority.text
-    // The tunnel begins now: a reload since the CONNECT may have changed the clients.
-    let identity = try ClientAccess.identify(earlier: authority.authorization, on: app, in: snapshot)
-    try admit(identity)
-    do { try snapshot.router.checkTunnel(host: authority.host, port: authority.port, for: identity) } catch {
-      throw ProxyError(error)
-    }
-    tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port), isAnswered: true)
-    take(.tunnelAllowed)
-  }
 }

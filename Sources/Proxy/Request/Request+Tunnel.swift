@@ -2,29 +2,6 @@ import EventIO
 import Streams
 import Upstreams
 
-/// A request's tunnel: being opened, then open.
-final class TunnelState {
-  /// Nil: an upgraded connection.
-  fileprivate let target: TunnelTarget?
-  /// The 200 has gone to the app already.
-  fileprivate let isAnswered: Bool
-  fileprivate var dial: Dial?
-  fileprivate var far: ByteStream?
-  fileprivate var open: Tunnel?
-  /// Not where both directions ended in good order.
-  fileprivate(set) var endsByReset = true
-
-  init(_ target: TunnelTarget?, isAnswered: Bool) {
-    self.target = target
-    self.isAnswered = isAnswered
-  }
-
-  func stopOpening() {
-    dial?.cancel()
-    dial = nil
-  }
-}
-
 /// CONNECT to a host that no entry matches, and what follows a 101: bytes that are not looked at.
 extension Request {
   /// Who is charged for looking names up that a client chose: a client by its name, else its address.

@@ -12,12 +12,14 @@ import Upstreams
 ///
 ///     begin        head -> who asks, where it goes, what head goes there        Request+Route
 ///     authorize    the credential that goes with it                             Request+Credential
-///     connect      an exchange with the origin: waits for a connection          Request+Exchange
+///     attempt      an exchange with the origin: waits for a connection          Request+Exchange
 ///     send         head and body                                                Request+Exchange, Upload
 ///     receive      the answer's head, and what is decided upon it               Request+Exchange, AnswerPlan
-///     settle       an answer that refused the credential                        Request+Credential
+///     settle       an answer that refused the credential                        Request+Refusal, HeldAnswer
+///     repeat       after a stale connection, a failure or a status               Request+Repeat
 ///     relay        the answer to the app                                        Request+Exchange, Download
 ///     answer       the proxy's own answer                                       Request+Answer
+///     tunnel       CONNECT, and what follows a 101                              Request+Connect, Request+Tunnel
 ///     end          the record
 final class Request: CredentialWaiter {
   /// Owns this request in turn, until it has ended.
@@ -164,7 +166,7 @@ final class Request: CredentialWaiter {
   }
 
   /// A refusal is relayed without having been held.
-  func settleRefusal() { machine.settleRefusal() }
+  func markRefusalSettled() { machine.markRefusalSettled() }
 
   /// A reload has taken away what this request depends on, and its time is up.
   func cutOff() { take(failing(.cutOff)) }
@@ -175,7 +177,7 @@ final class Request: CredentialWaiter {
     switch step {
     case .none: return nil
     case .obtainCredential: return obtainCredential()
-    case .connect: return connect()
+    case .connect: return beginAttempt()
     case .reconnect: return reconnect()
     case .send: return send()
     case .settleRefusal: return settleHeldRefusal()
@@ -299,7 +301,7 @@ final class Request: CredentialWaiter {
 
   override func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) { take(credentialFound(result)) }
 
-  override func refusalDecided(_ decision: RefusalDecision) { take(decide(decision, .refreshed)) }
+  override func refusalDecided(_ decision: RefusalDecision) { take(follow(decision, .refreshed)) }
 
   override var refusalKey: RequestKey {
     RequestKey(

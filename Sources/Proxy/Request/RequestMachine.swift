@@ -201,7 +201,7 @@ struct RequestMachine: Equatable {
   }
 
   /// A refusal is relayed without having been held.
-  mutating func settleRefusal() { refusalIsSettled = true }
+  mutating func markRefusalSettled() { refusalIsSettled = true }
 
   // MARK: Ways
 

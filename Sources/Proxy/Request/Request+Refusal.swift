@@ -1,0 +1,165 @@
+import Credentials
+import EventIO
+import HTTPWire
+import Upstreams
+
+/// The 401 that the app never sees: an answer that refuses the credential is held, and the request sent again, once.
+extension Request {
+  /// Whether this answer is to be held. Where it is relayed instead, the owner is told all the same: the next request may be
+  /// spared it.
+  func holds(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let view = authorization.view, let attached = authorization.attached, !machine.refusalIsSettled else { return false }
+    guard view.setup.refusals.contains(head.status) else {
+      view.accepted(self)
+      return false
+    }
+    record.credential.refusals += 1
+    if saysInsufficientScope(head, bytes) {
+      relayRefusal(because: .insufficientScope)
+      return false
+    }
+    if machine.isResent {
+      view.reportRefusal(of: self, version: attached.version, isRetry: true)
+      relayRefusal(because: .refusedAgain)
+      return false
+    }
+    var reason: RelayReason?
+    if !canReplay { reason = .bodyNotKept }
+    // Only a 401 says that nothing was done (RFC 9110 section 15.5.2).
+    if head.status != 401, !message.outbound.method.isIdempotent { reason = .notIdempotent }
+    guard let reason else { return true }
+    view.reportRefusal(of: self, version: attached.version, isRetry: false)
+    relayRefusal(because: reason)
+    return false
+  }
+
+  private func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard head.contains(.wwwAuthenticate) else { return false }
+    var challenges: [UInt8] = []
+    for field in head.fields where field.id == .wwwAuthenticate {
+      if !challenges.isEmpty { challenges.append(UInt8(ascii: ",")) }
+      challenges.append(contentsOf: field.value.bytes(in: bytes))
+    }
+    return BearerChallenge.saysInsufficientScope(challenges)
+  }
+
+  /// The refusal goes to the app, and this is why.
+  private func relayRefusal(because reason: RelayReason) {
+    markRefusalSettled()
+    if let entry = way?.entry { services.observer.unauthorized(entry, UnauthorizedResult(reason)) }
+    authorization.relayReason = reason
+    record.answer.details = "\(reason)"
+  }
+
+  /// The attempt holds a refusal: what becomes of it?
+  func settleHeldRefusal() -> RequestMachine.Input? {
+    attempt.stopUploading(on: loop)
+    if let input = collectHeld() { return input }
+    if let input = readBodyWhileHeld() { return input }
+    guard let view = authorization.view, let attached = authorization.attached, let entry = way?.entry else {
+      return follow(.relay(.unchanged), .newerVersion)
+    }
+    switch view.refused(self, version: attached.version) {
+    case .decided(let decision): return follow(decision, .newerVersion)
+    case .wait(let wait):
+      waitForCredential(wait, entry)
+      return nil
+    }
+  }
+
+  func follow(_ decision: RefusalDecision, _ result: UnauthorizedResult) -> RequestMachine.Input {
+    endWait()
+    switch decision {
+    case .resend(let version):
+      guard let next = attachable(version) else { return follow(.relay(.replaced), result) }
+      authorization.successor = (next, result)
+      return .successorFound(canReplay: canReplay)
+    case .relay(let reason):
+      authorization.relayReason = reason
+      return .refusalStands
+    }
+  }
+
+  /// Once more, with another version.
+  func resend() -> RequestMachine.Input? {
+    guard let (version, result) = authorization.successor else { return failing(.internalError) }
+    authorization.successor = nil
+    authorization.attached = version
+    record.credential.wasResent = true
+    if let entry = way?.entry { services.observer.unauthorized(entry, result) }
+    return beginAttempt()
+  }
+
+  /// No other version will come: the app gets the answer as it came.
+  func relayHeld(_ why: RequestMachine.HeldReason) -> RequestMachine.Input? {
+    endWait()
+    switch why {
+    case .decided: relayRefusal(because: authorization.relayReason ?? .unchanged)
+    case .bodyNotKept: relayRefusal(because: .bodyNotKept)
+    case .timeUp: relayRefusal(because: .timeUp)
+    }
+    guard let held = attempt.held, !held.isBroken else { return attemptFailed(.bodyBroken, isStale: false) }
+    return compose(held)
+  }
+
+  /// While an answer is held, the app's body is read on, as far as it can be kept.
+  func readBodyWhileHeld() -> RequestMachine.Input? {
+    let end = body.readWhileHeld(from: app, pulse)
+    // The wait has its own deadline, whatever moves meanwhile.
+    if authorization.wait != nil, let entry = way?.entry {
+      loop.arm(timer, at: authorization.waitStarted + entry.timeouts.credential)
+    }
+    switch end {
+    case .appLeft: return .clientBroken
+    case .malformed(let error): return malformed(error)
+    case .piece, .blocked, nil: return nil
+    }
+  }
+
+  /// Takes what has come of the held answer.
+  func collectHeld() -> RequestMachine.Input? {
+    guard let held = attempt.held, let connection = attempt.exchange?.connection, let pool = way?.pool else { return nil }
+    switch held.collect(connection, of: pool.limit, capacity: snapshot.settings.limits.upstreamConnections) {
+    case .partial: return nil
+    case .whole:
+      attempt.complete(inStep: held.keepsUpstream, on: loop)
+      return nil
+    case .tooMany:
+      authorization.relayReason = .tooManyHeld
+      return .refusalStands
+    }
+  }
+
+  /// Its head and body to the app, as they came.
+  private func compose(_ held: HeldAnswer) -> RequestMachine.Input? {
+    let head = held.head.bytes
+    services.upstreams.responseHead.reset()
+    guard case .complete = services.upstreams.responseHead.parse(head, limit: head.count) else {
+      return attemptFailed(.bodyBroken, isStale: false)
+    }
+    let decision: AnswerPlan
+    do throws(ProxyError) { decision = try plan(for: head) } catch { return attemptFailed(error, isStale: false) }
+    switch decision {
+    case .relay:
+      attempt.download?.take(held, for: app)
+      attempt.held = nil
+      return .answerComposed
+    case .drop: return .answerDropped
+    case .interim, .upgrade, .hold, .repeatWithoutExpectation: return failing(.internalError)
+    }
+  }
+}
+
+extension UnauthorizedResult {
+  /// - Parameter reason: why the answer is relayed.
+  init(_ reason: RelayReason) {
+    switch reason {
+    case .refusedAgain, .remembered, .insufficientScope, .notIdempotent: self = .relayed
+    case .bodyNotKept: self = .bodyGone
+    case .windowUsedUp, .backingOff, .refreshFailed, .sameToken, .needsOperator, .unchanged, .replaced, .tooManyWait,
+      .tooManyHeld,
+      .timeUp:
+      self = .notRefreshed
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import EventIO
+import HTTPWire
+import Upstreams
+
+/// Whether an attempt that came to nothing is followed by another one: a stale pooled connection by the next, a failure or a status that
+/// the entry's `retry` names by a pause.
+extension Request {
+  /// Pooled connections that turn out closed in a row before none of the idle ones is tried any more.
+  private static let staleLimit = 3
+
+  func reconnect() -> RequestMachine.Input? {
+    // An origin that restarted has closed them all.
+    if machine.staleConnections == Self.staleLimit { way?.pool.dropIdle() }
+    if let entry = way?.entry { services.observer.retried(entry, .staleConnection) }
+    return beginAttempt()
+  }
+
+  /// The connection broke, ended or spoke nonsense before the answer's head was whole.
+  func exchangeFailed(_ error: UpstreamError) -> RequestMachine.Input {
+    let connection = attempt.exchange?.connection
+    let wasReused = connection?.isReused ?? false
+    let wroteNothing = connection?.wroteNothing ?? true
+    let receivedAnything = attempt.exchange?.firstByte != 0
+    // RFC 9110 section 9.2.2, RFC 9112 section 9.3.1: a pooled connection can be closed by the origin at any time.
+    let isStale =
+      wasReused && !receivedAnything && (message.outbound.method.isIdempotent || wroteNothing) && error.mayBeStaleConnection
+    return attemptFailed(.upstream(error), isStale: isStale)
+  }
+
+  /// Whether all that was read of the body can be sent again.
+  var canReplay: Bool { body.canReplay }
+
+  /// Whether the entry's `retry` allows one more attempt for this request.
+  var mayRetry: Bool {
+    guard let policy = way?.entry.settings.retry, machine.retries < policy.attempts else { return false }
+    return message.outbound.method.isIdempotent && canReplay && policy.methods.contains(record.target.method)
+  }
+
+  /// Waits before the next try.
+  func pause() -> RequestMachine.Input? {
+    guard let entry = way?.entry else { return failing(.internalError) }
+    let wish = attempt.dropped?.retryAfter
+    services.observer.retried(entry, attempt.dropped == nil ? .failure : .status)
+    attempt.end(on: loop)
+    let policy = entry.settings.retry
+    let backoff = policy.backoff << min(machine.retries - 1, 16)
+    // Full jitter over the upper half: repeats of many requests spread.
+    let delay = wish.map { $0 * 1_000 } ?? (backoff / 2 + Int.random(in: 0...max(backoff / 2, 1)))
+    loop.arm(timer, afterMilliseconds: min(delay, policy.maxWait))
+    return nil
+  }
+}

@@ -1,0 +1,44 @@
+import EventIO
+import Settings
+import Upstreams
+
+/// What of older configurations the next one still has a place for; made once a reload and loop, so that many entries and many
+/// connections stay cheap together.
+struct Succession {
+  private let next: Snapshot
+  private let clients: Set<String>
+  private let entries: [String: Entry]
+  private let origins: [OriginIdentity: Entry]
+  /// Those whose hosts are origins of their own.
+  private let open: [Entry]
+
+  init(to next: Snapshot) {
+    self.next = next
+    clients = Set(next.settings.clients.map(\.name))
+    var entries: [String: Entry] = [:]
+    var origins: [OriginIdentity: Entry] = [:]
+    for entry in next.entries {
+      if !entry.isUnlisted { entries[entry.name] = entry }
+      if let origin = entry.origin, origins[origin.identity] == nil { origins[origin.identity] = entry }
+    }
+    self.entries = entries
+    self.origins = origins
+    open = next.entries.filter { $0.origin == nil }
+  }
+
+  /// False where the exchange's client or entry is gone, or its entry's trust is another one. Others end on the snapshot that they
+  /// began with, however long they take.
+  func keeps(_ request: Request) -> Bool {
+    if request.snapshot.generation == next.generation { return true }
+    if let name = request.record.client, !clients.contains(name) { return false }
+    guard let entry = request.way?.entry else { return true }
+    guard let now = entry.isUnlisted ? next.unlisted : entries[entry.name] else { return false }
+    let isTLS = request.way?.pool.origin.identity.isTLS ?? (entry.settings.origin.scheme == .https)
+    return !isTLS || (entry.trust?.digest ?? []) == (now.trust?.digest ?? [])
+  }
+
+  /// The first entry whose requests may go to this origin under this trust.
+  func entry(leadingTo identity: OriginIdentity) -> Entry? {
+    origins[identity] ?? open.first { next.mayLead($0, to: identity) }
+  }
+}
