@@ -174,7 +174,9 @@ extension Request {
   }
 
   private func pumpDown() -> RequestMachine.Input? {
-    switch attempt.download?.pump(attempt.exchange, to: app, pulse) {
+    // Not inside of the call: `attempt` is being changed there.
+    let (exchange, pulse) = (attempt.exchange, pulse)
+    switch attempt.download?.pump(exchange, to: app, pulse) {
     case nil: return nil
     case .blocked: return machine.answer == .composed && attempt.download?.hasBegun == true ? .answerBegun : nil
     case .appLeft: return .clientBroken
