@@ -33,6 +33,17 @@ import Testing
     }
   }
 
+  @Test func `bytes that are no whole head count as the origin's first`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Configuration.https()) { proxy throws in
+      let name = Origin.newName()
+      try origin.script(name, [.send("HTTP/1.1 200 OK\r\nConte"), .close])
+      #expect(try proxy.ask("http://api.test/half-head?id=\(name)").status == 502)
+      let text = try line(proxy, "/half-head")
+      #expect(text.contains("first_byte_ms"), "\(text)")
+    }
+  }
+
   @Test func `the text format has a line, too`() throws {
     try withProxy(try Configuration.https(top: "log: {format: text}")) { proxy throws in
       #expect(try proxy.ask("http://api.test/once").status == 200)

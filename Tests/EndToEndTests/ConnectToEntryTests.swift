@@ -55,6 +55,19 @@ import Testing
     }
   }
 
+  @Test func `a tunnel for TLS that cannot be opened is closed without clear text`() throws {
+    // Port 1 of this machine refuses.
+    let entry = "upstreams:\n  - {match: \"127.0.0.1:1\", origin: \"http://127.0.0.1:2\"}\n"
+    try withProxy(entry + "connect:\n  allow: [\"127.0.0.1:1\"]\nforbidden_addresses: []\n") { proxy in
+      let client = try open(proxy, "127.0.0.1:1")
+      try client.send([0x16, 3, 1, 0, 0])
+      let (bytes, _) = try client.readToEnd()
+      #expect(bytes.isEmpty, "\(String(decoding: bytes, as: UTF8.self))")
+      let line = try #require(proxy.process.awaitLine { $0.contains("\"tunnel\"") && $0.contains("connection_refused") })
+      #expect(line.contains("127.0.0.1:1"))
+    }
+  }
+
   @Test func `a TLS ClientHello instead is closed, and a log line says what to do`() throws {
     try withProxy(try Configuration.https()) { proxy in
       let client = try open(proxy)

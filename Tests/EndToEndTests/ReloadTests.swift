@@ -192,6 +192,31 @@ import Testing
     }
   }
 
+  @Test func `a tunnel that is not allowed any more has the drain time`() throws {
+    let listener = try TestListener()
+    func configuration(_ allow: String) -> String {
+      "upstreams: []\nconnect:\n  allow: [\(allow)]\nforbidden_addresses: []\ntimeouts: {drain: 300ms}\n"
+    }
+    let (kept, dropped) = ("\"localhost:\(listener.port)\"", "\"127.0.0.1:\(listener.port)\"")
+    try withProxy(configuration("\(kept), \(dropped)")) { proxy throws in
+      func tunnel(_ host: String) throws -> (RawConnection, RawConnection) {
+        let client = try proxy.connect()
+        try client.send("CONNECT \(host):\(listener.port) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        #expect(try client.readAnswer(to: "CONNECT").status == 200)
+        return (client, try listener.accept())
+      }
+      let (staying, server) = try tunnel("localhost")
+      let (ending, otherServer) = try tunnel("127.0.0.1")
+      let start = Date()
+      try proxy.reload(listen(proxy) + configuration(kept))
+      _ = try? ending.readToEnd()
+      #expect(Date().timeIntervalSince(start) >= 0.29)
+      _ = try? otherServer.readToEnd()
+      try staying.send("still here")
+      #expect(try server.read(10) == Array("still here".utf8))
+    }
+  }
+
   @Test func `changed trust retires pooled connections, and requests that waited for one get another`() throws {
     let origin = try Origin()
     try withProxy(try Configuration.https(origin: origin)) { proxy throws in

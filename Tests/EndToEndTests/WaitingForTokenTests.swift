@@ -12,6 +12,9 @@ import Testing
       expectOwnAnswer(answer, 503, "proxy_internal_response")
       #expect(answer["Retry-After"] != nil)
       #expect((0.45..<3).contains(Date().timeIntervalSince(start)))
+      // The longest waits of all are those that an operator looks for.
+      let line = try #require(proxy.process.awaitLine { $0.contains("\"request\"") })
+      #expect(line.contains(/"credential_wait_ms":\d{3}/), "\(line)")
       try server.openGate()
       #expect(try eventually { try proxy.ask(server.url()).status == 200 })
       #expect(try server.state().requests.count == 1)

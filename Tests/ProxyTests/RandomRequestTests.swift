@@ -108,7 +108,10 @@ import Testing
       let inputs: [RequestMachine.Input] =
         switch machine.phase {
         case .routing:
-          [.originFound(needsCredential: true), .originFound(needsCredential: false), .tunnelAllowed, .answerFound]
+          [
+            .originFound(needsCredential: true), .originFound(needsCredential: false),
+            .tunnelAllowed(isAnswered: Bool.random(using: &random)), .answerFound,
+          ]
         case .authorizing: [.credentialAttached, .failed]
         case .connecting:
           [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]

@@ -11,7 +11,8 @@ import Testing
   /// Every input, with every value that makes a difference.
   static let inputs: [Input] =
     [
-      .originFound(needsCredential: false), .originFound(needsCredential: true), .tunnelAllowed, .answerFound,
+      .originFound(needsCredential: false), .originFound(needsCredential: true), .tunnelAllowed(isAnswered: false),
+      .tunnelAllowed(isAnswered: true), .answerFound,
       .credentialAttached,
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
@@ -37,8 +38,8 @@ import Testing
   static let composed = machine(after: .originFound(needsCredential: false), .connectionLent, .answerComposed)
   static let relaying = machine(after: .originFound(needsCredential: false), .connectionLent, .answerComposed, .answerBegun)
   static let pausing = machine(after: .originFound(needsCredential: false), .connectionLent, .answerDropped)
-  static let opening = machine(after: .tunnelAllowed)
-  static let tunnelling = machine(after: .tunnelAllowed, .tunnelOpened)
+  static let opening = machine(after: .tunnelAllowed(isAnswered: false))
+  static let tunnelling = machine(after: .tunnelAllowed(isAnswered: false), .tunnelOpened)
   static let answering = machine(after: .failed)
   static let ended = machine(after: .failed, .answerSent(keepsClient: true))
 
@@ -60,7 +61,9 @@ import Testing
       Self.routing,
       [
         (.originFound(needsCredential: true), .obtainCredential, .authorizing),
-        (.originFound(needsCredential: false), .connect, .connecting), (.tunnelAllowed, .openTunnel, .opening),
+        (.originFound(needsCredential: false), .connect, .connecting),
+        (.tunnelAllowed(isAnswered: false), .openTunnel, .opening),
+        (.tunnelAllowed(isAnswered: true), .openTunnel, .opening),
         (.answerFound, Self.answer, .answering), (.failed, Self.answer, .answering), (.timeUp(.head), .fail(.app), .routing),
         (.timeUp(.app), .fail(.app), .routing), (.timeUp(.origin), .fail(.app), .routing),
         (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientBroken, .leave, .ended),
@@ -191,6 +194,13 @@ import Testing
         (.timeUp(.app), .fail(.tunnel), .opening), (.timeUp(.origin), .fail(.tunnel), .opening),
         (.clientBroken, .leave, .ended),
       ])
+  }
+
+  @Test func `opening: after the 200 a failure is a cut, not an answer`() {
+    var machine = Self.machine(after: .tunnelAllowed(isAnswered: true))
+    #expect(machine.handle(.timeUp(.app)) == .fail(.tunnel))
+    #expect(machine.handle(.failed) == .cut)
+    #expect(machine.hasEnded)
   }
 
   @Test func `tunnelling: every end closes both sides`() {

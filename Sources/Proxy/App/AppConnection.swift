@@ -105,7 +105,7 @@ class AppConnection: EventHandler {
         sent += count
         block.consume(count)
       case .later: return .partly(sent)
-      case .failed: return .failed
+      case .failed: return .failed(sent)
       }
     }
     giveBackOutbound()
@@ -115,7 +115,8 @@ class AppConnection: EventHandler {
   enum Flush {
     case whole(Int)
     case partly(Int)
-    case failed
+    /// The connection is broken.
+    case failed(Int)
   }
 }
 

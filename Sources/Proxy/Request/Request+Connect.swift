@@ -29,7 +29,7 @@ extension Request {
       return answering(.established)
     case .tunnel:
       tunnel = TunnelState(TunnelTarget(host: host, port: port), isAnswered: false)
-      return .tunnelAllowed
+      return .tunnelAllowed(isAnswered: false)
     }
   }
 
@@ -37,6 +37,7 @@ extension Request {
   /// - Throws: nothing was begun, and nothing is recorded.
   func beginDeferredTunnel(_ authority: ConnectedAuthority) throws(ProxyError) {
     record.target.method = "CONNECT"
+    record.target.isTunnel = true
     record.target.authority = authority.text
     // The tunnel begins now: a reload since the CONNECT may have changed the clients.
     let identity = try ClientAccess.identify(earlier: authority.authorization, on: app, in: snapshot)
@@ -45,6 +46,6 @@ extension Request {
       throw ProxyError(error)
     }
     tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port), isAnswered: true)
-    take(.tunnelAllowed)
+    take(.tunnelAllowed(isAnswered: true))
   }
 }

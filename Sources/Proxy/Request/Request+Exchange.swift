@@ -124,11 +124,12 @@ extension Request {
   /// Reads heads until one decides what happens.
   func receive() -> RequestMachine.Input? {
     while let exchange = attempt.exchange {
-      switch exchange.readHead(limit: snapshot.settings.limits.responseHead) {
+      let reading = exchange.readHead(limit: snapshot.settings.limits.responseHead)
+      if record.times.firstByte == 0 { record.times.firstByte = exchange.firstByte }
+      switch reading {
       case .later: return nil
       case .failed(let error): return exchangeFailed(error)
       case .head(let bytes):
-        if record.times.firstByte == 0 { record.times.firstByte = exchange.firstByte }
         let decision: AnswerPlan
         do throws(ProxyError) { decision = try plan(for: bytes) } catch { return attemptFailed(error, isStale: false) }
         if case .interim(let isContinue) = decision {

@@ -121,16 +121,18 @@ final class Request: CredentialWaiter {
   func take(_ first: RequestMachine.Input?) {
     guard let first else { return }
     guard !isPerforming else {
-      precondition(arrived == nil, "two inputs in one step")
-      arrived = first
+      // One step brings one input: a second one means that the driver is wrong. The request fails, and whatever it holds is closed.
+      assert(arrived == nil, "two inputs in one step: \(first)")
+      arrived = arrived == nil ? first : failing(.internalError)
       return
     }
     isPerforming = true
     var input = first
     while true {
-      let next = perform(machine.handle(input)) ?? arrived
+      let result = perform(machine.handle(input))
+      assert(result == nil || arrived == nil, "a step has brought two inputs")
+      guard let next = result == nil || arrived == nil ? result ?? arrived : failing(.internalError) else { break }
       arrived = nil
-      guard let next else { break }
       input = next
     }
     isPerforming = false
@@ -229,7 +231,9 @@ final class Request: CredentialWaiter {
     case .partly(let count):
       record.bytesSent += Int64(count)
       return nil
-    case .failed: return .clientBroken
+    case .failed(let count):
+      record.bytesSent += Int64(count)
+      return .clientBroken
     }
   }
 
@@ -314,8 +318,7 @@ final class Request: CredentialWaiter {
   /// Gives up whatever was waited for.
   func dropAttempt() {
     tunnel?.stopOpening()
-    authorization.wait?.cancel()
-    authorization.wait = nil
+    endWait()
     record.bytesSent += attempt.download?.sent ?? 0
     attempt.end(on: loop)
   }

@@ -25,10 +25,15 @@ final class RequestExchange: Exchange {
 
   override var clientName: String? { request.record.client }
   override var nameAsker: NameAsker { request.nameAsker }
-  override func begin() { request.take(.connectionLent) }
-  override func failed(_ error: UpstreamError) { request.take(request.attemptFailed(.upstream(error), isStale: false)) }
-  override func pump() { request.exchangeReady() }
-  override func timeUp() { request.headTimeUp() }
+  override func begin() { if isPresent { request.take(.connectionLent) } else { abort() } }
+  override func failed(_ error: UpstreamError) {
+    if isPresent { request.take(request.attemptFailed(.upstream(error), isStale: false)) }
+  }
+  override func pump() { if isPresent { request.exchangeReady() } }
+  override func timeUp() { if isPresent { request.headTimeUp() } }
+
+  /// Of the request's attempt now, not of one that it has given up.
+  private var isPresent: Bool { request.attempt.exchange === self }
 }
 
 /// Ends the wait for an origin's 100.

@@ -30,7 +30,8 @@ struct RequestMachine: Equatable {
     /// The request goes to an origin.
     /// - Parameter needsCredential: the entry has one, and the app's own does not replace it.
     case originFound(needsCredential: Bool)
-    case tunnelAllowed
+    /// - Parameter isAnswered: the 200 has gone to the app already.
+    case tunnelAllowed(isAnswered: Bool)
     /// The proxy answers by itself: nothing went wrong.
     case answerFound
     case credentialAttached
@@ -153,9 +154,10 @@ struct RequestMachine: Equatable {
     case .originFound(let needsCredential):
       guard phase == .routing else { return .none }
       return needsCredential ? obtain() : connect()
-    case .tunnelAllowed:
+    case .tunnelAllowed(let isAnswered):
       guard phase == .routing else { return .none }
       phase = .opening
+      if isAnswered { answer = .begun }
       return .openTunnel
     case .answerFound: return phase == .routing ? fail() : .none
     case .credentialAttached: return phase == .authorizing ? connect() : .none

@@ -1,4 +1,5 @@
 import EventIO
+import Routing
 import Settings
 import Upstreams
 
@@ -31,10 +32,18 @@ struct Succession {
   func keeps(_ request: Request) -> Bool {
     if request.snapshot.generation == next.generation { return true }
     if let name = request.record.client, !clients.contains(name) { return false }
+    if let target = request.tunnel?.target { return allows(target, for: request.record.client) }
     guard let entry = request.way?.entry else { return true }
     guard let now = entry.isUnlisted ? next.unlisted : entries[entry.name] else { return false }
     let isTLS = request.way?.pool.origin.identity.isTLS ?? (entry.settings.origin.scheme == .https)
     return !isTLS || (entry.trust?.digest ?? []) == (now.trust?.digest ?? [])
+  }
+
+  private func allows(_ target: TunnelTarget, for client: String?) -> Bool {
+    let settings = next.settings
+    let known = settings.clients.first { $0.name == client }
+    let identity = known.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: settings)
+    return (try? next.router.checkTunnel(host: target.host, port: target.port, for: identity)) != nil
   }
 
   /// The first entry whose requests may go to this origin under this trust.
