@@ -210,7 +210,7 @@ import Testing
       let start = Date()
       try proxy.reload(listen(proxy) + configuration(kept))
       _ = try? ending.readToEnd()
-      #expect(Date().timeIntervalSince(start) >= 0.29)
+      #expect((0.29..<3).contains(Date().timeIntervalSince(start)))
       _ = try? otherServer.readToEnd()
       try staying.send("still here")
       #expect(try server.read(10) == Array("still here".utf8))
