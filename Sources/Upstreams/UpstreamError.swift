@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// Why an origin could not be reached, or its answer not be had.
+/// Why the proxy could not reach an origin or get its response.
 public enum UpstreamError: Error, Sendable {
   case nameNotFound(String)
   case resolverFailed(String, String)
@@ -13,21 +13,21 @@ public enum UpstreamError: Error, Sendable {
   case outOfDescriptors
   case tlsFailed(String)
   case untrusted(evaluator: String, reason: String, detail: String)
-  /// errno; 0: it ended in good order.
+  /// errno; 0: the stream ended without an error.
   case connectionLost(Int32)
   case badResponse(HeadError)
   case responseHeadTooLarge
   case responseTimeout
 
-  /// A head that could not be parsed.
+  /// The error of a head that could not be parsed.
   public init(head error: HeadError) {
     self = error == .headTooLarge || error == .tooManyFields ? .responseHeadTooLarge : .badResponse(error)
   }
 
-  /// A pooled connection that the origin had closed meanwhile looks like this.
+  /// Whether the origin may just have closed a pooled connection: that looks like this.
   public var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
 
-  /// Another attempt may succeed: the origin could not be reached, or said nothing.
+  /// Whether another attempt may succeed: the origin could not be reached, or sent nothing.
   public var isWorthRepeating: Bool {
     switch self {
     case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout: true

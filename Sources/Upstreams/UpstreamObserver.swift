@@ -1,22 +1,22 @@
 import Trust
 
-/// What happens on one loop's way to origins, told to whoever logs and counts it. Called on the loop; must not block.
+/// Gets the events of one loop's connections to origins, for log and metrics. Called on the loop; must not block.
 open class UpstreamObserver {
   public init() {}
-  /// A connection to an origin was closed instead of being lent again: bytes had come that nobody asked for.
+  /// The proxy closed a connection to an origin instead of lending it again: bytes had arrived that no request asked for.
   /// - Parameter upstream: name of the entry.
   open func discarded(upstream: String) {}
   /// An evaluator refused the peer behind an entry.
   open func trustFailed(upstream: String, evaluator: String, reason: TrustRefusalReason) {}
-  /// Where an answer about revocation came from, and what it was.
+  /// Where a revocation answer came from, and what it was.
   open func revocationChecked(_ observation: RevocationCheck.Observation) {}
-  /// A connection was trusted with something that should be known.
+  /// The proxy trusted a connection, but an operator should know of this.
   open func trustWarned(_ warning: TrustWarning) {}
   open func descriptorsExhausted() {}
 }
 
 extension UpstreamObserver {
-  /// What was found on the way to a verdict.
+  /// Reports what a check found on the way to its verdict.
   func report(_ check: RevocationCheck) {
     for observation in check.observations { revocationChecked(observation) }
     for warning in check.warnings { trustWarned(warning) }

@@ -1,16 +1,16 @@
 import EventIO
 import Settings
 
-/// What one configuration says about the way to origins.
+/// What one configuration says about connections to origins.
 public struct UpstreamRules: Sendable {
-  /// Of origins that no entry has asked for yet.
+  /// Of origins that no entry has used yet.
   public var timeouts: Deadlines
   /// How many connections an origin may have in the whole process.
   public var connections: Int
   public var forbiddenAddresses: [AddressRange]
-  /// Hosts that the configuration itself names, as an origin or as a tunnel's target: looking them up is nobody's wish.
+  /// Hosts that the configuration itself names, as an origin or as a tunnel's target. No client is charged for looking them up.
   public var writtenHosts: Set<String>
-  /// Of OCSP responders that the operator named with https: the anchors that hold by default, and no question about revocation.
+  /// The trust for OCSP responders that the operator configured with https: the default anchors, without a check of revocation.
   public var responderTrust: TrustMaterial
 
   public init(_ settings: Settings, writtenHosts: Set<String>, responderTrust: TrustMaterial) {

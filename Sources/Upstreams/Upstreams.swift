@@ -5,7 +5,7 @@ import HTTPWire
 import TLS
 import Trust
 
-/// What all loops share of the way to origins.
+/// What all loops share of the connections to origins.
 public final class SharedUpstreams: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
@@ -13,33 +13,33 @@ public final class SharedUpstreams: Sendable {
   public init(group: LoopGroup) { self.group = group }
 }
 
-/// One loop's way to all origins: a pool for each, and what their connections share. Confined to the loop, which owns it.
+/// One loop's connections to all origins: a pool for each, and what they share. Confined to the loop, which owns it.
 public final class Upstreams {
   let loop: EventLoop
   let shared: SharedUpstreams
   let observer: UpstreamObserver
   private(set) var rules: UpstreamRules
-  /// No exchange begins any more: what comes free is closed.
+  /// The loop drains: connections that become free are closed.
   public var isDraining = false
-  /// Where this process listens, and what therefore is never connected to.
+  /// Addresses on which this process listens. The proxy never connects to them.
   public var ownAddresses: [Address] = []
-  /// For the proxy's own requests.
+  /// The client for the proxy's own requests.
   public private(set) lazy var fetch = FetchClient(loop: loop)
-  /// Of this loop's TLS connections, each with its verdict.
+  /// The TLS sessions of this loop, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
   private lazy var endpointGate = EndpointGate(self)
-  /// Scratch for response heads that come in one piece; what trickles gets its own.
+  /// Scratch for response heads that arrive in one piece. A head that arrives in pieces gets its own.
   public var responseHead = ResponseHead()
 
   private var pools: [OriginIdentity: OriginPool] = [:]
-  /// Those that no entry leads to any more, until their last connection has ended.
+  /// Pools that no entry leads to any more, until their last connection has ended.
   private var retiredPools: [ObjectIdentifier: OriginPool] = [:]
   private var contexts: [ContextKey: TLSContext] = [:]
 
   private struct ContextKey: Hashable {
     var trust, certificate: [UInt8]
-    /// Policies of equal content stay apart, as a context's warnings bear its policy's name.
+    /// Policies with equal content stay apart, because the warnings of a context name its policy.
     var policy: String?
   }
 
@@ -65,9 +65,9 @@ public final class Upstreams {
 
   // MARK: Configuration
 
-  /// What of a configuration stays valid under the next one.
+  /// The parts of one configuration that stay valid under the next.
   public struct Succession {
-    /// The entry that leads to an origin under this trust; nil: none does.
+    /// Name of the entry that leads to an origin under this trust; nil: none does.
     public var entry: (OriginIdentity) -> String?
     /// Digests of trust policies, and of client certificates, that are in use.
     public var policies, certificates: Set<[UInt8]>
@@ -79,7 +79,8 @@ public final class Upstreams {
     }
   }
 
-  /// Pools of origins that no entry leads to any more are retired; what hangs on a trust that is gone goes.
+  /// Takes over the rules of the next configuration. Pools of origins that no entry leads to any more are retired. Contexts,
+  /// sessions and fetch connections whose trust is gone are dropped.
   public func adopt(_ next: UpstreamRules, _ succession: Succession) {
     let addressesChanged = rules.forbiddenAddresses != next.forbiddenAddresses
     rules = next
@@ -98,12 +99,12 @@ public final class Upstreams {
     contexts = contexts.filter {
       succession.policies.contains($0.key.trust) && succession.certificates.contains($0.key.certificate)
     }
-    // A responder that failed may be one that the new configuration puts right.
+    // The new configuration may correct a responder that failed.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
     sessions.retire { succession.policies.contains($0.policy) && succession.certificates.contains($0.identity) }
   }
 
-  /// Pools take over how many connections there may be; those who wait may get one by it.
+  /// Gives the pools their new limit of connections. Requests in line may get a connection by it.
   public func adoptCapacity() { for pool in allPools { pool.adopt(capacity: rules.connections) } }
 
   // MARK: Pools
@@ -121,25 +122,25 @@ public final class Upstreams {
 
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
-  /// For a connection to an origin: idle ones to others are worth less.
+  /// A connection to an origin found no descriptor: each pool closes an idle connection.
   public func ranOutOfDescriptors() {
     observer.descriptorsExhausted()
     for pool in pools.values { pool.surrenderIdle() }
   }
 
-  /// One whose requests are in line for a place, in the configuration that is or in one that was.
+  /// A pool, current or retired, whose requests are in line for a place of `limit`.
   func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
     if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
     return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
   }
 
-  /// One that holds requests of that client back, in the configuration that is or in one that was.
+  /// A pool, current or retired, that holds back requests of that client.
   func pool(holdingBackFor share: OriginShare) -> OriginPool? {
     if let pool = pools[share.origin], pool.holdsBack(for: share) { return pool }
     return retiredPools.values.first { $0.holdsBack(for: share) }
   }
 
-  /// A pool of an origin that no entry names has nothing left: its record goes.
+  /// Drops the record of an empty pool, unless an entry of the current configuration refers to it.
   func emptied(_ pool: OriginPool) {
     if pool.isRetired {
       retiredPools[ObjectIdentifier(pool)] = nil
@@ -152,7 +153,7 @@ public final class Upstreams {
     pool.isForgotten = true
   }
 
-  /// A request that waited uses a pool that had been emptied meanwhile. Where another one has its place, it ends with its exchanges.
+  /// A request that waited uses a pool whose record was dropped. If another pool has taken its place, this one is retired.
   func remember(_ pool: OriginPool) {
     pool.isForgotten = false
     let identity = pool.origin.identity

@@ -2,8 +2,8 @@ import EventIO
 import Settings
 
 extension Upstreams {
-  /// The addresses that may be connected to: not those of `forbidden_addresses`, never our own listeners. Judged on the
-  /// address that will really be used, whatever name or spelling led to it.
+  /// The addresses that the proxy may connect to: none in `forbidden_addresses`, and none of its own listeners. The rule
+  /// applies to the resolved address, so no name or spelling bypasses it.
   func permitted(_ addresses: [Address]) -> [Address] {
     addresses.filter { address in
       guard let bytes = address.bytes else { return false }
@@ -11,19 +11,20 @@ extension Upstreams {
     }
   }
 
-  /// Whether connecting there would reach this very process.
+  /// Whether a connection to `address` would reach this process.
   func isOwnListener(_ address: Address) -> Bool {
     ownAddresses.contains { own in
       guard own.port == address.port, let ours = own.words, let theirs = address.words else { return false }
       if ours == theirs { return true }
-      // Bound to all addresses: reached by any local one; loopback is the one that is certain.
+      // A listener bound to all addresses is reachable at every local address. Here only loopback is certain; the check after
+      // the connect finds the others.
       let isAny = ours.high == 0 && (ours.low == 0 || ours.low == 0xffff_0000_0000)
       return isAny && address.isLoopbackOrUnix
     }
   }
 
-  /// Whether a connection that was made has led to this very process: one bound to all addresses is reached by each of the machine's
-  /// own, and then both ends have the same.
+  /// Whether an established connection reached this process. If a listener is bound to all addresses, a connection to one of
+  /// the machine's own addresses has the same address at both ends.
   func isOwnListener(connected descriptor: Int32, to address: Address) -> Bool {
     let isOpenEverywhere = ownAddresses.contains { own in
       guard own.port == address.port, let words = own.words else { return false }

@@ -1,8 +1,8 @@
 import EventIO
 import Streams
 
-/// The way from a host's name to a connected socket: look-up, rules for addresses, a race of the addresses that are left. The same
-/// for origins and for tunnels. Owned by whoever waits for it.
+/// Connects to a host: resolves the name, applies the address rules, and races the remaining addresses. Origins and tunnels use
+/// the same code. The object that waits for the connection owns it.
 public final class Dial {
   public struct Target {
     public var host: String
@@ -18,9 +18,10 @@ public final class Dial {
   }
 
   public enum Progress {
-    /// The addresses are known, and are being connected to.
+    /// The addresses are known, and the proxy connects to them.
     case connecting
-    /// Connected, and registered with the loop for a handler that is to be replaced (`EventLoop.hand`).
+    /// Connected. The socket is registered with the loop under a temporary handler; the receiver replaces it
+    /// (`EventLoop.hand`).
     case connected(ByteStream, Address)
     case failed(UpstreamError)
   }
@@ -31,14 +32,14 @@ public final class Dial {
   private var lookup: Resolver.Waiter?
   private var race: ConnectionRace?
 
-  /// - Parameter report: is called up to twice, also before `start` returns, and not after `cancel`.
+  /// - Parameter report: called at most twice, possibly before `start` returns, and never after `cancel`.
   public init(_ target: Target, on upstreams: Upstreams, report: @escaping (Progress) -> Void) {
     self.target = target
     self.upstreams = upstreams
     self.report = report
   }
 
-  /// - Parameter asker: who is charged for the look-up, unless the configuration itself names the host.
+  /// - Parameter asker: is charged for the look-up, unless the configuration itself names the host.
   public func start(for asker: NameAsker) {
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch upstreams.loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in self.resolved($0) }) {

@@ -4,8 +4,8 @@ import Settings
 import TLS
 import Trust
 
-/// Where requests really go, and under which trust: what pools, sessions and verdicts are keyed by. Two entries with equal
-/// identities share their connections; a reload that changes a part of it leads to another identity.
+/// Where requests go, and which trust applies: the key of pools, sessions and verdicts. Entries with equal identities share
+/// connections. If a reload changes a part of it, the identity is a different one.
 public struct OriginIdentity: Sendable, Hashable {
   public var scheme: UpstreamSettings.Origin.Scheme
   /// Lower-case, without brackets and trailing dot.
@@ -15,7 +15,7 @@ public struct OriginIdentity: Sendable, Hashable {
   public var trustDigest: [UInt8]
   /// Digest of the client certificate; empty = none.
   public var certificateDigest: [UInt8]
-  /// Whether `forbidden_addresses` applies: not where the operator wrote the origin out.
+  /// Whether `forbidden_addresses` applies. False if the operator wrote the origin in the configuration.
   public var checksAddresses: Bool
 
   public init(
@@ -34,13 +34,13 @@ public struct OriginIdentity: Sendable, Hashable {
   public var isTLS: Bool { scheme == .https }
 }
 
-/// An identity with what is needed to connect there: shared, immutable.
+/// An identity, and what a connection to it needs. Immutable; shared by all loops.
 public final class Origin: Sendable {
   public let identity: OriginIdentity
   public let trust: TrustMaterial?
-  /// For mutual TLS.
+  /// Client certificate for mutual TLS; nil: none.
   let clientIdentity: TLSIdentity?
-  /// As messages name it.
+  /// Scheme, host and port as HTTP messages spell them.
   public let authority: OriginAuthority
 
   public init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?) {

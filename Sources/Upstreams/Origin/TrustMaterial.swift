@@ -2,7 +2,7 @@ import Fetch
 import TLS
 import Trust
 
-/// A trust policy ready to judge, with its anchors loaded: 26 to 48 ms for the system's roots, so done once and off the loops.
+/// A trust policy with its anchors loaded. Loading the system's roots takes 26 to 48 ms, so it happens once and off the loops.
 public final class TrustMaterial: Sendable {
   public let evaluation: TrustEvaluation
   public let anchors: AnchorStore

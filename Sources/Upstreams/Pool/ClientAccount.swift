@@ -1,8 +1,8 @@
 import EventIO
 import Synchronization
 
-/// One client in the whole process: how many of its requests are in flight, whatever loop they are on and whatever configuration
-/// they began with. Owned by its connections and requests; a client without any is forgotten in time.
+/// Counts one client's requests in flight in the whole process, across loops and configurations. The client's connections and
+/// requests own it; `ClientAccounts` drops it some time after the last of them has ended.
 public final class ClientAccount: Sendable {
   let name: String?
   private let requests = Atomic<Int>(0)
@@ -10,8 +10,8 @@ public final class ClientAccount: Sendable {
   init(name: String?) { self.name = name }
 
   /// Counts one more request.
-  /// - Parameter limit: `max_requests` of the configuration that the request began with; nil: none.
-  /// - Returns: false, and nothing is counted, where it would be one too many.
+  /// - Parameter limit: `max_requests` of the configuration that the request began with; nil: no limit.
+  /// - Returns: false if the client has reached the limit; then nothing is counted.
   public func begin(upTo limit: Int?) -> Bool {
     if let limit { return requests.increment(upTo: limit) }
     requests.add(1, ordering: .relaxed)
@@ -21,9 +21,9 @@ public final class ClientAccount: Sendable {
   public func end() { requests.subtract(1, ordering: .relaxed) }
 }
 
-/// All clients of the process.
+/// The accounts of all clients of the process.
 public final class ClientAccounts: Sendable {
-  /// By name where it has one, else by address; all who come through unix sockets are one.
+  /// The client's name if it has one, else its address. All clients on unix sockets share one key.
   private enum Key: Hashable, Sendable {
     case name(String)
     case address(high: UInt64, low: UInt64)

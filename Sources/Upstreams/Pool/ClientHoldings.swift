@@ -1,10 +1,10 @@
 import EventIO
 
-/// What one app connection has of the origins' connections: those that belong to it alone, and its client's share of the origin that
-/// it asked last. Owned by the app connection.
+/// The upstream connections that belong to one app connection alone, and its client's share of the origin that it asked last.
+/// The app connection owns it.
 public final class ClientHoldings {
-  /// NTLM or Negotiate was spoken over them (RFC 4559 section 6): they answer for whoever authenticated there, and so serve no other
-  /// client connection, whatever stands in line. They end with it.
+  /// Connections over which the app spoke NTLM or Negotiate (RFC 4559 section 6). The origin has authenticated them as one
+  /// user, so they serve no other app connection, even if requests wait. They close with the app connection.
   private var bound: [UpstreamConnection] = []
   private(set) var share: OriginShare?
   private(set) var account: ClientAccount?
@@ -16,10 +16,10 @@ public final class ClientHoldings {
   func remove(_ connection: UpstreamConnection) { bound.removeAll { $0 === connection } }
   func contains(_ connection: UpstreamConnection) -> Bool { bound.contains { $0 === connection } }
 
-  /// One to that origin that rests.
+  /// An idle connection of this app connection to the pool's origin; nil: none.
   func resting(in pool: OriginPool) -> UpstreamConnection? { bound.first { $0.pool === pool && $0.phase == .idle } }
 
-  /// The account of the client: the one of the last request as a rule, as a connection seldom changes its name.
+  /// The account of the client. It is cached, because the name rarely changes between requests of one connection.
   /// - Parameter name: nil: anonymous.
   public func account(named name: String?, at peer: Address, in accounts: ClientAccounts) -> ClientAccount {
     if let account, account.name == name { return account }
@@ -28,14 +28,14 @@ public final class ClientHoldings {
     return found
   }
 
-  /// `share` becomes that of this account of this origin's connections. A client connection asks the same origin again as a rule: no
-  /// table is looked at then.
+  /// Sets `share` to the account's share of this origin's connections. An app connection usually asks the same origin again;
+  /// then no table is searched.
   func takeShare(of limit: OriginLimit, for account: ClientAccount) {
     if let share, share.belongs(to: limit), share.account === account { return }
     share = limit.share(for: account)
   }
 
-  /// The app connection serves nothing more. A connection of an exchange under way ends with that.
+  /// The app connection serves no more requests. Its idle connections close now, the others when their exchange ends.
   public func end() {
     guard !bound.isEmpty else { return }
     let ending = bound

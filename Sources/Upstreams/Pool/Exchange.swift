@@ -1,23 +1,23 @@
 import EventIO
 import Streams
 
-/// One request's turn with an origin: it waits in the pool's line, is lent a connection, and gives it back.
+/// One request's exchange with an origin: it waits in the pool's line, uses a connection, and gives it back.
 ///
-/// Whoever sends and receives over it subclasses it: the methods that are `open` are called on the pool's loop, none of them after
-/// `finish`, `abort`, `detach` or `leave`. The pool and the connection own it until then.
+/// A subclass sends and receives over it. The pool and the connection call the `open` methods on the pool's loop, and none of
+/// them after `finish`, `abort`, `detach` or `leave`. Until then they own the exchange.
 open class Exchange {
   public let pool: OriginPool
-  /// Of the app connection that the request came from.
+  /// Of the app connection that sent the request.
   let holdings: ClientHoldings
   public internal(set) var connection: UpstreamConnection?
 
-  /// A connection is waited for.
+  /// It waits for a connection.
   public internal(set) var isWaiting = false
-  /// The final head of the answer has not come.
+  /// The final head of the response has not arrived.
   public private(set) var awaitsHead = true
-  /// When the first byte of an answer came, in nanoseconds of the loop's clock; 0: none did.
+  /// When the first byte of a response arrived, in nanoseconds of the loop's clock; 0: none has.
   public private(set) var firstByte: Int64 = 0
-  /// Nanoseconds in which the final head must follow what was written.
+  /// Nanoseconds that the final head may take after the last write.
   private let headTimeout: Int64
 
   /// - Parameters:
@@ -31,19 +31,19 @@ open class Exchange {
     holdings.takeShare(of: pool.limit, for: account)
   }
 
-  /// Its client's part of the origin's connections. The app connection remembers that of the exchange that it began last, which is
-  /// this one for as long as it waits.
+  /// The client's share of this origin's connections. The app connection keeps the share of the exchange that it began last.
+  /// While an exchange waits, it is that one.
   var share: OriginShare? { holdings.share }
 
   // MARK: What the subclass says and does
 
-  /// Name of the client: a connection that authenticates serves the requests of one name.
+  /// Name of the client; nil: anonymous. A connection that authenticates serves the requests of one name.
   open var clientName: String? { nil }
-  /// Who is charged for looking the origin's name up.
+  /// The asker that is charged for the look-up of the origin's name.
   open var nameAsker: NameAsker { .configuration }
-  /// `connection` is this exchange's from now on.
+  /// The pool has lent `connection` to this exchange.
   open func begin() {}
-  /// No connection could be had.
+  /// The pool could not open a connection.
   open func failed(_ error: UpstreamError) {}
   /// The connection can move bytes.
   open func pump() {}
@@ -52,7 +52,7 @@ open class Exchange {
 
   // MARK: Messages
 
-  /// The final head must come within its time from now on.
+  /// Starts the deadline of the final head.
   public final func expectHead() {
     if awaitsHead, let connection { expectHead(on: connection) }
   }
@@ -63,7 +63,7 @@ open class Exchange {
     loop.arm(connection, at: loop.now + headTimeout)
   }
 
-  /// Sends bytes of the request; the answer's time begins again.
+  /// Sends bytes of the request, and restarts the deadline of the final head.
   public final func write(_ bytes: UnsafeRawBufferPointer) -> ByteStream.Write {
     guard let connection else { return .failed }
     let result = connection.stream.write(bytes)
@@ -74,13 +74,13 @@ open class Exchange {
   public enum HeadReading {
     /// The bytes of a head, which was parsed into `Upstreams.responseHead`.
     case head(UnsafeRawBufferPointer)
-    /// Nothing before the next event.
+    /// Nothing to read before the next event.
     case later
     case failed(UpstreamError)
   }
 
-  /// Reads until a head is whole.
-  /// - Parameter limit: bytes that it may have.
+  /// Reads until a head is complete.
+  /// - Parameter limit: largest size of the head, in bytes.
   public final func readHead(limit: Int) -> HeadReading {
     guard let connection else { return .later }
     let upstreams = pool.upstreams
@@ -105,7 +105,7 @@ open class Exchange {
     }
   }
 
-  /// The head was used; what follows it is the body, or another head.
+  /// Removes a used head from the block. The body or another head follows it.
   /// - Parameter isFinal: false for an interim response.
   public final func consumeHead(_ count: Int, isFinal: Bool) {
     guard let connection, let block = connection.inbound else { return }
@@ -118,35 +118,35 @@ open class Exchange {
 
   // MARK: Ends
 
-  /// Waits no longer.
-  /// - Returns: whether it was held back, as its client had all of its share.
+  /// Leaves the pool's line.
+  /// - Returns: whether the exchange was held back because its client used its whole share.
   @discardableResult
   public final func leave() -> Bool {
     isWaiting = false
     return pool.abandon(self)
   }
 
-  /// Both messages are over.
-  /// - Parameter inStep: both ended where they should, and the origin keeps the connection.
+  /// Both messages have ended.
+  /// - Parameter inStep: both ended where their framing says, and the origin keeps the connection.
   public final func finish(inStep: Bool) {
     guard let connection else { return }
     self.connection = nil
     connection.finished(inStep: inStep)
   }
 
-  /// Gives the exchange up: its connection is out of step and is closed.
+  /// Gives the exchange up. Its connection is out of step, so it is closed.
   public final func abort() {
     guard let connection else { return }
     self.connection = nil
     connection.close()
   }
 
-  /// Hands the connection over to a tunnel.
+  /// Gives the connection to a tunnel. The exchange has none afterwards.
   public final func detach() -> UpstreamConnection? {
     defer { connection = nil }
     return connection
   }
 
-  /// NTLM or Negotiate was spoken: the connection serves no other app connection from now on.
+  /// The app spoke NTLM or Negotiate: from now on the connection serves only this app connection.
   public final func bindToClient() { connection?.bind(to: holdings, name: clientName) }
 }

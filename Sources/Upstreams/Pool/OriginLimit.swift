@@ -1,14 +1,14 @@
 import EventIO
 import Synchronization
 
-/// How many connections an origin has in the whole process: one count for all loops. At the cap a request waits in line on its
-/// loop; a freed place wakes another loop's line by message.
+/// Counts an origin's connections in the whole process, for all loops. At the limit, a request waits in the line of its loop. A
+/// freed place wakes the line of another loop by message.
 public final class OriginLimit: Sendable {
   let identity: OriginIdentity
   private let count = Atomic<Int>(0)
   private let waiting = WaitingLoops()
 
-  /// By the address of the account, which its share owns.
+  /// Keyed by the address of the account, which its share owns.
   private let shares = SharedTable<ObjectIdentifier, OriginShare>()
 
   private let paused = Atomic<Int>(0)
@@ -16,16 +16,16 @@ public final class OriginLimit: Sendable {
 
   init(_ identity: OriginIdentity) { self.identity = identity }
 
-  /// Takes a place; false where all are taken.
+  /// Takes a place; false if none is free.
   func take(of capacity: Int) -> Bool { count.increment(upTo: capacity) }
 
-  /// Gives a place back and tells one of the loops that wait for it.
+  /// Gives a place back and wakes one of the loops that wait for it.
   func giveBack() {
     count.subtract(1, ordering: .sequentiallyConsistent)
     wakeOne()
   }
 
-  /// `loop` has requests in line. Others with idle connections give one up.
+  /// The loop of `executor` has requests in line. The other loops each close an idle connection to this origin.
   func wait(_ executor: LoopExecutor, in group: LoopGroup) {
     waiting.add(executor)
     let identity = identity
@@ -36,13 +36,14 @@ public final class OriginLimit: Sendable {
 
   func wakeOne() {
     waiting.next()?.call { loop in
-      // Its line may have dissolved meanwhile, and the pool with it.
+      // The requests may have left meanwhile, and the pool with them.
       if let pool = Upstreams.of(loop).pool(wantingPlaceOf: self) { pool.placeFreed() } else { self.wakeOne() }
     }
   }
 
-  /// The place of a connection that ends goes to another loop that waits, if there is one: given back, it would be taken by the
-  /// own loop's line before the other one knew.
+  /// Passes the place of a connection that ends to another waiting loop. If the place were given back, this loop's own line
+  /// would take it before the other loop knew.
+  /// - Returns: false if no other loop waits.
   func passOn(from own: LoopExecutor) -> Bool {
     guard let next = waiting.next(otherThan: own) else { return false }
     next.call { loop in
@@ -59,11 +60,11 @@ extension OriginLimit {
     shares.value(of: ObjectIdentifier(account)) { OriginShare(of: self, for: account) }
   }
 
-  /// Takes a place of a client's share; false where the client has all that it may have of `capacity` connections: seven eighths.
-  /// The rest is never its own, whether another client waits now or not: slow uploads keep what they have for hours, so a place
-  /// that is lent cannot be had back when another client comes. Of fewer than eight connections an eighth is less than one: a
-  /// client that is alone has them all, and leaves one to the others while another has a connection open that asked this origin
-  /// last. A single connection is had in turn.
+  /// Takes a place of a client's share, which is seven eighths of `capacity`; false if the client has used it up. The other
+  /// eighth stays reserved even while no other client waits: slow uploads keep a connection for hours, so a place that was lent
+  /// cannot be taken back for the next client. Below eight connections an eighth is less than one. Then a client may use all of
+  /// them while it is alone. It leaves one free while another client has an open connection whose last request went to this
+  /// origin. Clients take turns on a single connection.
   @inline(__always)
   func take(_ share: OriginShare, of capacity: Int) -> Bool {
     if capacity >= 8 { return share.take(upTo: capacity - (capacity + 7) / 8) }
@@ -77,7 +78,8 @@ extension OriginLimit {
 }
 
 extension OriginLimit {
-  /// A refused answer that is too large to be copied keeps its connection while it is held: at most a tenth of them do.
+  /// Counts a refused response that is too large to copy, and so keeps its connection while it is held. At most a tenth of the
+  /// connections (but at least one) may be kept this way; false if they already are.
   public func pause(of capacity: Int) -> Bool {
     guard paused.add(1, ordering: .relaxed).newValue <= max(capacity / 10, 1) else {
       resume()
@@ -87,18 +89,19 @@ extension OriginLimit {
   }
   public func resume() { paused.subtract(1, ordering: .relaxed) }
 
-  /// The origin did not answer `Expect: 100-continue`, or would not have it: it is not asked again before this time.
+  /// The origin ignored or refused `Expect: 100-continue`. The proxy does not ask it again before `time`, in nanoseconds of the
+  /// loop's clock.
   public func noteSilence(until time: Int64) { silence.store(time, ordering: .relaxed) }
   public func isSilent(at now: Int64) -> Bool { now < silence.load(ordering: .relaxed) }
 }
 
-/// The limits by origin; they outlive snapshots, as connections do.
+/// The limits by origin. They outlive snapshots, as connections do.
 final class OriginLimits: Sendable {
   private struct Table {
     var limits: [OriginIdentity: Weak] = [:]
     var tidiedAt = 64
   }
-  /// The pools own it: unlisted hosts come and go without bound.
+  /// Weak, because pools own the limits, and unlisted hosts come and go without bound.
   private struct Weak { weak var limit: OriginLimit? }
   private let table = Mutex(Table())
 

@@ -4,7 +4,7 @@ import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
 public final class OriginPool {
-  /// A handshake costs 0.6 ms of the loop: at most so many at once.
+  /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
   private static let handshakes = 16
 
   public let origin: Origin
@@ -12,34 +12,34 @@ public final class OriginPool {
   unowned(unsafe) let upstreams: Upstreams
   public let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
-  /// Those that rest with the one client connection that they belong to.
+  /// Idle connections that each serve one app connection only.
   private var bound = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
-  /// Each has a place of its client's share.
+  /// Exchanges that wait for a connection. Each has taken a place of its client's share.
   private var line = WaitingLine<Exchange>()
   private var heldBack = HeldBack<Exchange>()
   private var turn = OwnTurn()
-  /// Came free while another one was being lent.
+  /// Connections that became free while another one was being lent.
   private var returned = ContiguousArray<UpstreamConnection>()
   private var isLending = false
   private var isConnectingForLine = false
-  /// What is closed now leaves its place to another loop.
+  /// A connection that closes now leaves its place to another loop.
   private var handsOver = false
   private(set) var active = 0
   private(set) var isRetired = false
-  /// The worker has no record of it: it had nothing left. A request may still hold it.
+  /// `Upstreams` has dropped its record, as the pool was empty. A request may still hold the pool.
   var isForgotten = false
-  /// An entry of the present configuration holds on to it.
+  /// An entry of the current configuration refers to it.
   public var isOfEntry = false
   /// Name of the entry that leads here, for the metrics.
   var upstream = ""
-  /// Seconds since 1970, of the certificate that was shown last.
+  /// When the certificate that the origin showed last expires, in seconds since 1970.
   var certificateExpiry: Int64?
-  /// What its sessions hang on.
+  /// The key of its TLS sessions.
   let trustKey: TrustKey
   /// The chain that was verified last.
   private var chain: [Certificate] = []
-  /// Of the entry that asked last: entries can share an origin, and still have each its own.
+  /// Of the entry that asked last. Entries can share an origin and still have different timeouts.
   private(set) var timeouts: Deadlines
   /// How many connections the origin may have in the whole process.
   private var capacity: Int
@@ -55,13 +55,13 @@ public final class OriginPool {
 
   var idleCount: Int { idle.count + bound.count }
   public var isConnecting: Bool { !connecting.isEmpty }
-  /// An answer about revocation is waited for, which has time limits of its own.
+  /// A connection waits for a revocation answer, which has its own time limits.
   public var isJudging: Bool { connecting.contains { $0.phase == .judging } }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
     idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty
   }
-  /// Names were resolved and connections made lately.
+  /// It has resolved the name and connected recently: a connection is idle or active.
   public var isWarm: Bool { !idle.isEmpty || active > 0 }
 
   // MARK: Requests
@@ -77,7 +77,7 @@ public final class OriginPool {
       if own.mayServe(exchange) { return lend(own: own, to: exchange) }
       own.close()
     }
-    // Not before those of the same client who wait here already.
+    // Requests of the same client that are held back here go first.
     guard heldBack.isEmpty || !heldBack.contains(share), limit.take(share, of: capacity) else {
       heldBack.append(exchange, of: share, at: upstreams.loop.now)
       return shareFreed(share)
@@ -95,7 +95,7 @@ public final class OriginPool {
     connectForLine()
   }
 
-  /// A connection that belongs to the exchange's client connection, and counts in its client's share already.
+  /// Lends a connection that belongs to the exchange's app connection. It already counts in its client's share.
   private func lend(own: UpstreamConnection, to exchange: Exchange) {
     bound.removeAll { $0 === own }
     active += 1
@@ -108,8 +108,8 @@ public final class OriginPool {
     connection.begin(exchange)
   }
 
-  /// The exchange waits no longer.
-  /// - Returns: whether it was held back, as its client had all of its share.
+  /// Removes an exchange that no longer waits.
+  /// - Returns: whether it was held back because its client used its whole share.
   func abandon(_ exchange: Exchange) -> Bool {
     guard let share = exchange.share else { return false }
     if heldBack.remove(exchange, of: share) {
@@ -124,34 +124,34 @@ public final class OriginPool {
     return false
   }
 
-  /// Those in line get what is idle here, then what is opened for them.
+  /// Lends idle connections to the line, and opens connections for what is left of it.
   private func advance() {
     while line.count > connecting.count + returned.count, let connection = idle.popLast() { offer(connection) }
     if !line.isEmpty { connectForLine() }
   }
 
   private func connectForLine() {
-    // A connection that fails at once leads here again, and those who get the next try were held back: no call inside of another
-    // for each of them.
+    // A connection that fails at once comes here again, for exchanges that were held back. The loop below serves them:
+    // recursion would add one call for each of them.
     guard !isConnectingForLine else { return }
     isConnectingForLine = true
     defer { isConnectingForLine = false }
     while wantsPlace {
       if !limit.take(of: capacity) {
-        // Whoever waits is worth more than the next leg of somebody's handshake, which may never come.
+        // A waiting request is worth more than the next step of an authentication, which may never come.
         if let oldest = bound.first {
           oldest.close()
           continue
         }
         limit.wait(upstreams.loop.executor, in: upstreams.shared.group)
-        // A place that was given back before the wait was known woke nobody.
+        // A loop that gave a place back before it saw this wait has woken no loop.
         guard limit.take(of: capacity) else { return }
       }
       connect()
     }
   }
 
-  /// Opens a connection, whose place is taken.
+  /// Opens a connection, whose place is already taken.
   private func connect() {
     let connection = UpstreamConnection(self, upstreams)
     connecting.append(connection)
@@ -160,12 +160,12 @@ public final class OriginPool {
 
   var wantsPlace: Bool { line.count > connecting.count + returned.count && connecting.count < Self.handshakes }
 
-  /// Another loop's, or an own, connection has ended while requests stood in line here. Who wants no place passes it on.
+  /// A connection ended while requests were in line here. If this pool needs no place, it wakes another loop.
   func placeFreed() {
     if wantsPlace { connectForLine() } else { limit.wakeOne() }
   }
 
-  /// Another loop's connection has ended for requests that stand in line here: its place is theirs.
+  /// Another loop has passed on the place of a connection that ended, for requests in line here.
   func placePassedOn() {
     if wantsPlace { connect() } else { limit.giveBack() }
   }
@@ -175,7 +175,7 @@ public final class OriginPool {
   /// Whether requests of that client are held back here.
   func holdsBack(for share: OriginShare) -> Bool { heldBack.contains(share) }
 
-  /// Places of the share may be free: held back requests of that client take them and go into the line.
+  /// Places of the share may be free: held back requests of that client take them and join the line.
   func shareFreed(_ share: OriginShare) {
     admit(share)
     advance()
@@ -185,7 +185,7 @@ public final class OriginPool {
     while heldBack.contains(share) {
       if !limit.take(share, of: capacity) {
         share.wait(upstreams.loop.executor)
-        // A place that was given back before the wait was known woke nobody.
+        // A loop that gave a place back before it saw this wait has woken no loop.
         guard limit.take(share, of: capacity) else { return }
       }
       if let exchange = heldBack.removeFirst(of: share) {
@@ -196,8 +196,8 @@ public final class OriginPool {
     }
   }
 
-  /// An exchange, or a wait in line, of that client is over. Its next request here goes into the line, behind those who stand
-  /// there; or a loop is told that holds others back. To be followed by `advance`.
+  /// Gives a place of the share back, as an exchange or a wait in line has ended. The client's next held back request here joins the
+  /// end of the line, or another loop that holds its requests back is woken. The caller must call `advance` afterwards.
   private func free(_ share: OriginShare) {
     share.giveBack()
     guard !heldBack.isEmpty, heldBack.contains(share) else {
@@ -207,34 +207,34 @@ public final class OriginPool {
     let executor = upstreams.loop.executor
     let othersWait = share.isWaitedFor(byOtherThan: executor)
     if heldBack.isOwnTurnOver(share, at: upstreams.loop.now, othersWait: othersWait) {
-      // Still to be told itself when the next one comes free.
+      // This loop still waits for the next place.
       share.wait(executor)
       if share.wakeOne(otherThan: executor) { return }
     }
     admit(share)
   }
 
-  /// A reload has changed how many connections there may be.
+  /// A reload has changed the limit of connections.
   func adopt(capacity: Int) {
     self.capacity = capacity
     for share in heldBack.shares { admit(share) }
     advance()
   }
 
-  /// Another loop's requests wait for a place: an idle connection here is worth less.
+  /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
   func surrenderIdle() {
     if let oldest = idle.first ?? bound.first { oldest.close() }
   }
 
   // MARK: Connections
 
-  /// Its verdict has run out: it is lent when there is a new one.
+  /// Judges an idle connection whose verdict has expired. It is lent once it has a new one.
   private func judgeAgain(_ connection: UpstreamConnection) {
     connecting.append(connection)
     connection.judgeAgain()
   }
 
-  /// One object for all connections whose chains are equal: a chain takes tens of kilobytes.
+  /// Returns one shared array for all connections whose chains are equal: a chain takes tens of kilobytes.
   func shared(_ verified: [Certificate]) -> [Certificate] {
     if chain != verified { chain = verified }
     return chain
@@ -243,13 +243,14 @@ public final class OriginPool {
   func opened(_ connection: UpstreamConnection) {
     connecting.removeAll { $0 === connection }
     offer(connection)
-    // One handshake less: the next in line gets its own.
+    // One handshake less: the next exchange in line gets its own connection.
     advance()
   }
 
   func failed(_ connection: UpstreamConnection, _ error: UpstreamError) {
     connecting.removeAll { $0 === connection }
-    // Who was in line when this connection was begun would have got it: the failure is theirs. Others get a try of their own.
+    // Exchanges that were in line when this connection was begun would have got it, so its failure is theirs. The others get
+    // another attempt.
     let failing = line.removeAll(upTo: connection.began)
     for exchange in failing { if let share = exchange.share { free(share) } }
     for exchange in failing {
@@ -259,15 +260,15 @@ public final class OriginPool {
     advance()
   }
 
-  /// A connection whose exchange has ended in step.
+  /// A connection is free: its exchange has ended in step.
   func release(_ connection: UpstreamConnection) {
     exchangeEnded(on: connection)
     offer(connection)
     advance()
   }
 
-  /// The same, of one that belongs to a client connection: it waits for that one's next request, and for no other. So it goes on
-  /// counting in its client's share.
+  /// The same for a connection that belongs to one app connection. It waits for the next request of that app connection, so it
+  /// still counts in its client's share.
   func keep(_ connection: UpstreamConnection) {
     active -= 1
     bound.append(connection)
@@ -276,7 +277,7 @@ public final class OriginPool {
     advance()
   }
 
-  /// An idle connection is not to be lent for the moment: it counts as active until `release` or `keep`, or its end.
+  /// Takes an idle connection out of use for a moment. It counts as active until `release`, `keep`, or its end.
   func withdraw(_ connection: UpstreamConnection) {
     idle.removeAll { $0 === connection }
     bound.removeAll { $0 === connection }
@@ -294,8 +295,8 @@ public final class OriginPool {
     free(share)
   }
 
-  /// A connection is free. One that is lent can come back at once, as its request's token has ended while it waited: then it is
-  /// offered to the next in line by the call that lent it, not by one call inside of another for each that waits.
+  /// Offers a free connection to the line. An exchange can return it at once, if its token expired while it waited. Then the
+  /// outer call offers it to the next exchange: recursion would add one call for each exchange that waits.
   private func offer(_ connection: UpstreamConnection) {
     guard !isLending else { return returned.append(connection) }
     isLending = true
@@ -306,9 +307,9 @@ public final class OriginPool {
 
   private func place(_ connection: UpstreamConnection) {
     if line.isEmpty {
-      // Who is still in line began before the pool was retired, and has nowhere else to go.
+      // A retired pool still serves its line: these exchanges began before, and have no other pool.
       if isRetired || upstreams.isDraining { return connection.close() }
-      // Another loop's requests wait for a place: an idle connection here is worth less.
+      // Another loop's requests wait for a place, and need it more than an idle connection here.
       if limit.isWaitedFor(byOtherThan: upstreams.loop.executor) { return connection.close() }
       idle.append(connection)
       return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
@@ -323,11 +324,11 @@ public final class OriginPool {
     if let exchange = line.removeFirst() { lend(connection, to: exchange) }
   }
 
-  /// A connection is closed, whatever it was doing.
+  /// A connection was closed in the given phase.
   func ended(_ connection: UpstreamConnection, was phase: UpstreamConnection.Phase) {
     switch phase {
     case .idle:
-      // The oldest expire first, and stand first.
+      // The oldest connections expire first, and are first in the list.
       if let index = idle.firstIndex(where: { $0 === connection }) { idle.remove(at: index) }
       bound.removeAll { $0 === connection }
       leaveShare(connection)
@@ -339,25 +340,26 @@ public final class OriginPool {
     tidy()
   }
 
-  /// To requests in line here first, where they are not there at the cost of another loop's for long.
+  /// Leaves a place to requests in line here, unless their turn is over: then to another loop.
   private func leavePlace() {
     if handsOver || (!line.isEmpty && isOwnTurnOver()), limit.passOn(from: upstreams.loop.executor) { return }
     limit.giveBack()
   }
 
-  /// Requests in line here have had all places for so long, while another loop's waited, that the next one is the other loop's.
+  /// Whether requests in line here have had all places for so long, while another loop waited, that the next place is the other
+  /// loop's.
   private func isOwnTurnOver() -> Bool {
     turn.isOver(at: upstreams.loop.now, othersWait: limit.isWaitedFor(byOtherThan: upstreams.loop.executor))
   }
 
-  /// Several idle connections turned out closed, one after another: the others are no better.
+  /// Closes all idle connections. Several were found closed, one after another, so the others are likely to be closed as well.
   public func dropIdle() {
     let resting = idle
     idle = []
     for connection in resting { connection.close() }
   }
 
-  /// Who asks for the name of the connection that is about to be begun.
+  /// The asker that is charged for the name look-up of the next connection.
   var nameAsker: NameAsker { line.newest?.nameAsker ?? .configuration }
 
   /// No entry leads here any more: idle connections end now, others after their exchange.
@@ -369,7 +371,7 @@ public final class OriginPool {
     for connection in resting { connection.close() }
   }
 
-  /// Nothing is left here, perhaps.
+  /// Drops the pool's record if nothing is left in the pool.
   public func tidy() {
     if isEmpty, !isForgotten { upstreams.emptied(self) }
   }

@@ -2,10 +2,10 @@
 public struct PoolReport: Sendable {
   public enum State: String, Sendable, CaseIterable { case idle, active, connecting }
 
-  /// Name of the entry; of the first one, where several share an origin.
+  /// Name of the entry; of the first one, if several share an origin.
   public var upstream: String
   public var idle, active, connecting: Int
-  /// Seconds since 1970: when the certificate that the origin showed last ends.
+  /// When the certificate that the origin showed last expires, in seconds since 1970; nil: it showed none.
   public var certificateExpiry: Int64?
 
   public init(upstream: String, idle: Int, active: Int, connecting: Int, certificateExpiry: Int64? = nil) {

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// One object per key for the whole process. The table owns its objects: a weak reference would make every retain and release of
-/// them slow. When it has doubled it forgets those that nobody else owns, so that keys which come and go without bound (client
-/// addresses) cost nothing in the end.
+/// One object per key for the whole process. The table owns its objects: a weak reference would slow down every retain and
+/// release of them. Whenever it has doubled, it drops the objects that only it owns. So keys that come and go without bound
+/// (client addresses) do not accumulate.
 final class SharedTable<Key: Hashable & Sendable, Value: AnyObject & Sendable>: Sendable {
   private struct State {
     var entries: [Key: Value] = [:]
     var tidiedAt = 64
 
-    // Whom nobody else owns nobody else finds while the table is locked. No copy of the dictionary may exist meanwhile: it would
-    // own them all, too.
+    // While the table is locked, an object that only the table owns can get no other owner. No copy of the dictionary may exist
+    // meanwhile: it would own all objects, too.
 
     mutating func tidy() {
       var kept: [Key: Value] = [:]
@@ -43,11 +43,11 @@ final class SharedTable<Key: Hashable & Sendable, Value: AnyObject & Sendable>: 
     }
   }
 
-  /// Whether anybody owns an object other than this one.
+  /// Whether an object other than this one has an owner besides the table.
   func isUsed(otherThan own: Value) -> Bool {
     state.withLock { $0.isUsed(otherThan: own) }
   }
 
-  /// Of objects in use, and of some that were.
+  /// Number of objects, those included that the next tidying drops.
   var count: Int { state.withLock { $0.entries.count } }
 }

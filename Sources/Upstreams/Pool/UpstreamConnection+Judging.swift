@@ -3,10 +3,10 @@ import HTTPWire
 import TLS
 import Trust
 
-/// The gate between a handshake, or a verdict that has run out, and the next byte. While it is closed nothing is written, no
-/// loop waits, and the connect timeout does not run.
+/// The trust gate: between a handshake, or the expiry of a verdict, and the next byte. While it is closed, the proxy writes
+/// nothing, no loop blocks, and the connect timeout does not run.
 extension UpstreamConnection: RevocationWaiter {
-  /// Begins after the handshake. Where a session was resumed no certificate was seen: the record of that session speaks.
+  /// Starts after the handshake. A resumed session showed no certificate, so the verdict stored with that session is used.
   func judge() {
     guard let tls = stream.tls else { return pool.opened(self) }
     if tls.isResumed {
@@ -24,13 +24,13 @@ extension UpstreamConnection: RevocationWaiter {
     enterGate()
   }
 
-  /// A pooled connection whose verdict has run out, before it is lent again.
+  /// Judges a pooled connection whose verdict has expired, before it is lent again.
   func judgeAgain() {
     isJudgedAgain = true
     enterGate()
   }
 
-  /// Whether its verdict still holds.
+  /// Whether its verdict is still valid.
   @inline(__always)
   func isTrusted(at now: Int64) -> Bool { now < trustedUntil }
 
@@ -65,7 +65,7 @@ extension UpstreamConnection: RevocationWaiter {
     verdict?.until = until
     trustedUntil = deadline(of: until)
     usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
-    // Whoever was silent for so long may have left, or said what nobody asked for.
+    // While the connection waited, the origin may have closed it, or sent bytes that no request asked for.
     if waited {
       guard case .quiet = stream.remainder() else { return close() }
     }
@@ -73,8 +73,8 @@ extension UpstreamConnection: RevocationWaiter {
     pool.opened(self)
   }
 
-  /// A long-lived connection asks nothing, and its answers would run out unnoticed: looked up once, they are answers in use,
-  /// which are asked for anew before their time is over.
+  /// Looks up the revocation answers that this connection relies on. Answers that are looked up count as used, and are fetched
+  /// again before they expire. Otherwise those of a long-lived connection would expire unnoticed.
   func useAnswers() {
     usesAnswersAt = Int64.max
     guard let verdict, let trust = origin.trust, let tls = stream.tls else { return }
@@ -86,7 +86,7 @@ extension UpstreamConnection: RevocationWaiter {
     gate = nil
     verdict = nil
     upstreams.observer.trustFailed(upstream: pool.upstream, evaluator: refusal.evaluator, reason: refusal.reason)
-    // A pooled one is just closed: the request that would have got it has a connection of its own judged instead.
+    // A pooled connection is just closed. The pool opens and judges another one for the request that would have got it.
     if isJudgedAgain { return close() }
     failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))
   }
@@ -95,8 +95,8 @@ extension UpstreamConnection: RevocationWaiter {
     if let gate { upstreams.observer.report(gate) }
   }
 
-  /// Seconds since 1970 as nanoseconds of the loop's clock; always ahead, or a verdict of this very second would be asked for
-  /// again and again.
+  /// Seconds since 1970 as nanoseconds of the loop's clock. The result is at least one second ahead: otherwise a verdict that
+  /// ends within this second would be requested again and again.
   private func deadline(of until: Int64) -> Int64 {
     let seconds = max(until - min(wallClockSeconds(), until), 1)
     let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -5,28 +5,29 @@ import Streams
 import TLS
 import Trust
 
-/// A connection to an origin: opened and judged here, lent to one exchange after another, pooled between them.
+/// A connection to an origin: opened and judged here, lent to one exchange after another, idle in its pool between them.
 public final class UpstreamConnection: EventHandler {
   enum Phase: UInt8 {
     case resolving, connecting, handshaking, judging
     case idle, active
-    /// Its exchange has ended, and half a TLS record came behind it: neither lent nor closed before that is whole.
+    /// Its exchange has ended, and part of a TLS record came after it. It is neither lent nor closed until the record is
+    /// complete.
     case settling
-    /// A tunnel's.
+    /// A tunnel uses its stream.
     case detached
     case closed
   }
 
-  /// Holds this connection in turn, until that is closed.
+  /// The pool holds this connection in turn, until the connection is closed.
   let pool: OriginPool
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) let upstreams: Upstreams
   var phase = Phase.resolving
   public private(set) var stream = ByteStream(descriptor: -1)
   private var exchange: Exchange?
-  /// Once NTLM or Negotiate was spoken over it.
+  /// Set once the app spoke NTLM or Negotiate over it.
   private var owner: Owner?
-  /// Of the client whose exchange is under way; the pool's, which counts it.
+  /// Share of the client whose exchange is in progress. The pool sets it, and counts by it.
   var share: OriginShare?
   /// Bytes read and not yet used.
   public var inbound: Block?
@@ -34,24 +35,24 @@ public final class UpstreamConnection: EventHandler {
   private var dial: Dial?
   private var exchanges = 0
   private var writtenBefore = 0
-  /// Nanoseconds: when it was begun, connected, secured.
+  /// When the connection was begun, connected and secured, in nanoseconds of the loop's clock.
   public private(set) var began: Int64 = 0
   public private(set) var connected: Int64 = 0
   public internal(set) var secured: Int64 = 0
   public private(set) var address: Address?
 
-  /// The verdict of the session that was offered.
+  /// The verdict of the session that the proxy offered.
   var offered: VerdictRecord?
-  /// What the connection was trusted by, and until when (nanoseconds of the loop's clock).
+  /// The verdict by which the connection is trusted, and until when, in nanoseconds of the loop's clock.
   var verdict: VerdictRecord?
   var trustedUntil = Int64.max
-  /// When, on the same clock, a use of this connection counts as one of the answers that it rests on.
+  /// When, on the same clock, the next use of this connection counts as a use of its revocation answers.
   var usesAnswersAt = Int64.max
-  /// Not nil while it is judged.
+  /// Not nil while the connection is judged.
   var gate: RevocationCheck?
   var isJudgedAgain = false
 
-  /// Nanoseconds that half a TLS record may take to become whole: many round trips, for what is a ticket as a rule.
+  /// Nanoseconds that a TLS record may take to complete: many round trips. The record is usually a session ticket.
   private static let settlingTime: Int64 = 2_000_000_000
 
   private final class TrickledHead { var head = ResponseHead() }
@@ -65,7 +66,7 @@ public final class UpstreamConnection: EventHandler {
   var loop: EventLoop { upstreams.loop }
   var origin: Origin { pool.origin }
   public var isReused: Bool { exchanges > 1 }
-  /// Not a byte of the present exchange has gone out.
+  /// No byte of the current exchange was sent.
   public var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
 
   // MARK: Opening
@@ -126,7 +127,8 @@ public final class UpstreamConnection: EventHandler {
   }
 
   func failOpening(_ error: UpstreamError) {
-    // Told before it is closed: closing frees a place, and the next connection would be begun for those who fail now.
+    // The pool is told before the connection closes: closing frees a place, and the pool would open the next connection for the
+    // exchanges that fail now.
     pool.failed(self, error)
     close()
   }
@@ -144,14 +146,14 @@ public final class UpstreamConnection: EventHandler {
     exchange.begin()
   }
 
-  /// Whom it belongs to: an app connection, and the name that its requests came under.
+  /// The owner of a connection: an app connection, and the client name of its requests.
   struct Owner {
-    /// Holds this connection in turn, until either is closed.
+    /// The holdings hold this connection in turn, until either is closed.
     let holdings: ClientHoldings
     let name: String?
   }
 
-  /// It belongs to that app connection from now on.
+  /// From now on the connection belongs to that app connection.
   func bind(to holdings: ClientHoldings, name: String?) {
     guard owner == nil else { return }
     owner = Owner(holdings: holdings, name: name)
@@ -163,11 +165,12 @@ public final class UpstreamConnection: EventHandler {
     owner = nil
   }
 
-  /// Not where its verdict has run out, or another user of the same app connection has authenticated over it.
+  /// Whether an exchange of the app connection that it belongs to may use it. False if its verdict has expired, or if another
+  /// user of the same app connection has authenticated over it.
   func mayServe(_ exchange: Exchange) -> Bool { isTrusted(at: loop.now) && owner?.name == exchange.clientName }
 
-  /// The exchange has ended. The one way back to the pool: whatever led here, the connection is lent again only if nothing lies
-  /// behind the answer, neither in the block nor in the TLS layer nor in the kernel.
+  /// Ends the exchange. This is the only way back to the pool. The connection is lent again only if nothing unread follows the
+  /// response: in the block, in the TLS layer or in the kernel.
   /// - Parameter inStep: both messages ended where they should, and the origin keeps the connection.
   func finished(inStep: Bool) {
     exchange = nil
@@ -188,7 +191,7 @@ public final class UpstreamConnection: EventHandler {
     }
   }
 
-  /// One time for all of it: each byte that comes is an event.
+  /// Arms one deadline for the whole record, because each byte that arrives is an event and calls this again.
   private func beginSettling() {
     if phase != .settling { loop.arm(self, at: loop.now + Self.settlingTime) }
     phase = .settling
@@ -204,20 +207,20 @@ public final class UpstreamConnection: EventHandler {
     pool.keep(self)
   }
 
-  /// Bytes came that nobody asked for: the next answer here could be anybody's.
+  /// Bytes arrived that no request asked for. The next response on this connection could belong to any request.
   private func discard() {
     upstreams.observer.discarded(upstream: pool.upstream)
     close()
   }
 
-  /// Idle in its pool.
+  /// Makes it idle in its pool until `deadline`, in nanoseconds of the loop's clock.
   func rested(until deadline: Int64) {
     phase = .idle
     loop.arm(self, at: deadline)
   }
 
-  /// A tunnel takes over the stream; what was read already goes along.
-  /// - Returns: what was read already of the other protocol.
+  /// Gives the stream to a tunnel.
+  /// - Returns: bytes of the other protocol that were already read; nil: none.
   public func detach(to handler: EventHandler) -> Block? {
     phase = .detached
     exchange = nil
@@ -229,7 +232,7 @@ public final class UpstreamConnection: EventHandler {
     return rest
   }
 
-  /// A detached stream was closed by its tunnel.
+  /// The tunnel has closed the detached stream.
   public func tunnelEnded() {
     phase = .closed
     pool.ended(self, was: .active)
@@ -251,7 +254,7 @@ public final class UpstreamConnection: EventHandler {
     }
   }
 
-  /// TLS 1.3 tickets come on idle connections; data or an end closes them.
+  /// Takes TLS 1.3 tickets, which arrive on idle connections. Data or the end of the stream closes the connection.
   private func lookWhileIdle() {
     switch stream.remainder() {
     case .quiet: keepSessions()
@@ -308,7 +311,7 @@ public final class UpstreamConnection: EventHandler {
     return block
   }
 
-  /// The block that the body is read into; what stands in it stays. A large one where much is to come.
+  /// The block to read the body into. Its content stays, but only an empty block may be exchanged for a large one (`isBulk`).
   public func blockForBody(isBulk: Bool) -> Block {
     if let block = inbound, !isBulk || block.capacity >= BlockPool.large {
       if block.isEmpty { block.clearForBody() }
@@ -321,7 +324,7 @@ public final class UpstreamConnection: EventHandler {
     return block
   }
 
-  /// Nothing to do until the next event: an empty buffer goes back.
+  /// There is nothing to do until the next event: gives an empty buffer back.
   public func rest() {
     guard let block = inbound else { return }
     if block.isEmpty {

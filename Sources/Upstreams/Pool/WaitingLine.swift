@@ -1,6 +1,6 @@
-/// Exchanges that wait: first in, first out; leaving from the middle is rare.
+/// Exchanges that wait: first in, first out. Few leave from the middle.
 struct WaitingLine<Waiter: AnyObject> {
-  /// Those before `head` have left, and are nil.
+  /// The waiters before `head` have left, and are nil.
   private var entries: [(waiter: Waiter?, since: Int64)] = []
   private var head = 0
 
@@ -43,11 +43,11 @@ struct WaitingLine<Waiter: AnyObject> {
   }
 }
 
-/// Exchanges whose client has all of its share of the origin's connections: they wait for one of its own exchanges to end. One
-/// line for each client, so that what comes free finds the next of that client at once, however many others wait.
+/// Exchanges whose client uses its whole share of the origin's connections. They wait for one of the client's own exchanges to
+/// end. Each client has its own line, so a freed place finds the client's next exchange at once, however many others wait.
 struct HeldBack<Waiter: AnyObject> {
   private struct Queue {
-    /// Keeps the key's object alive.
+    /// Owns the object whose address is the key.
     let share: OriginShare
     var line = WaitingLine<Waiter>()
     var turn = OwnTurn()
@@ -78,7 +78,7 @@ struct HeldBack<Waiter: AnyObject> {
     return true
   }
 
-  /// Whether what comes free of this share should go to another loop.
+  /// Whether the next free place of this share should go to another loop.
   mutating func isOwnTurnOver(_ share: OriginShare, at now: Int64, othersWait: Bool) -> Bool {
     queues[ObjectIdentifier(share)]?.turn.isOver(at: now, othersWait: othersWait) ?? false
   }

@@ -1,12 +1,11 @@
 import EventIO
 import Synchronization
 
-/// Loops whose requests wait for something that all loops share: first come, first served, each at most once.
+/// Loops whose requests wait for something that all loops share: first come, first served. Each is listed at most once.
 struct WaitingLoops: ~Copyable, Sendable {
   private let loops = Mutex<[LoopExecutor]>([])
-  /// How many they are: looked at before the lock is taken. Whoever gives something back does so before it looks here, and
-  /// whoever waits looks once more for what was given back after it is listed here: both sequentially consistent, so that one of
-  /// the two sees the other.
+  /// The number of loops, read before the lock is taken. A loop gives something back before it reads this. A loop that waits
+  /// tries once more after it is listed. Both are sequentially consistent, so at least one of the two sees the other.
   private let count = Atomic<Int>(0)
 
   func add(_ executor: LoopExecutor) {
@@ -17,8 +16,8 @@ struct WaitingLoops: ~Copyable, Sendable {
     }
   }
 
-  /// Takes the first one off the list.
-  /// - Parameter own: is not taken.
+  /// Removes the first loop and returns it; nil: no loop waits.
+  /// - Parameter own: is skipped.
   func next(otherThan own: LoopExecutor? = nil) -> LoopExecutor? {
     guard count.load(ordering: .sequentiallyConsistent) > 0 else { return nil }
     return loops.withLock {
@@ -28,15 +27,15 @@ struct WaitingLoops: ~Copyable, Sendable {
     }
   }
 
-  /// A loop that was served otherwise may still be on the list, so the own one says nothing.
+  /// Whether another loop waits. The own loop does not count: it may be listed although it got what it waited for.
   func hasOther(than own: LoopExecutor) -> Bool {
     guard count.load(ordering: .sequentiallyConsistent) > 0 else { return false }
     return loops.withLock { $0.contains { $0 !== own } }
   }
 }
 
-/// How long a loop has served its own requests while another loop waited for the same thing. Its own come first, as moving a
-/// connection to another loop costs a handshake; but not for ever.
+/// How long a loop has served its own requests while another loop waited for the same thing. Its own requests come first,
+/// because a connection that moves to another loop costs a handshake; but not for more than `longest` nanoseconds.
 struct OwnTurn {
   private static let longest: Int64 = 100_000_000
   private var since: Int64?
@@ -58,8 +57,8 @@ struct OwnTurn {
 }
 
 extension Atomic where Value == Int {
-  /// Adds one unless that would be more than `limit`. Never more, not even for a moment: a second loop would be refused a place
-  /// that is free.
+  /// Adds one, unless that would exceed `limit`; false if it would. The value never exceeds the limit, even for a moment:
+  /// otherwise another loop would be refused a place that is free.
   func increment(upTo limit: Int) -> Bool {
     var seen = load(ordering: .sequentiallyConsistent)
     while seen < limit {

@@ -4,8 +4,8 @@ import HTTPWire
 import TLS
 import Trust
 
-/// Revocation for token endpoints: asked where libcurl is about to send. What has to be fetched first has the transfer given up,
-/// before a byte of it was sent, and begun again.
+/// Checks revocation for token endpoints, when libcurl is ready to send. If an answer must be fetched first, the transfer is
+/// abandoned before it sends a byte, and begins again afterwards.
 final class EndpointGate: FetchGate {
   private unowned let upstreams: Upstreams
   init(_ upstreams: Upstreams) { self.upstreams = upstreams }
@@ -24,7 +24,7 @@ final class EndpointGate: FetchGate {
     }
   }
 
-  /// Asks all that is to be asked about one chain: the transfer then begins again once, with every answer in the cache.
+  /// Fetches all answers that one chain needs. The transfer then begins again once, with every answer in the cache.
   private final class Wait: RevocationWaiter {
     private var check: RevocationCheck
     private unowned let upstreams: Upstreams

@@ -3,17 +3,17 @@ import EventIO
 import HTTPWire
 import Trust
 
-/// Who waits for an answer about revocation: told on its own loop, once the answer is in the cache or is not to be had.
+/// Waits for a revocation answer. It is called on its own loop, once the answer is in the cache or cannot be had.
 protocol RevocationWaiter: AnyObject {
   func revocationAnswered()
 }
 
-/// One loop's part in asking about revocation. Each question is asked once at a time in the whole process, by the loop that came
-/// first; everybody who waits for it, on whichever loop, is told by message. Nobody who leaves takes the answer from the others.
+/// One loop's part in fetching revocation answers. In the whole process, each question is asked once at a time, by the loop
+/// that came first. All waiters, on any loop, are told by message. If a waiter leaves, the others still get the answer.
 final class RevocationFetches: EventHandler {
-  /// Large lists take their time to be read: not a loop's.
+  /// Parsing a large list takes too long for a loop.
   private static let lane = Lane(label: "lane.trust", width: 1, backlog: 1024)
-  /// How often answers that near their end are looked for, in milliseconds.
+  /// Milliseconds between two searches for answers that expire soon.
   private static let refreshInterval = 5_000
 
   private unowned let upstreams: Upstreams
@@ -22,15 +22,15 @@ final class RevocationFetches: EventHandler {
   init(_ upstreams: Upstreams) {
     self.upstreams = upstreams
     super.init()
-    // The cache is everybody's: one loop looks after it.
+    // All loops share the cache. Loop 0 keeps it fresh.
     if upstreams.loop.executor.index == 0 { upstreams.loop.arm(self, afterMilliseconds: Self.refreshInterval) }
   }
 
   private var cache: RevocationCache { upstreams.shared.revocation }
 
-  /// `waiter` will be told, once, when the question has been asked.
+  /// Asks the question, and tells `waiter` once, when it is answered or has failed.
   func ask(_ request: FetchRequest, for waiter: any RevocationWaiter) {
-    // In line before the flight is looked at: a flight that ends meanwhile tells its end by a message, which comes later.
+    // The waiter is added before the flight is checked: if that flight ends meanwhile, its message comes later.
     waiting[request.key, default: []].append(waiter)
     begin(request)
   }
@@ -65,7 +65,7 @@ final class RevocationFetches: EventHandler {
     for waiter in waiting.removeValue(forKey: key) ?? [] { waiter.revocationAnswered() }
   }
 
-  /// Answers that were used and near their end are asked for again before anybody misses them.
+  /// Fetches used answers again before they expire.
   override func expired(on loop: EventLoop) {
     for request in cache.due(now: wallClockSeconds()) { begin(request) }
     loop.arm(self, afterMilliseconds: Self.refreshInterval)
