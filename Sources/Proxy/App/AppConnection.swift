@@ -4,26 +4,26 @@ import Routing
 import Streams
 import Upstreams
 
-/// A connection from an app, as far as a request that came over it may know it: the stream, the blocks on their way, and what one
-/// request leaves for the next. Lives on one loop.
+/// A connection from an app, as its requests know it: the stream, the blocks in transit, and what one request leaves for the
+/// next. Lives on one loop.
 class AppConnection: EventHandler {
   /// Lives as long as the process.
   unowned(unsafe) let loop: EventLoop
-  /// As the present configuration has it.
+  /// The listener, with the settings of the current configuration.
   final var listener: BoundListener
   final let peer: Address
   final let stream: ByteStream
   /// Bytes read and not yet used.
   final var inbound: Block?
   /// Bytes on their way to the app before any body: interim heads (one block at most), a response head (one and a half times
-  /// `limits.response_head`), or an answer. At most one piece of the body joins them, a small or an inflated one: the next is taken
-  /// when this has been sent.
+  /// `limits.response_head`), or the proxy's own answer. At most one piece of the body joins them, a small or an inflated one.
+  /// The next piece is taken once this has been sent.
   final var outbound: Block?
-  /// What it has of upstream connections.
+  /// The upstream connections and the share that belong to it.
   final let holdings = ClientHoldings()
-  /// Where the last request went: compared by memcmp before anything is looked up.
+  /// The route of the last request. If the next target has equal bytes (memcmp), nothing is looked up.
   final var route = RouteMemo()
-  /// Who the last Proxy-Authorization said it was.
+  /// The client that the last Proxy-Authorization identified.
   final var access: AccessMemo?
   /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.
   final var connectedAuthority: ConnectedAuthority?
@@ -38,11 +38,12 @@ class AppConnection: EventHandler {
 
   // MARK: What a request tells its connection
 
-  /// The connection ends after this answer, which says so.
+  /// Whether the connection closes after this answer, which says so.
   var isClosing: Bool { false }
-  /// The request has been answered in full; `keepAlive` says whether its message was read whole, and another may follow.
+  /// The request was answered in full.
+  /// - Parameter keepAlive: its message was read completely, and another one may follow.
   func requestEnded(keepAlive: Bool) {}
-  /// - Parameter reset: so that a cut body is not taken for whole.
+  /// - Parameter reset: closes with RST, so that the app does not take a cut body for complete.
   func close(reset: Bool = false) {}
 
   // MARK: Blocks
@@ -65,7 +66,7 @@ class AppConnection: EventHandler {
     loop.blocks.giveBack(block)
   }
 
-  /// A request waits and reads nothing: the block goes back, or shrinks to what is in it.
+  /// A request waits and reads nothing: gives the block back, or shrinks it to what is in it.
   final func park() {
     guard let block = inbound else { return }
     if block.isEmpty {
@@ -77,7 +78,7 @@ class AppConnection: EventHandler {
     }
   }
 
-  /// The outbound block with room for `size` more bytes, behind what stands in it.
+  /// The outbound block with room for `size` more bytes behind its content.
   final func outbound(with size: Int) -> Block {
     var block = outbound ?? loop.blocks.borrow()
     if size > block.room {
@@ -95,7 +96,7 @@ class AppConnection: EventHandler {
     outbound = nil
   }
 
-  /// Sends what stands in the outbound block.
+  /// Sends the content of the outbound block.
   /// - Returns: how many bytes went out, and whether that was all.
   final func flush() -> Flush {
     var sent = 0
@@ -120,10 +121,10 @@ class AppConnection: EventHandler {
   }
 }
 
-/// What the last Proxy-Authorization of a connection was found to be: the same bytes need no second look.
+/// The client of a connection's last Proxy-Authorization. Equal bytes need no second check.
 struct AccessMemo {
   var field: [UInt8]
-  /// Of the snapshot: an address could be another snapshot's by now.
+  /// Of the snapshot. Its address would not do: another snapshot could have the same one by now.
   var generation: Int
   var identity: ClientIdentity
 }

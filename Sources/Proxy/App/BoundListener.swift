@@ -2,7 +2,7 @@ import EventIO
 import Settings
 import Synchronization
 
-/// A bound socket with the settings that came with it: what loops accept from.
+/// A bound socket with the settings that came with it. The loops accept from it.
 public final class BoundListener: Sendable {
   public let socket: ListeningSocket
   public let settings: ListenerSettings
@@ -14,8 +14,8 @@ public final class BoundListener: Sendable {
     self.settings = settings
   }
 
-  /// Nobody will listen here any more: the socket turns new connections away, and is closed when the last loop has stopped
-  /// accepting what its queue held. (Client connections keep the listener, so it is not enough to let go of it.)
+  /// Ends listening here. The socket refuses new connections, and closes when the last loop has accepted what its queue held.
+  /// (Client connections own the listener, too, so it is not enough to release it.)
   public func retire() {
     isRetired.store(true, ordering: .sequentiallyConsistent)
     socket.refuseNew()
@@ -27,6 +27,6 @@ public final class BoundListener: Sendable {
     if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { socket.close() }
   }
 
-  /// How long a retired listener goes on accepting, in milliseconds: a handshake that was under way needs a round trip.
+  /// Milliseconds that a retired listener continues to accept: a TCP handshake in progress needs a round trip.
   public var linger: Int { socket.address.isLoopbackOrUnix ? 20 : 250 }
 }

@@ -5,43 +5,45 @@ import Routing
 import Streams
 import Upstreams
 
-/// A connection from an app: reads heads, hands each to a request, and ends. While nothing is under way it holds neither buffer nor
-/// parser state.
+/// A connection from an app: reads heads, hands each to a request, and closes. While no request is in progress it holds neither
+/// buffer nor parser state.
 final class ClientConnection: AppConnection {
   private enum Phase: UInt8 {
     /// Between requests, or in the middle of a head.
     case head
-    /// A request is under way.
+    /// A request is in progress.
     case exchange
-    /// Answered and half-closed: what the peer still sends is thrown away for a while, or it would see a reset, not the answer.
+    /// The last answer is sent, and the connection is half-closed. What the app still sends is discarded for a while. Otherwise
+    /// the app would see a reset, not the answer.
     case lingering
     case closed
   }
 
-  /// RFC 9112 section 9.6 asks for this way of closing; how much and how long is ours.
+  /// RFC 9112 section 9.6 asks for this way of closing. The limits, in bytes and milliseconds, are the proxy's own.
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
-  /// Milliseconds between two tries to be registered.
+  /// Milliseconds between two attempts to register with the loop.
   private static let registrationPause = 100
-  /// Requests that are answered at once, before others have their turn: what is pipelined may have no end.
+  /// Requests served per event-loop turn. Bounds how long one pipelining client can hold the loop.
   private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
   unowned(unsafe) private let services: LoopServices
   private unowned(unsafe) let register: ClientRegister
-  /// Where the register has it.
+  /// Index in the register.
   var place = 0
   private var phase = Phase.head
   private var trickled: TrickledHead?
   private(set) var request: Request? { didSet { requestTimer.request = request } }
-  /// One request at a time is under way here: its timer stays for the next one, which as a rule only moves it to later.
+  /// Only one request at a time is in progress here, so each uses the same timer. The next request usually just moves it to
+  /// later.
   private let requestTimer = RequestTimer()
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false
   private var isReadingHeads = false
 
-  /// A head that did not come in one piece: the parser's position, so that a trickled head costs O(n).
+  /// A head that arrived in pieces. It keeps the parser's position, so that a trickled head costs O(n).
   private final class TrickledHead { var head = RequestHead() }
 
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
@@ -50,9 +52,9 @@ final class ClientConnection: AppConnection {
     super.init(descriptor, peer: peer, listener: listener, on: services.loop)
   }
 
-  /// Reading is tried at once: the first request is here more often than not.
-  /// - Returns: false if the kernel has no room for the registration. It is tried again; until then the connection waits as others do
-  ///   in the listener's queue.
+  /// Registers with the loop, and reads at once, because the first request has usually arrived already.
+  /// - Returns: false if the kernel has no room for the registration. The connection tries again. Until then it waits, as
+  ///   others do in the listener's queue.
   @discardableResult
   func begin() -> Bool {
     stream.token = loop.register(stream.descriptor, self)
@@ -92,7 +94,7 @@ final class ClientConnection: AppConnection {
 
   // MARK: Heads
 
-  /// Reads and serves requests until one is under way, or there is nothing more to read.
+  /// Reads and serves requests until one is in progress, or nothing is left to read.
   func readHeads() {
     if isReadingHeads { return }
     isReadingHeads = true
@@ -108,12 +110,13 @@ final class ClientConnection: AppConnection {
       switch stream.read(into: roomForHead().bodySpace) {
       case .bytes(let count): inbound?.end += count
       case .later: return rest()
-      // The app is gone, or has sent all that it wanted: nothing is under way.
+      // The app has left, or has sent all that it wanted. No request is in progress.
       case .end, .truncated, .failed: return close()
       }
     }
   }
 
+  /// Parses a head and starts its request.
   /// - Returns: whether a head was taken, and there may be more to do.
   private func parse(_ block: Block) -> Bool {
     if let authority = connectedAuthority, authority.isUnproven {
@@ -148,7 +151,8 @@ final class ClientConnection: AppConnection {
     }
   }
 
-  /// After CONNECT to an entry's host and port came a TLS handshake: for the real host, where that is allowed.
+  /// A TLS handshake followed a CONNECT to an entry's host and port: opens a tunnel to the real host.
+  /// - Returns: false if no tunnel is allowed; the connection is closed.
   private func startDeferredTunnel(_ authority: ConnectedAuthority) -> Bool {
     let request = Request(app: self, services: services, timer: requestTimer)
     phase = .exchange
@@ -177,7 +181,7 @@ final class ClientConnection: AppConnection {
       return block
     }
     if block.isEmpty { block.clear() }
-    // A body may follow the head: room for its framing stays free.
+    // A body may follow the head, so room for its framing stays free.
     if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
       block.compact()
       if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
@@ -193,7 +197,7 @@ final class ClientConnection: AppConnection {
     return block
   }
 
-  /// Nothing to do until the next event: a borrowed buffer goes back, or shrinks to what is in it.
+  /// Nothing to do until the next event: gives a borrowed buffer back, or shrinks it to what is in it.
   private func rest() {
     guard let block = inbound else { return }
     if block.isEmpty {
@@ -229,7 +233,7 @@ final class ClientConnection: AppConnection {
     readHeads()
   }
 
-  /// A head that cannot be served: answered, then closed.
+  /// Answers a head that cannot be served, then closes.
   private func refuse(_ error: ProxyError) {
     let request = Request(app: self, services: services, timer: requestTimer)
     self.request = request
@@ -238,7 +242,7 @@ final class ClientConnection: AppConnection {
     request.refuse(error)
   }
 
-  /// A request under way, or one that comes within `grace` milliseconds, is the last one; its answer says so.
+  /// Makes the current request the last one, or the next one if it arrives within `grace` milliseconds. Its answer says so.
   func drain(grace: Int) {
     closesAfterAnswer = true
     guard phase == .head, inbound == nil || inbound?.isEmpty == true else { return }
@@ -249,7 +253,7 @@ final class ClientConnection: AppConnection {
 
   // MARK: End
 
-  /// Half-closes, and throws away what still comes, within bounds.
+  /// Half-closes, and discards what still arrives, within bounds.
   private func lingerThenClose() {
     holdings.end()
     if stream.peerEnded { return close() }

@@ -4,9 +4,9 @@ import EventIO
 final class ClientRegister {
   private unowned(unsafe) let services: LoopServices
   private(set) var clients = ContiguousArray<ClientConnection>()
-  /// Milliseconds that idle connections are given once the loop drains.
+  /// Milliseconds that idle connections have left once the loop drains.
   private var drainGrace = 0
-  /// The process has room for connections again: acceptors that paused should go on.
+  /// Called when the process has room for connections again, so that paused acceptors resume.
   private let hasRoom: () -> Void
 
   init(_ services: LoopServices, hasRoom: @escaping () -> Void) {
@@ -14,8 +14,8 @@ final class ClientRegister {
     self.hasRoom = hasRoom
   }
 
-  /// A connection was accepted.
-  /// - Returns: false: the loop had no room to register it, and will try again.
+  /// Takes an accepted connection.
+  /// - Returns: false if the loop had no room to register it. The connection tries again.
   func adopt(_ descriptor: Int32, _ peer: Address, _ listener: BoundListener) -> Bool {
     let client = ClientConnection(descriptor, peer: peer, listener: listener, services: services, register: self)
     client.place = clients.count
@@ -34,14 +34,15 @@ final class ClientRegister {
     if services.shared.group.closed(on: services.loop.executor.index) { hasRoom() }
   }
 
-  /// Connections end with their present exchange, and idle ones after `grace` milliseconds, in which they are told with their next
-  /// answer.
+  /// Connections close after their current exchange. Idle ones close after `grace` milliseconds. A request that arrives before
+  /// that is the last one, and its answer says so.
   func drain(grace: Int) {
     drainGrace = grace
     for client in Array(clients) { client.drain(grace: grace) }
   }
 
-  /// Those that were accepted before come under the listener's new settings, too: who must say who it is, above all.
+  /// Connections that were accepted before also get the listener's new settings: above all, whether clients must identify
+  /// themselves.
   func adopt(_ listeners: [BoundListener]) {
     for client in clients {
       if let next = listeners.first(where: { $0.socket === client.listener.socket }) { client.listener = next }

@@ -2,21 +2,21 @@ import Credentials
 import Fetch
 import Settings
 
-/// A credential as one configuration has it, with all that its owner needs. Immutable.
+/// A credential in one configuration, with all that its owner needs. Immutable.
 public final class CredentialSetup: Sendable {
   public let policy: CredentialPolicy
   let identity: CredentialIdentity
-  /// The identity's: looked at for every request.
+  /// The identity's, copied because every request reads it.
   let serial: UInt64
-  /// Of the configuration: the larger one is the newer.
+  /// Of the configuration; a larger one is newer.
   let generation: Int
-  /// Of the token endpoint.
+  /// The trust of the token endpoint.
   let trust: FetchTrust
   let store: any TokenStore
   let sources: CredentialSources
-  /// Which statuses mean "this credential was refused".
+  /// Statuses by which an origin refuses this credential.
   let refusals: Set<Int>
-  /// Requests that may wait for it, in the whole process.
+  /// How many requests may wait for it in the whole process.
   let waitingLimit: Int
 
   public var name: String { policy.name }
@@ -50,10 +50,10 @@ struct CredentialSources: Sendable {
     self.sources = sources
   }
 
-  /// A program may take its time, and must not hold up files.
+  /// Whether a source is a program. A program may be slow, and must not hold up files.
   var runProgram: Bool { sources.values.contains { if case .command = $0 { true } else { false } } }
 
-  /// What the sources hold now; nil where one of them cannot be read, or nothing can have changed.
+  /// Reads the sources again. nil if one of them cannot be read, or if nothing can have changed.
   func reread(_ kind: CredentialPolicy.Kind) -> CredentialPolicy.Kind? {
     switch kind {
     case .basic(let username, _): read("basic.password").map { .basic(username: username, password: $0) }
@@ -63,7 +63,7 @@ struct CredentialSources: Sendable {
     }
   }
 
-  /// Ready assertions are read anew for each use: whoever issues them replaces them before they end.
+  /// Reads ready assertions again for each use, because their issuer replaces them before they expire.
   func material(refreshToken: Secret?) throws(SecretError) -> TokenRequest.Material {
     TokenRequest.Material(
       refreshToken: refreshToken, clientAssertion: try sources["oauth2.client_assertion"]?.read(),

@@ -4,20 +4,20 @@ import Settings
 import TLS
 import Upstreams
 
-/// One `upstreams` entry as requests use it: rendered once, immutable. Also stands for what `unlisted_hosts: forward` lets
+/// One `upstreams` entry, prepared for requests once; immutable. Also represents the hosts that `unlisted_hosts: forward` lets
 /// through (`isUnlisted`).
 public final class Entry: Sendable {
-  /// Place in the snapshot's entries.
+  /// Index in the snapshot's entries.
   public let index: Int
   public let settings: UpstreamSettings
   public let isUnlisted: Bool
-  /// nil where each host below a wildcard is an origin of its own.
+  /// nil if each host that matches is an origin of its own: below a wildcard, or unlisted.
   let origin: Origin?
   let trust: TrustMaterial?
   let identity: TLSIdentity?
-  /// Place in the snapshot's credentials.
+  /// Index in the snapshot's credentials; nil: none.
   let credential: Int?
-  /// What becomes of the heads that pass.
+  /// How the heads are rewritten.
   let rules: ForwardingRules
   let timeouts: Deadlines
 

@@ -9,7 +9,7 @@ import TLS
 import Trust
 import Upstreams
 
-/// What outlives one configuration while the next is built from it: anchors that were loaded, token stores.
+/// Builds snapshots, and keeps what outlives one configuration: loaded anchors and token stores.
 public final class SnapshotBuilder: Sendable {
   private let anchors = AnchorStores()
   private let warn: @Sendable (TrustWarning) -> Void
@@ -24,10 +24,10 @@ public final class SnapshotBuilder: Sendable {
     public var description: String { message }
   }
 
-  /// Blocks while anchors are loaded: to be called off the loops.
+  /// Builds a snapshot. Blocks while it loads anchors, so it must not run on a loop.
   /// - Parameters:
   ///   - sources: where the secrets came from, by key path.
-  ///   - previous: what serves now. Credentials that it has in the same way keep their identity.
+  ///   - previous: the snapshot in use. A credential that is the same in it keeps its identity.
   public func build(
     _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
   ) throws(LoadError) -> Snapshot {
@@ -47,7 +47,7 @@ public final class SnapshotBuilder: Sendable {
       TrustPolicy(
         name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]),
       settings.systemRoots)
-    // Forgets what this configuration does not use; it lives on where it is still in use.
+    // Drops anchors that this configuration does not use. They live on where older snapshots still use them.
     anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy], system: settings.systemRoots)
     let store: any TokenStore
     do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
@@ -72,7 +72,7 @@ public final class SnapshotBuilder: Sendable {
       identities: identities, credentials: credentials)
   }
 
-  /// Where an entry lets its credential be sent, and under which trust.
+  /// Digest of where an entry lets its credential be sent, and under which trust.
   private static func grant(_ upstream: UpstreamSettings, _ trust: TrustMaterial, _ identity: TLSIdentity?) -> [UInt8] {
     let origin = upstream.origin
     // Below a wildcard each host is an origin of its own.
@@ -90,14 +90,14 @@ public final class SnapshotBuilder: Sendable {
   }
 }
 
-/// One configuration as requests see it: immutable. A loop holds its own reference and is given the next by message; a request
-/// keeps the one that it began with.
+/// One configuration as requests see it: immutable. Each loop holds a reference, and gets the next snapshot by message. A
+/// request keeps the snapshot that it began with.
 public final class Snapshot: Sendable {
   public let generation: Int
   public let settings: Settings
   public let entries: [Entry]
   public let credentials: [CredentialSetup]
-  /// Names the entries without a `trust` of their own fall under, and token endpoints too.
+  /// The configured trust policies by name. Entries and token endpoints refer to them.
   public let trust: [String: TrustMaterial]
   let router: Router
   let unlisted: Entry?
@@ -154,14 +154,14 @@ public final class Snapshot: Sendable {
     upstreamRules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
   }
 
-  /// What of the way to origins stays valid under this configuration.
+  /// What upstreams keep of older configurations under this one.
   func succession(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Succession {
     Upstreams.Succession(
       policies: Set(trust.values.map(\.digest) + [defaultTrust.digest]),
       certificates: Set(entries.map { PolicyDigest.of($0.identity) } + [[]]), entry: entry)
   }
 
-  /// The first entry whose requests may go to this origin under this trust. Looks at them all: for what is rare.
+  /// The first entry whose requests may go to this origin under this trust. It searches all entries, so it is for rare events.
   func entry(leadingTo identity: OriginIdentity) -> Entry? {
     entries.first { $0.origin.map { $0.identity == identity } ?? mayLead($0, to: identity) }
   }
@@ -181,10 +181,10 @@ public final class Snapshot: Sendable {
         host: identity.host, port: identity.port)
   }
 
-  /// Where a request that the entry serves really goes.
+  /// The origin of a request that the entry serves.
   func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {
     if let origin = entry.origin { return origin }
-    // A wildcard or unlisted host: an origin of its own. What is listed goes to https, what is not as the app asked.
+    // A wildcard or unlisted host is an origin of its own. A listed host uses https, an unlisted one what the app asked for.
     let https = entry.isUnlisted ? isHTTPS : true
     return Snapshot.origin(
       .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
@@ -210,7 +210,7 @@ extension CredentialPolicy {
   }
 }
 
-/// Token stores by what the configuration says: they outlive it, as they hold locks, or the tokens themselves.
+/// Token stores by their settings. They outlive configurations, because they hold locks, or the tokens themselves.
 private final class TokenStores: Sendable {
   private let stores = Mutex<[TokenStoreSettings: any TokenStore]>([:])
 

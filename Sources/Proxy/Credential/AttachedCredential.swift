@@ -1,11 +1,11 @@
 import Credentials
 
-/// What a request carries. That it belongs to the configuration which the request began with is checked here and nowhere else;
-/// heads take a credential from nothing but this.
+/// A credential that a request carries. Only this initializer checks that the credential belongs to the configuration that the
+/// request began with. Heads take a credential from nothing but this.
 struct AttachedCredential {
   private let rendered: RenderedCredential
 
-  /// Nil if the version is of another identity than the request's configuration has.
+  /// Nil if the version has another identity than the request's configuration names.
   init?(_ version: CredentialVersion, for setup: CredentialSetup) {
     guard version.serial == setup.serial else { return nil }
     rendered = version.rendered

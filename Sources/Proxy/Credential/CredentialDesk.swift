@@ -2,7 +2,7 @@ import Credentials
 import EventIO
 import Fetch
 
-/// Credentials as one loop has them: its view of each, and the owners whose home it is. Confined to the loop, which owns it.
+/// One loop's credentials: its view of each, and the owners whose home it is. Confined to the loop, which owns it.
 final class CredentialDesk {
   let loop: EventLoop
   let group: LoopGroup
@@ -12,7 +12,7 @@ final class CredentialDesk {
   let observer: LoopObserver
   private var snapshot: Snapshot?
   private var views: [CredentialIdentity: CredentialView] = [:]
-  /// Of the present snapshot, in its order.
+  /// The views of the current snapshot, in its order.
   private var current: [CredentialView] = []
   private var owners: [CredentialIdentity: CredentialOwner] = [:]
   private var bySerial: [UInt64: CredentialOwner] = [:]
@@ -39,7 +39,7 @@ final class CredentialDesk {
 
   static func of(_ loop: EventLoop) -> CredentialDesk { loop.resident(CredentialDesk.self) }
 
-  /// Where the credential's owner lives: by its name alone, so that all loops know without asking.
+  /// The loop where the credential's owner lives. It depends on the name alone, so every loop can compute it.
   func home(of credential: String) -> LoopExecutor {
     // FNV-1a
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -58,14 +58,15 @@ final class CredentialDesk {
     let identities = Set(next.credentials.map(\.identity))
     for (identity, owner) in owners where !identities.contains(identity) {
       if owner.isRetired {
-        // It had the time of a whole configuration. Should one more request of an older one ask, another owner begins for it.
+        // It was retired by an earlier reload. If a request of an older configuration still asks, another owner is created for
+        // it.
         if !owner.isBusy { forget(owner) }
       } else {
         retire(owner, in: next)
       }
     }
     for identity in Array(views.keys) where !identities.contains(identity) {
-      // Requests that began before hold on to theirs.
+      // Requests that began before may still own their view.
       var view = views.removeValue(forKey: identity)
       if !isKnownUniquelyReferenced(&view) { views[identity] = view }
     }
@@ -83,7 +84,7 @@ final class CredentialDesk {
     return view
   }
 
-  /// - Parameter index: place in the snapshot's credentials; a request may have begun on an older one.
+  /// - Parameter index: in the snapshot's credentials. A request may have begun on an older snapshot.
   func view(_ index: Int, of snapshot: Snapshot) -> CredentialView {
     snapshot === self.snapshot ? current[index] : view(of: snapshot.credentials[index])
   }
@@ -92,14 +93,15 @@ final class CredentialDesk {
 
   // MARK: On the home loop
 
-  /// The credential's owner, under this configuration or a newer one. A message may be faster than the reload's own.
+  /// The credential's owner, created if there is none, under this configuration or a newer one. A loop's message can arrive
+  /// before the reload's own.
   func owner(of setup: CredentialSetup) -> CredentialOwner {
     if let present = owners[setup.identity] {
       present.adopt(setup)
       return present
     }
     lastSerial += 1
-    // Versions of one name are told apart in the logs, whichever identity they are of.
+    // Logs tell versions of one name apart by number, so the numbers continue across identities.
     let version = owners.values.lazy.filter { $0.name == setup.name }.map(\.latestVersion).max() ?? 0
     let owner: CredentialOwner
     if case .oauth2(let policy) = setup.policy.kind {
@@ -109,7 +111,7 @@ final class CredentialDesk {
     }
     owners[setup.identity] = owner
     bySerial[owner.serial] = owner
-    // For a request of an older configuration, whose owner has gone.
+    // The request that asks has an older configuration, whose owner was dropped.
     if let snapshot, setup.generation < snapshot.generation,
       !snapshot.credentials.contains(where: { $0.identity == setup.identity })
     {

@@ -1,15 +1,15 @@
 import Credentials
 import EventIO
 
-/// The one owner of a credential in the process. Confined to its home loop; loops speak with it by message, and it tells them
-/// all what changes. It survives reloads; once no configuration has its credential any more, it is retired and serves only the
+/// The only owner of a credential in the process. Confined to its home loop. Loops send it messages, and it tells all of them
+/// what changes. It survives reloads. Once the configuration no longer has its credential, it is retired and serves only
 /// requests that began before.
 class CredentialOwner: EventHandler {
   unowned let desk: CredentialDesk
   private(set) var setup: CredentialSetup
-  /// Tells this owner from the ones before it under the same name.
+  /// Distinguishes this owner from earlier ones of the same name.
   let serial: UInt64
-  /// No configuration has its credential any more.
+  /// The configuration no longer has its credential.
   private(set) var isRetired = false
 
   init(_ setup: CredentialSetup, _ desk: CredentialDesk, serial: UInt64) {
@@ -22,32 +22,33 @@ class CredentialOwner: EventHandler {
   var loop: EventLoop { desk.loop }
   /// Monotonic milliseconds.
   var now: Int64 { loop.now / 1_000_000 }
-  /// Of the last version published.
+  /// Number of the last published version.
   var latestVersion: UInt64 { 0 }
-  /// Ending the process now would lose something.
+  /// Ending the process now would lose a refresh token.
   var mustFinish: Bool { false }
 
-  /// Something is on its way that requests, or a store, wait for.
+  /// It does work that requests, or a store, wait for.
   var isBusy: Bool { false }
 
-  /// The newest configuration of the same identity wins, in whatever order messages bring them.
+  /// Takes over a newer configuration of the same identity. Messages can arrive in any order, so an older one is ignored.
   final func adopt(_ next: CredentialSetup) {
     guard next.generation > setup.generation else { return }
     setup = next
     reconfigure()
   }
   func reconfigure() {}
-  /// The credential is in no configuration any more.
+  /// The configuration no longer has the credential.
   func retire() { isRetired = true }
-  /// Nobody will ask any more.
+  /// Ends all work: no request will ask again.
   func stop() {}
 
-  /// A loop has requests without a usable version.
+  /// A loop has requests that need a usable version.
   func need(from executor: LoopExecutor) {}
-  /// - Parameter ticket: of the request that holds the answer; nil where nobody waits for the decision.
+  /// An origin refused `version`.
+  /// - Parameter ticket: of the request that holds the answer; nil if no request waits for the decision.
   final func refused(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     guard isRetired else { return decide(version: version, by: key, isRetry: isRetry, ticket: ticket, from: executor) }
-    // What a source or a token server gives from now on may be meant for others.
+    // What a source or a token server returns from now on may be meant for others.
     if let ticket { tell(executor) { $0.decided(ticket, .relay(.replaced)) } }
   }
   func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {}
@@ -82,7 +83,8 @@ class CredentialOwner: EventHandler {
     for executor in desk.group.executors { tell(executor, body) }
   }
 
-  /// Runs `work` where it may block, and brings its result back here; nil where too much waits there already.
+  /// Runs `work` in a lane, where it may block, and passes its result to `then` on this loop. The result is nil if the lane's
+  /// queue is full.
   final func inLane<Result: Sendable>(
     _ lane: Lane, _ work: @escaping @Sendable () -> Result, then: @escaping @Sendable (CredentialOwner, Result?) -> Void
   ) {

@@ -1,7 +1,7 @@
 import EventIO
 import Synchronization
 
-/// What all loops know of the credentials.
+/// What all loops know about the credentials.
 final class CredentialRegistry: Sendable {
   private struct Record: Sendable {
     let count = WaitCount()
@@ -11,22 +11,22 @@ final class CredentialRegistry: Sendable {
   private let records = Mutex<[String: Record]>([:])
   private let unfinished = Mutex<Set<UInt64>>([])
 
-  /// The same one for all loops.
+  /// The same object for all loops.
   func waitCount(of name: String) -> WaitCount {
     records.withLock { records in
-      // Reading with a default would not keep it.
+      // Reading with a default would not store the record.
       let record = records[name] ?? Record()
       records[name] = record
       return record.count
     }
   }
   func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
-  /// The credential is in no configuration any more.
+  /// The configuration no longer has the credential.
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
   func count(_ result: RefreshResult, of name: String) {
     records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
   }
-  /// - Parameter owner: different for each in the process.
+  /// - Parameter owner: unique in the process.
   func note(owner: UInt64, mustFinish: Bool) {
     unfinished.withLock { if mustFinish { $0.insert(owner) } else { $0.remove(owner) } }
   }
@@ -39,7 +39,7 @@ final class CredentialRegistry: Sendable {
         guard var report = record.report else { return nil }
         report.waiting = record.count.value
         report.refreshes = record.refreshes
-        // Nobody needed it since it ended.
+        // No request has needed it since it expired.
         if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }
         return report
       }

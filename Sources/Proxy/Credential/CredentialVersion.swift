@@ -1,10 +1,10 @@
 import Credentials
 
-/// A version of a credential, and which credential that is. Only the credential's owner makes one.
+/// A version of a credential, and the credential that it belongs to. Only the credential's owner creates one.
 final class CredentialVersion: Sendable {
-  /// Of the identity.
+  /// Serial of the identity.
   let serial: UInt64
-  /// Of the configuration that the owner had.
+  /// Generation of the configuration that the owner had.
   let generation: Int
   let rendered: RenderedCredential
 

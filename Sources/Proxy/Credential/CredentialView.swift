@@ -1,10 +1,11 @@
 import Credentials
 import EventIO
 
-/// One credential as one loop sees it: the current version, and who waits here for the next. It speaks with the owner by message,
-/// for all its requests at once; it outlives configurations, as long as they or requests that began before have this identity.
+/// One credential as one loop sees it: the current version, and the requests that wait here for the next. It sends messages to
+/// the owner, for all its requests at once. It lives as long as a configuration, or a request that began before, has this
+/// identity.
 final class CredentialView: EventHandler {
-  /// Requests that are resumed in one turn of the loop: the others of the loop want their turn, too.
+  /// Requests resumed per event-loop turn. Bounds how long a new token can hold the loop.
   private static let wakeUps = 64
   private static let rememberedKeys = 65_536
 
@@ -13,7 +14,8 @@ final class CredentialView: EventHandler {
   private let home: LoopExecutor
   private let count: WaitCount
   private(set) var current: CredentialVersion?
-  /// A static value changed with this configuration: what the owner had before it and sends still is not taken.
+  /// Generation of the configuration that last changed the static value. Versions of earlier configurations, which the owner
+  /// may still send, are ignored.
   private var changedIn = 0
 
   private var waiting = ContiguousArray<CredentialWait>()
@@ -22,7 +24,7 @@ final class CredentialView: EventHandler {
   private var lastTicket: UInt64 = 0
   private var waking = ContiguousArray<Waking>()
   private var awake = 0
-  /// Requests, by hash, whose refusals were relayed: should one of them be accepted, the owner wants to know.
+  /// Hashes of requests whose refusals were relayed. If an origin accepts one of them later, the owner is told.
   private var refusedKeys: Set<Int> = []
 
   private enum Waking {
@@ -44,7 +46,7 @@ final class CredentialView: EventHandler {
     case wait(CredentialWait)
   }
 
-  /// The owner's.
+  /// The owner's decision about a held answer.
   enum OwnerDecision: Sendable {
     case resend(CredentialVersion)
     case waitForRefresh
@@ -64,7 +66,8 @@ final class CredentialView: EventHandler {
   /// Monotonic milliseconds.
   private var now: Int64 { desk.loop.now / 1_000_000 }
 
-  /// Another configuration. A static value that may have changed is asked for again, so that no later request gets the old one.
+  /// Takes over another configuration. A static value that may have changed is requested again, so that no later request gets
+  /// the old one.
   func adopt(_ next: CredentialSetup) {
     if case .oauth2 = next.policy.kind {
     } else if next.policy != setup.policy {
@@ -97,7 +100,7 @@ final class CredentialView: EventHandler {
     home.call { loop in CredentialDesk.of(loop).owner(of: setup).need(from: executor) }
   }
 
-  /// An answer refused `version`. The request holds it until it is told.
+  /// An origin refused `version`. The request holds the answer until it gets the decision.
   func refused(_ request: CredentialWaiter, version: UInt64) -> Refusal {
     if let current, current.isUsable(at: now), version < current.number { return .decided(.resend(current)) }
     guard count.enter(limit: setup.waitingLimit) else {
@@ -116,7 +119,7 @@ final class CredentialView: EventHandler {
     return .wait(wait)
   }
 
-  /// An answer refused `version`, and is relayed whatever comes of it.
+  /// An origin refused `version`, and the answer is relayed whatever the owner decides.
   func reportRefusal(of request: CredentialWaiter, version: UInt64, isRetry: Bool) {
     let (setup, executor, key) = (setup, executor, request.refusalKey)
     home.call { loop in
@@ -125,7 +128,7 @@ final class CredentialView: EventHandler {
     if isRetry { remember(key) }
   }
 
-  /// The upstream took the credential.
+  /// The origin accepted the credential.
   @inline(__always)
   func accepted(_ request: CredentialWaiter) {
     if !refusedKeys.isEmpty { forget(request.refusalKey) }
@@ -151,7 +154,7 @@ final class CredentialView: EventHandler {
 
   func published(_ version: CredentialVersion) {
     if version.generation < changedIn {
-      // The answer to a question of before: who waits asks again, under the present configuration.
+      // The reply to a question of an earlier configuration: waiting requests ask again, under the current one.
       hasAsked = false
       if !waiting.isEmpty { ask() }
       return
@@ -234,7 +237,7 @@ final class CredentialView: EventHandler {
         wait.cancel()
         return request.credentialArrived(.success(current))
       }
-      // It ended before its turn came: a token of very short life.
+      // The token expired before this request's turn: its lifetime is very short.
       waiting.append(wait)
       ask()
     case .unavailable(let wait, let error): wait.take()?.credentialArrived(.failure(error))

@@ -1,24 +1,24 @@
 import Credentials
 import Synchronization
 
-/// What a request that waits for a credential is told. Called on its loop.
+/// A request that can wait for a credential. Called on its loop.
 class CredentialWaiter {
-  /// Tells requests apart whose refusals are remembered.
+  /// Identifies requests whose refusals are remembered.
   var refusalKey: RequestKey { preconditionFailure("abstract") }
-  /// A token has come, or will not.
+  /// A token has arrived, or none will.
   func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) {}
-  /// What becomes of the answer that it holds.
+  /// The decision about the answer that it holds.
   func refusalDecided(_ decision: RefusalDecision) {}
 }
 
-/// What becomes of an answer that refused a credential.
+/// What happens to an answer that refused a credential.
 enum RefusalDecision {
-  /// There is another version than the one that was refused.
+  /// There is another version than the refused one: the request is sent again with it.
   case resend(CredentialVersion)
   case relay(RelayReason)
 }
 
-/// How many requests wait for one credential, on all loops.
+/// Number of requests that wait for one credential, on all loops.
 final class WaitCount: Sendable {
   private let count = Atomic<Int>(0)
   var value: Int { count.load(ordering: .relaxed) }
@@ -33,13 +33,13 @@ final class WaitCount: Sendable {
   func leave() { count.subtract(1, ordering: .relaxed) }
 }
 
-/// A request's place in the line for a credential: it has none yet, or holds an answer that refused the one it was sent with.
-/// Ends when it is resumed or cancelled, whichever comes first.
+/// A request's place in the line for a credential. The request has none yet, or holds an answer that refused the one it
+/// carried. Ends when the request is resumed or cancelled, whichever comes first.
 final class CredentialWait {
   private(set) var request: CredentialWaiter?
   /// The version that was refused; nil: it waits for any.
   let refused: UInt64?
-  /// The owner has said that a refresh is on its way.
+  /// The owner has announced a refresh.
   var isPromised = false
   private let count: WaitCount
 
@@ -49,7 +49,7 @@ final class CredentialWait {
     self.count = count
   }
 
-  /// The request goes on; nil where it left.
+  /// Ends the wait and returns the request to resume; nil if it has left.
   func take() -> CredentialWaiter? {
     defer { cancel() }
     return request

@@ -1,13 +1,13 @@
 import Credentials
 import EventIO
 
-/// Owns a credential whose value the configuration names: reads it again, once, when it is refused.
+/// Owns a credential whose value the configuration names. When an origin refuses it, the owner reads its source again, once.
 final class StaticOwner: CredentialOwner {
   private var machine: StaticCredentialMachine?
   private var version: UInt64
   private var problem = ""
 
-  /// - Parameter version: the last one that an owner before this one has published.
+  /// - Parameter version: number of the last one that an earlier owner of this name published.
   init(_ setup: CredentialSetup, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
     self.version = version
     super.init(setup, desk, serial: serial)
@@ -33,7 +33,7 @@ final class StaticOwner: CredentialOwner {
     do throws(CredentialError) { perform(try machine?.reconfigure(setup.policy) ?? []) } catch { problem = error.description }
   }
 
-  /// Its source may hold what is meant for others by now: who waits for that is told that it won't come.
+  /// The source may hold a value for others by now, so waiting requests are told that no new version comes.
   override func retire() {
     super.retire()
     tellAll { $0.released(.replaced) }

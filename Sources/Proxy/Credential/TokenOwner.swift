@@ -2,14 +2,14 @@ import Credentials
 import EventIO
 import Fetch
 
-/// Owns an OAuth 2.0 credential: carries out what its machine says, and brings back what came of it.
+/// Owns an OAuth 2.0 credential: performs the actions of its machine, and passes their results back to it.
 final class TokenOwner: CredentialOwner {
   private var machine: OAuth2Machine
   private var exchange: TokenExchange
-  /// Changes with the policy: what an exchange has discovered under another one is not kept.
+  /// Increases with each change of the policy. What an exchange discovered in an earlier epoch is not kept.
   private var epoch = 0
   private var flight: Flight?
-  /// The store that the credential's lock was taken in.
+  /// The store in which the credential's lock was taken.
   private var store: any TokenStore
 
   private var wasUnfinished = false
@@ -55,7 +55,7 @@ final class TokenOwner: CredentialOwner {
   override func stop() { perform(machine.stop(now: now)) }
 
   override func need(from executor: LoopExecutor) {
-    // A refresh token of another configuration's is not spent any more, and its record in the store is not this one's to write.
+    // A retired owner neither spends a refresh token of another configuration, nor writes its record in the store.
     if isRetired, machine.usesStore, !isBusy, machine.published?.isUsable(at: now) != true {
       return tell(executor) { $0.failed(.temporarily("a reload has replaced the credential", retryAfter: 1_000)) }
     }
@@ -70,7 +70,7 @@ final class TokenOwner: CredentialOwner {
 
   override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     let (decision, actions) = machine.refused(version: version, by: key, isRetry: isRetry, now: now)
-    // Before the actions: what they publish finds the request among those that were promised it.
+    // Before the actions, so that a version that they publish finds this request among those that wait for it.
     if let ticket { tell(executor, ticket, decision) }
     perform(actions)
   }
@@ -109,7 +109,7 @@ final class TokenOwner: CredentialOwner {
   private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
     flight = Flight(id: id, epoch: epoch, exchange: exchange)
     let (sources, started, now, wall) = (setup.sources, exchange, now, wallClockSeconds())
-    // Assertions are read and signed there: files, programs and keys may take their time.
+    // The lane reads and signs assertions: files, programs and keys may take their time.
     inLane(sources.runProgram ? .helpers : .files) {
       var exchange = started
       do {
@@ -122,7 +122,7 @@ final class TokenOwner: CredentialOwner {
     }
   }
 
-  /// An exchange after a step, and the step that it wants next.
+  /// An exchange after a step, and the step that comes next.
   private struct Progress: Sendable {
     let step: TokenExchange.Step
     let exchange: TokenExchange
@@ -156,7 +156,7 @@ final class TokenOwner: CredentialOwner {
     let (sent, now, wall) = (flight.exchange, now, wallClockSeconds())
     switch outcome {
     case .success(let answer):
-      // After discovery comes a token request, which may have to be signed.
+      // A token request follows discovery. It may need a signature.
       inLane(.files) {
         var exchange = sent
         let step = exchange.answered(
@@ -181,9 +181,9 @@ final class TokenOwner: CredentialOwner {
 
   // MARK: Store
 
-  /// One credential's requests keep their order, as the lane for files is one queue.
+  /// Requests of one credential keep their order, because the lane for files is one queue.
   private func carry(_ id: UInt64, _ request: TokenStoreRequest) {
-    // A lock begins a series, and is where another store may take over.
+    // A lock begins a series of requests. Only there may the store of a new configuration take over.
     if case .lock = request { store = setup.store }
     let (store, name) = (store, name)
     inLane(.files) {
@@ -195,7 +195,7 @@ final class TokenOwner: CredentialOwner {
 
   private func stored(_ id: UInt64, _ request: TokenStoreRequest, _ answer: TokenStoreAnswer?) {
     if answer == nil, case .release = request {
-      // A lock that is never given back would stop every other process.
+      // A lock that is never released would block every other process.
       let serial = serial
       return Later.run(on: loop, afterMilliseconds: 100) { [desk] in
         (desk.owner(serial: serial) as? TokenOwner)?.carry(id, request)
@@ -246,7 +246,7 @@ extension TokenFailure {
   }
 }
 
-/// Something to be done on a loop after a while.
+/// Runs a closure on a loop after a delay.
 final class Later: EventHandler {
   private let body: () -> Void
   private init(_ body: @escaping () -> Void) { self.body = body }

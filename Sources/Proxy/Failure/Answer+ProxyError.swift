@@ -5,8 +5,8 @@ import HTTPWire
 import Upstreams
 
 extension ProxyError {
-  /// The one table from what went wrong to what the app is told.
-  /// - Parameter entry: name of the request's, as far as it has one.
+  /// The answer for an error: the only table from what went wrong to what the app reads.
+  /// - Parameter entry: name of the request's entry; nil: not known yet.
   func answer(for entry: String?) -> OwnAnswer {
     let upstream = entry.map { "upstream \($0)" } ?? "the upstream"
     switch self {

@@ -4,7 +4,7 @@ import Forwarding
 import Upstreams
 
 extension UpstreamError {
-  /// - Parameter upstream: how messages name where the request was to go.
+  /// - Parameter upstream: the upstream, as messages name it.
   func answer(for upstream: String) -> OwnAnswer {
     switch self {
     case .nameNotFound(let host):

@@ -5,7 +5,7 @@ import HTTPWire
 import Routing
 import Upstreams
 
-/// Everything that can go wrong with a request, typed; it becomes an HTTP answer in `Answer+ProxyError.swift` and nowhere else.
+/// Everything that can go wrong with a request. Only `Answer+ProxyError.swift` turns it into an HTTP answer.
 enum ProxyError: Error {
   // The app's side.
   case malformed(HeadError)
@@ -15,7 +15,7 @@ enum ProxyError: Error {
   case unknownExpectation
   case traceWithCredential
   case stalled
-  // Who may.
+  // Permission.
   case passwordRequired
   case wrongPassword
   case notAllowed(client: String?, upstream: String)
@@ -25,17 +25,17 @@ enum ProxyError: Error {
   case hostNotListed(host: String)
   case connectNotAllowed(target: String)
   case loop
-  // The way to the origin.
+  // The connection to the origin.
   case upstream(UpstreamError)
-  /// No connection in time, while others were being opened.
+  /// The pool opened connections, but none was ready in time.
   case connectTimeout
   case connectionLimit
-  /// Not the origin's connections, but the client's share of them.
+  /// The client has used up its share of the origin's connections.
   case clientShareUsedUp
   // The origin's answer.
   case unexpectedUpgrade
   case tooManyInterims
-  /// It takes no more of the request's body.
+  /// The origin reads no more of the request's body.
   case upstreamStalled
   case bodyBroken
   // Credentials.
@@ -55,7 +55,7 @@ enum ProxyError: Error {
     }
   }
 
-  /// - Parameter entry: name of the request's, as far as it has one.
+  /// - Parameter entry: name of the request's entry; nil: not known yet.
   init(_ error: ForwardingError, for entry: String?) {
     switch error {
     case .loop: self = .loop
@@ -67,7 +67,7 @@ enum ProxyError: Error {
 
   var mayBeStaleConnection: Bool { if case .upstream(let error) = self { error.mayBeStaleConnection } else { false } }
 
-  /// Whether the entry's `retry` may help: the origin could not be reached, or said nothing.
+  /// Whether the entry's `retry` may help: the origin could not be reached, or sent nothing.
   var isWorthRepeating: Bool {
     switch self {
     case .upstream(let error): error.isWorthRepeating

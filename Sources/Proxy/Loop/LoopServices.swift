@@ -2,7 +2,7 @@ import EventIO
 import HTTPWire
 import Upstreams
 
-/// What all loops share, beside the snapshot.
+/// What all loops share, apart from the snapshot.
 public final class Shared: Sendable {
   public let group: LoopGroup
   let accounts = ClientAccounts()
@@ -14,24 +14,24 @@ public final class Shared: Sendable {
     upstreams = SharedUpstreams(group: group)
   }
 
-  /// The credentials of the configuration, by name, each as its owner knew it when it last changed.
+  /// The credentials of the configuration, sorted by name, as their owners last reported them.
   public var credentialReports: [CredentialReport] { registry.reports }
-  /// True while ending the process would lose a refresh token: for the time of a token request at most.
+  /// True while ending the process would lose a refresh token. That lasts as long as a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
 }
 
-/// What the requests of one loop use: everything that is not immutable, confined to the loop. Lives as long as its loop.
+/// Everything mutable that the requests of one loop use. Confined to the loop, and lives as long as it.
 final class LoopServices {
   let loop: EventLoop
   let shared: Shared
   let observer: LoopObserver
   let upstreams: Upstreams
   let credentials: CredentialDesk
-  /// Requests begin on this one.
+  /// New requests begin on this snapshot.
   private(set) var snapshot: Snapshot
-  /// No connection serves more than its present request.
+  /// The loop drains: each connection closes after its current request.
   private(set) var isDraining = false
-  /// Scratch for heads that come in one piece; what trickles gets its own.
+  /// Scratch for heads that arrive in one piece. A head that arrives in pieces gets its own.
   var requestHead = RequestHead()
 
   private var poolOfEntry: ContiguousArray<OriginPool?>
@@ -49,8 +49,8 @@ final class LoopServices {
     poolOfEntry = ContiguousArray(repeating: nil, count: snapshot.entries.count)
   }
 
-  /// From now on requests begin on this snapshot.
-  /// - Parameter entry: the entry that leads to an origin under this trust; pools of others are retired.
+  /// From now on, requests begin on this snapshot.
+  /// - Parameter entry: returns the entry that leads to an origin under this trust; pools without one are retired.
   func adopt(_ next: Snapshot, entry: @escaping (OriginIdentity) -> Entry?) {
     snapshot = next
     credentials.adopt(next)
@@ -64,7 +64,7 @@ final class LoopServices {
     upstreams.isDraining = true
   }
 
-  /// The pool of the origin that a request goes to. Entries of the present snapshot remember theirs.
+  /// The pool of the origin that a request goes to. For entries of the current snapshot it is cached.
   func pool(of entry: Entry, in snapshot: Snapshot, host: String, port: UInt16, isHTTPS: Bool) -> OriginPool {
     guard let origin = entry.origin else {
       return upstreams.pool(of: snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS), named: entry.name)

@@ -1,23 +1,23 @@
 import Credentials
 
-/// What came of a token request, as metrics count it.
+/// The result of a token request, as metrics count it.
 public enum RefreshResult: String, Sendable, CaseIterable {
   case success
-  /// Will be tried again.
+  /// The owner will try again.
   case failure
-  /// The server gave the token that was there already.
+  /// The server returned the token that the owner already had.
   case sameToken = "same_token"
-  /// Refused for good.
+  /// The server refused for good; an operator must act.
   case needsOperator = "needs_operator"
 }
 
 /// What happens in the life of a credential, for logs and metrics. Holds nothing secret.
 public enum CredentialEvent: Sendable, Hashable {
-  /// A static one: its source has changed.
+  /// The source of a static credential has a new value.
   case replaced(version: UInt64)
   /// `lifetime`: milliseconds left.
   case refreshed(version: UInt64, lifetime: Int64, byRefusal: Bool)
-  /// Another process had refreshed, or an earlier run of this one.
+  /// Another process, or an earlier run of this one, had refreshed it.
   case adopted(version: UInt64, lifetime: Int64)
   case sameToken(byRefusal: Bool)
   /// `retryIn`: milliseconds.
@@ -25,7 +25,7 @@ public enum CredentialEvent: Sendable, Hashable {
   case needsOperator(String)
   /// The new refresh token is in use but not on disk yet.
   case notSaved(String)
-  /// A record of the token store made no sense and was kept beside the others.
+  /// A record of the token store was invalid, and was kept next to the others.
   case recordSetAside
 
   /// nil if the event is not about a token request.

@@ -1,4 +1,4 @@
-/// One credential as its owner sees it, for people and scripts; never a token.
+/// One credential as its owner last reported it, for people and scripts. Never has a token.
 public struct CredentialReport: Sendable {
   public enum Phase: String, Sendable {
     case empty, refreshing, ready, failed
@@ -6,13 +6,13 @@ public struct CredentialReport: Sendable {
   }
   public var name: String
   public var phase: Phase
-  /// Of the version in use; 0 = none yet.
+  /// Number of the version in use; 0 = none yet.
   public var version: UInt64
-  /// Seconds since 1970; nil where it does not expire, or there is none.
+  /// Seconds since 1970; nil if it does not expire, or if there is none.
   public var expiry: Int64?
   /// Why it failed, or what the operator has to do.
   public var reason: String?
-  /// Requests parked until there is one, over all loops.
+  /// Requests that wait for it, on all loops.
   public var waiting: Int
   /// Token requests since the start.
   public var refreshes: [RefreshResult: UInt64]

@@ -6,38 +6,38 @@ import Upstreams
 public enum RetryReason: String, Sendable, CaseIterable {
   /// The entry's `retry`, for an answer's status.
   case status
-  /// The entry's `retry`, as no answer came.
+  /// The entry's `retry`, because no answer came.
   case failure
-  /// A pooled connection turned out closed.
+  /// A pooled connection was found closed.
   case staleConnection = "stale_connection"
 }
 
-/// What became of an answer in `retry_statuses`.
+/// What happened to an answer in `retry_statuses`.
 public enum UnauthorizedResult: String, Sendable, CaseIterable {
-  /// Sent again with a newer version that was there already.
+  /// Sent again with a newer version that already existed.
   case newerVersion = "newer_version"
   /// Sent again after a refresh.
   case refreshed
-  /// Relayed: the second refusal, or one that is remembered.
+  /// Relayed: a second refusal, or a remembered one.
   case relayed
-  /// Relayed, as no refresh could be had.
+  /// Relayed, because no refresh was possible.
   case notRefreshed = "not_refreshed"
-  /// Relayed, as the body was gone.
+  /// Relayed, because the body was not kept.
   case bodyGone = "body_gone"
 }
 
-/// What happens on one loop, told to whoever logs and counts it. Called on the loop; must not block.
+/// Gets the events of one loop, for log and metrics. Called on the loop; must not block.
 open class LoopObserver: UpstreamObserver {
-  /// Requests begin on this snapshot from now on.
+  /// From now on, requests begin on this snapshot.
   open func adopted(_ snapshot: Snapshot) {}
-  /// A request has ended, whoever answered it.
+  /// A request has ended, whether the origin or the proxy answered it.
   open func ended(_ request: borrowing RequestRecord) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// A tunnel began (+1) or ended (-1).
   open func tunnels(_ change: Int) {}
-  /// A credential's life; told on its home loop only.
+  /// An event of a credential. Called on the credential's home loop only.
   open func credential(_ name: String, _ event: CredentialEvent) {}
-  /// Something an operator should know, already free of secrets.
+  /// Something that an operator should know. It contains no secrets.
   open func notice(_ message: String) {}
 }

@@ -1,7 +1,7 @@
 import EventIO
 
-/// The record of one request, filled on its way and read at its end by access log and metrics. Lent to its readers, never copied: a
-/// dozen references are in it.
+/// The record of one request. The request fills it, and access log and metrics read it at the end. It is lent to its readers,
+/// never copied, because it holds a dozen references.
 public struct RequestRecord: ~Copyable {
   public enum Author: UInt8, Sendable { case upstream, proxy }
 
@@ -15,27 +15,27 @@ public struct RequestRecord: ~Copyable {
     public var isTunnel = false
   }
 
-  /// What the app was answered.
+  /// The answer that the app got.
   public struct Answer {
     /// 0: the connection ended before an answer.
     public var status = 0
     public var author = Author.proxy
-    /// Proxy-Status error where the proxy answered or broke off.
+    /// Proxy-Status error, if the proxy answered or broke off.
     public var error: String?
     public var details: String?
   }
 
-  /// Nanoseconds of the monotonic clock; 0: did not happen.
+  /// Nanoseconds of the monotonic clock; 0: it did not happen.
   public struct Times {
     public var started: Int64 = 0
     public var ended: Int64 = 0
     public var connectStarted: Int64 = 0
     public var connected: Int64 = 0
     public var secured: Int64 = 0
-    /// The last byte of the request has gone to the origin.
+    /// The last byte of the request was sent to the origin.
     public var sent: Int64 = 0
     public var firstByte: Int64 = 0
-    /// How long it waited for its credential.
+    /// How long the request waited for its credential.
     public var waitedForCredential: Int64 = 0
   }
 
@@ -45,14 +45,14 @@ public struct RequestRecord: ~Copyable {
     public var address: Address?
     public var isReused = false
     public var attempts = 0
-    /// Name of the trust policy that judged the origin; nil: reached in clear.
+    /// Name of the trust policy that judged the origin; nil: reached without TLS.
     public var trust: String?
   }
 
   public struct Credential {
     public var name: String?
     public var version: UInt64 = 0
-    /// Answers that refused the credential, and whether the request was sent again for one.
+    /// Number of answers that refused the credential, and whether the request was sent again for one.
     public var refusals = 0
     public var wasResent = false
   }

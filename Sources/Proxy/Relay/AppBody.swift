@@ -1,14 +1,14 @@
 import EventIO
 import HTTPWire
 
-/// A request's body as it comes from the app, and the copy that is kept for sending it again. Outlives attempts.
+/// A request's body as it arrives from the app, and the copy that is kept for sending it again. Outlives attempts.
 struct AppBody {
   enum Piece {
-    /// Where in the app's block the next payload lies; may be empty when only framing was read.
+    /// Where in the app's block the next payload is; may be empty if only framing was read.
     case piece(Range<Int>)
     /// The app has not sent more yet.
     case blocked
-    /// The app ended in the middle of its body: nobody is there to be answered.
+    /// The app closed in the middle of its body: no answer would be read.
     case appLeft
     case malformed(ChunkedError)
   }
@@ -16,20 +16,20 @@ struct AppBody {
   let framing: BodyFraming
   private var source: BodySource
   private(set) var tee: ReplayTee
-  /// Bytes that came behind those that came with the head.
+  /// Bytes read after those that arrived with the head.
   private(set) var received: Int64 = 0
 
   /// No body.
   init() { self.init(.none, capacity: 0) }
 
-  /// - Parameter capacity: bytes that are kept for sending them again.
+  /// - Parameter capacity: how many bytes to keep for sending them again.
   init(_ framing: BodyFraming, capacity: Int) {
     self.framing = framing
     source = BodySource(framing)
     tee = ReplayTee(capacity: capacity)
   }
 
-  /// All of it was read.
+  /// The whole body was read.
   var isDone: Bool { source.isDone }
   /// All that was read can be sent again.
   var canReplay: Bool { source.count == 0 || tee.isIntact }
@@ -39,8 +39,8 @@ struct AppBody {
   func lastChunk() -> Block { source.lastChunk() }
   func dropTrailers(named name: [UInt8]) { source.dropTrailers(named: name) }
 
-  /// Nothing was read yet, and more than the tee holds will or may come.
-  /// - Parameter isKnownLast: it is not sent a third time, so a body of unknown size needs no keeping.
+  /// Whether more than the tee holds will or may come. Valid before anything was read.
+  /// - Parameter isLast: the request is not sent again after this attempt, so a body of unknown size need not be kept.
   func mayExceedTee(isLast: Bool) -> Bool {
     switch framing {
     case .length(let length): length > tee.capacity
@@ -49,7 +49,7 @@ struct AppBody {
     }
   }
 
-  /// Takes the next piece from the app, and keeps a copy of it.
+  /// Reads the next piece from the app, and keeps a copy of it.
   mutating func read(from app: AppConnection, _ pulse: Pulse) -> Piece {
     if app.inbound?.isEmpty ?? true {
       switch app.stream.read(into: app.blockForBody().bodySpace) {
@@ -66,7 +66,7 @@ struct AppBody {
     guard let block = app.inbound else { return .blocked }
     do {
       let range = try source.take(from: block)
-      // The end that was seen before is one of a whole message now.
+      // The app's FIN was seen before. Now that the body is complete it has another meaning, so the event is repeated.
       if source.isDone, app.stream.peerEnded { app.loop.again(app) }
       tee.append(UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))
       return .piece(range)
@@ -76,8 +76,8 @@ struct AppBody {
     }
   }
 
-  /// Reads on while the answer to what was sent is held, as far as the body can be kept.
-  /// - Returns: nil: it goes on; else why the request ends.
+  /// Reads on while the answer to what was sent is held, as long as the body can be kept.
+  /// - Returns: nil if the request goes on, else why it ends.
   mutating func readWhileHeld(from app: AppConnection, _ pulse: Pulse) -> Piece? {
     while !isDone, tee.isIntact {
       if case .length(let length) = framing, length > tee.capacity { return nil }

@@ -1,15 +1,15 @@
 import EventIO
 import HTTPWire
 
-/// Takes a body off one side's bytes: decodes the framing in place.
+/// Takes a body from one side's bytes, and decodes its framing in place.
 struct BodySource {
   enum Failure: Error {
     case chunked(ChunkedError)
-    /// The sender ended before the body did.
+    /// The sender closed before the body was complete.
     case cut
   }
 
-  /// Only bodies that need it have a decoder. Copies share it: whoever passes a body on uses it no more.
+  /// Only chunked bodies have a decoder. Copies share it, so the code that passes a body on must not use it again.
   private final class Chunks {
     var decoder = ChunkedDecoder()
   }
@@ -44,8 +44,8 @@ struct BodySource {
   var isChunked: Bool { if case .chunked = framing { true } else { false } }
   var isUntilClose: Bool { if case .untilClose = framing { true } else { false } }
 
-  /// Takes what the block's filled range holds of the body; `block.start` moves behind it.
-  /// - Returns: where in the block the payload now lies; it is at least 5 bytes shorter than what a whole chunk took there.
+  /// Takes the body's part of the block's filled range, and moves `block.start` behind it.
+  /// - Returns: where in the block the payload now is. It is at least 5 bytes shorter than what a whole chunk took there.
   mutating func take(from block: Block) throws(Failure) -> Range<Int> {
     let start = block.start
     switch framing {
@@ -70,21 +70,21 @@ struct BodySource {
     }
   }
 
-  /// The sender has ended its stream in good order.
+  /// The sender has closed its stream cleanly.
   mutating func end() throws(Failure) {
     if isDone { return }
     guard isUntilClose else { throw .cut }
     isDone = true
   }
 
-  /// Bytes that are certain to come before the body is done: no reading ahead beyond them. `Int.max` where nobody knows.
+  /// Bytes that are certain to come before the body is complete: the proxy reads no further ahead. `Int.max` if unknown.
   var expected: Int {
     if case .length(let remaining) = framing { Int(clamping: remaining) } else { Int.max }
   }
 
   var hasTrailers: Bool { if case .chunked(let chunks) = framing { !chunks.decoder.trailers.isEmpty } else { false } }
 
-  /// Trailers of that name, ignoring case and `_` against `-`, are not passed on.
+  /// Drops trailers of that name. Case is ignored, and `_` equals `-`.
   func dropTrailers(named name: [UInt8]) {
     if case .chunked(let chunks) = framing { chunks.decoder.dropTrailers(named: name) }
   }

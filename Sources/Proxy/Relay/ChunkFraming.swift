@@ -1,17 +1,17 @@
 import EventIO
 
-/// Puts chunked framing around a payload where it lies: the size in front of it, CRLF behind. Every block that a body is read
-/// into keeps `front` bytes free before and `back` bytes behind for that.
+/// Adds chunked framing to a payload in place: the size before it, CRLF behind it. Every block that a body is read into keeps
+/// `front` bytes free before the body and `back` bytes behind it for that.
 enum ChunkFraming {
-  /// Eight hexadecimal digits and CRLF fit, and so does a last chunk.
+  /// Room for eight hexadecimal digits and CRLF, or for a last chunk.
   static var front: Int { Block.frontMargin }
-  /// CRLF and a last chunk.
+  /// Room for CRLF and a last chunk.
   static var back: Int { Block.backMargin }
 
   /// - Parameters:
-  ///   - payload: where it lies in the block; behind it, what the sender's own framing took is free.
+  ///   - payload: its range in the block. The bytes of the sender's own framing behind it are free.
   ///   - isLast: whether the body ends here, without trailers.
-  /// - Returns: the framed range; empty where there is nothing to send yet.
+  /// - Returns: the framed range; empty if there is nothing to send yet.
   static func frame(_ payload: Range<Int>, in block: Block, isLast: Bool) -> Range<Int> {
     var start = payload.lowerBound
     var end = payload.upperBound

@@ -3,47 +3,48 @@ import HTTPWire
 import Streams
 import Upstreams
 
-/// The way of an answer from its origin to the app, once its head stands in the outbound block: one block, decoded and framed in place.
+/// Sends an answer from its origin to the app, once its head is in the outbound block. Uses one block, decoded and framed in
+/// place.
 struct Download {
   enum Outcome {
     /// Waits for an event.
     case blocked
-    /// The last byte has gone to the app.
+    /// The last byte was sent to the app.
     case whole
-    /// The origin's side broke off, or what came is no body.
+    /// The origin broke off, or sent an invalid body.
     case broken
     case appLeft
   }
 
-  /// Small bodies leave with their head in one write.
+  /// Bytes of body that may leave with the head in one write.
   private static let joined = 8 << 10
-  /// Below this much room another read is not worth it before what is there has been sent.
+  /// With less room than this, in bytes, another read must wait until the block has been sent.
   private static let worthReading = 16 << 10
 
   let keepsClient: Bool
   /// The origin keeps the connection after this answer.
   let keepsUpstream: Bool
-  /// The app can take a cut for the end.
+  /// The app cannot tell a cut from the end, because the connection's close ends the body.
   let endsByClose: Bool
   private let isChunked: Bool
   private var source: BodySource
-  /// What of the upstream's block is on its way.
+  /// The part of the upstream's block that is being sent.
   private var piece = 0..<0
   private var isTerminated: Bool
-  /// The last read filled its block, or the length says that one will: a larger one is worth its memory.
+  /// The last read filled its block, or the length says that one will: a larger block is worth its memory.
   private var isBulk: Bool
   private let inflater: Inflater?
-  /// Bytes of interim responses that are still to be sent.
+  /// Bytes of interim responses that are not sent yet.
   private(set) var interim: Int
-  /// Bytes that the app was sent.
+  /// Bytes sent to the app.
   private(set) var sent: Int64 = 0
-  /// Bytes of the final answer have gone.
+  /// Bytes of the final answer were sent.
   private(set) var hasBegun = false
 
-  /// What was settled when the head was written.
+  /// Takes what was decided when the head was written.
   /// - Parameters:
-  ///   - sink: how it goes to the app.
-  ///   - interim: bytes of interim responses that stand before the head.
+  ///   - sink: the framing towards the app.
+  ///   - interim: bytes of interim responses before the head.
   init(
     from framing: BodyFraming, to sink: BodyFraming, keepsClient: Bool, keepsUpstream: Bool, inflater: Inflater?,
     behind interim: Int
@@ -59,15 +60,15 @@ struct Download {
     self.interim = interim
   }
 
-  /// What was read of a held answer goes first; its head is in the outbound block. If all of it was read, its connection has gone
-  /// back to the pool already.
+  /// Sends what was read of a held answer first; its head is in the outbound block. If the answer was read completely, its
+  /// connection is already back in the pool.
   mutating func take(_ held: HeldAnswer, for app: AppConnection) {
     source = held.source
     let block = Block(capacity: ChunkFraming.front + held.payload.count + ChunkFraming.back)
     block.clearForBody()
     block.append(held.payload)
     if let inflater {
-      // Inflated piece by piece as the app takes it: what was held may become a thousand times larger.
+      // Inflated piece by piece as the app reads, because the held bytes may become megabytes.
       inflater.feed(block.start..<block.end, of: block)
       if source.isDone { inflater.end() }
     } else {
@@ -94,7 +95,7 @@ struct Download {
     while true {
       let inflates = inflater?.hasWork ?? false
       if app.outbound != nil, piece.isEmpty, !source.isDone, !inflates { try gather(connection, app, pulse) }
-      // What is small is inflated before its head leaves: one write, and if it turns out broken nothing has gone out.
+      // A small body is inflated before its head is sent: one write, and if the body is broken nothing has been sent.
       if inflater?.hasWork ?? false, let head = app.outbound, head.count <= Self.joined {
         try inflate(app)
         continue
@@ -111,7 +112,7 @@ struct Download {
       }
       if source.isDone, isTerminated { return .whole }
       if source.isDone {
-        // Chunked, and what closes it did not fit in with the last piece: trailers, or a body that was delimited otherwise.
+        // Chunked, and the last chunk did not fit in with the last piece: the origin sent trailers, or used another framing.
         appendToHead(source.lastChunk(), app)
         isTerminated = true
         continue
@@ -133,8 +134,8 @@ struct Download {
     }
   }
 
-  /// Before a head leaves: what is here already of the body goes along, so that a small answer is one write. Many origins send
-  /// head and body as two TLS records, which lie in the TLS layer together.
+  /// Before a head is sent, adds what has arrived of the body, so that a small answer is one write. Many origins send head and
+  /// body as two TLS records, which are in the TLS layer together.
   private mutating func gather(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) {
     guard let connection else { return }
     if connection.inbound?.isEmpty ?? true {
@@ -144,7 +145,7 @@ struct Download {
   }
 
   /// Sends what is ready.
-  /// - Returns: false: the app's side is full.
+  /// - Returns: false if the app takes no more now.
   private mutating func flush(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) -> Bool {
     while app.outbound != nil || !piece.isEmpty {
       let block = piece.isEmpty ? nil : connection?.inbound
@@ -185,7 +186,7 @@ struct Download {
     pulse.moved()
   }
 
-  /// Decodes what has been read, and frames it for the app.
+  /// Decodes what was read, and frames it for the app.
   private mutating func take(_ block: Block, _ app: AppConnection) throws(Stop) {
     let payload: Range<Int>
     do { payload = try source.take(from: block) } catch { throw .broken }
@@ -203,7 +204,7 @@ struct Download {
     isTerminated = isLast
   }
 
-  /// Decompresses one piece into the block that goes out before any other: the next one when that has gone.
+  /// Inflates one piece into the outbound block. The next one follows once that has been sent.
   private func inflate(_ app: AppConnection) throws(Stop) {
     let inflated: Block?
     do { inflated = try inflater?.next() } catch { throw .broken }
@@ -224,8 +225,8 @@ struct Download {
     app.outbound(with: addition.count).append(addition.bytes)
   }
 
-  /// Fills a block until the upstream's side is dry, the block is full or the body is in it.
-  /// - Returns: false: nothing came, nor the body's end.
+  /// Fills a block until the upstream has no more data, the block is full, or the body is in it.
+  /// - Returns: false if neither data nor the body's end came.
   private mutating func read(
     _ connection: UpstreamConnection, _ app: AppConnection, _ pulse: Pulse, bufferedOnly: Bool = false
   ) throws(Stop) -> Bool {
@@ -261,7 +262,7 @@ struct Download {
   }
 
   /// The upstream has sent its last byte. What was read with it is passed on first.
-  /// - Parameter isClean: false where the stream broke. A TLS end without close_notify is a break: RFC 8446 section 6.1.
+  /// - Parameter isClean: false if the stream broke. A TLS end without close_notify is a break: RFC 8446 section 6.1.
   private mutating func ended(
     _ connection: UpstreamConnection, _ app: AppConnection, _ pulse: Pulse, isClean: Bool
   ) throws(Stop) {
@@ -274,7 +275,7 @@ struct Download {
       inflater?.end()
       return
     }
-    // What came before the break is passed on: no chunk ends the body, so nobody takes it for whole.
+    // What came before the break is passed on. No last chunk follows, so the app does not take the body for complete.
     _ = try flush(connection, app, pulse)
     throw .broken
   }

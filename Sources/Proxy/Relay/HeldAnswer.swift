@@ -3,18 +3,18 @@ import HTTPWire
 import Streams
 import Upstreams
 
-/// An answer that refused the credential, kept back until it is known whether the request can be sent again. A small one is
-/// copied, and its connection goes back to the pool at once; a larger one waits on its connection.
+/// An answer that refused the credential, held until the proxy knows whether it can send the request again. A small one is
+/// copied, and its connection returns to the pool at once. A larger one waits on its connection.
 final class HeldAnswer {
-  /// Bytes of body that are copied.
+  /// How many bytes of the body are copied.
   private static let limit = 16 << 10
 
   enum Progress {
-    /// All of it is here.
+    /// All of it was read.
     case whole
-    /// The rest is on its way, or waits on the connection.
+    /// The rest has not arrived, or waits on the connection.
     case partial
-    /// It is too large, and too many of that kind are held: not to be waited with.
+    /// It is too large, and too many large ones are held: it must not wait.
     case tooMany
   }
 
@@ -37,8 +37,10 @@ final class HeldAnswer {
 
   deinit { pausedAt?.resume() }
 
-  /// Takes what has come of the body, up to the limit.
-  /// - Parameter origin: where connections that wait are counted; `capacity`: how many there may be in all.
+  /// Reads the body, up to the limit.
+  /// - Parameters:
+  ///   - origin: counts the connections that wait.
+  ///   - capacity: the limit of the origin's connections.
   func collect(_ connection: UpstreamConnection, of origin: OriginLimit, capacity: Int) -> Progress {
     while !source.isDone {
       if isBroken || pausedAt != nil { return .partial }
@@ -59,7 +61,7 @@ final class HeldAnswer {
       case .later:
         connection.rest()
         return .partial
-      // A close-delimited body ends so, and only so.
+      // Only a close-delimited body ends like this.
       case .end: if (try? source.end()) == nil { isBroken = true }
       case .truncated, .failed: isBroken = true
       }

@@ -4,8 +4,8 @@ import EventIO
 import Forwarding
 import Streams
 
-/// Takes gzip or deflate off a body as it streams, one piece at a time, so that what swells waits for who reads it; and guards
-/// against bombs: what would swell more than 200-fold beyond the first MiB is refused.
+/// Inflates gzip or deflate as a body streams, one piece at a time, so that the output waits for its reader. Refuses bombs:
+/// beyond the first MiB, the output may be at most 200 times the input.
 final class Inflater {
   struct Failure: Error {}
   private static let ratio = 200
@@ -14,12 +14,12 @@ final class Inflater {
 
   private let coding: ContentCoding
   private var stream = z_stream()
-  /// What is being inflated: its block, and where the rest lies.
+  /// The input block, and the range in it that is left.
   private var block: Block?
   private var rest = 0..<0
   private var taken = 0
   private var given = 0
-  /// The last piece was full: there may be more where it came from.
+  /// The last piece was full, so zlib may hold more output.
   private var mayHoldBack = false
   private var memberEnded = false
   private var inputEnded = false
@@ -27,27 +27,27 @@ final class Inflater {
 
   init?(_ coding: ContentCoding) {
     self.coding = coding
-    // 32 + 15: gzip and zlib headers are told apart by zlib itself.
+    // 32 + 15: zlib itself tells gzip and zlib headers apart.
     guard czlib_inflate_init(&stream, 47) == Z_OK else { return nil }
   }
   deinit { inflateEnd(&stream) }
 
-  /// Something can be had without more input. The block that was fed is not to be touched meanwhile.
+  /// Whether there is more to do without more input. While it is true, the block that was fed must not be changed.
   var hasWork: Bool { !rest.isEmpty || mayHoldBack || inputEnded && !isDone }
 
-  /// Takes the next of the body. Nothing fed before may be left.
+  /// Feeds the next part of the body. All input before must be used up.
   func feed(_ range: Range<Int>, of block: Block) {
     self.block = block
     rest = range
   }
 
-  /// Nothing follows what was fed.
+  /// No more input follows.
   func end() { inputEnded = true }
 
-  /// The next piece, with room around it for framing; nil where there is none.
+  /// The next piece, with room around it for framing; nil if there is none.
   func next() throws(Failure) -> Block? {
     guard !rest.isEmpty || mayHoldBack else {
-      // An empty body has no coding to be checked.
+      // An empty body has no coding to check.
       if inputEnded, !memberEnded, taken > 0 { throw Failure() }
       isDone = inputEnded
       return nil
@@ -68,7 +68,7 @@ final class Inflater {
     given += count
     memberEnded = status == Z_STREAM_END
     mayHoldBack = !memberEnded && stream.avail_out == 0
-    // Neither took anything nor gave anything, and never will.
+    // zlib neither takes nor gives anything, and never will.
     if used == 0, count == 0, !rest.isEmpty { throw Failure() }
     guard given <= Self.allowance + taken * Self.ratio else { throw Failure() }
     if rest.isEmpty, !mayHoldBack { block = nil }
@@ -78,12 +78,12 @@ final class Inflater {
 
   private func beginMember() throws(Failure) {
     if taken == 0, coding == .deflate, let block, !rest.isEmpty {
-      // Some servers send deflate without the zlib wrapper that RFC 9110 section 8.4.1.2 wants: its first byte tells.
+      // Some servers send deflate without the zlib wrapper that RFC 9110 section 8.4.1.2 requires. The first byte tells.
       let first = block.base.load(fromByteOffset: rest.lowerBound, as: UInt8.self)
       let isWrapped = first & 15 == 8 && first >> 4 <= 7
       if !isWrapped { guard inflateReset2(&stream, -15) == Z_OK else { throw Failure() } }
     } else if memberEnded, !rest.isEmpty {
-      // More after the end: another gzip member (RFC 1952 section 2.2).
+      // Input after the end is another gzip member (RFC 1952 section 2.2).
       guard inflateReset(&stream) == Z_OK else { throw Failure() }
     }
   }

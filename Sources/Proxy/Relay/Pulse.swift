@@ -1,10 +1,10 @@
 import EventIO
 
-/// The deadline of whatever moves bytes: each byte that moves puts it off.
+/// The deadline of moving bytes: each byte that moves postpones it.
 struct Pulse {
   unowned(unsafe) let loop: EventLoop
   unowned(unsafe) let timer: EventHandler
-  /// Nanoseconds in which something has to move.
+  /// Nanoseconds within which a byte must move.
   var limit: Int64
 
   @inline(__always)

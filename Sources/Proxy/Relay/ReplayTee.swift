@@ -1,9 +1,9 @@
-/// Keeps the first bytes of a request body while they stream, so that the request can be sent again. Over the cap it keeps
-/// nothing: that means no repeat, not a failure.
+/// Keeps the first bytes of a request body while they are sent, so that the request can be sent again. If the body exceeds the
+/// cap, the tee keeps nothing: the request does not fail, but is not sent again.
 struct ReplayTee {
   let capacity: Int
   private(set) var bytes: [UInt8] = []
-  /// Everything that was read of the body is in `bytes`.
+  /// `bytes` has everything that was read of the body.
   private(set) var isIntact: Bool
 
   init(capacity: Int) {

@@ -3,14 +3,14 @@ import HTTPWire
 import Streams
 import Upstreams
 
-/// How far one attempt has sent a request to the origin: its head, then its body as it comes from the app, or from the replay tee.
+/// How far one attempt has sent a request to the origin: its head, then its body, from the app or from the replay tee.
 struct Upload {
   enum Outcome {
     /// Waits for an event.
     case blocked
-    /// Others of the loop have their turn first.
+    /// The loop serves others first.
     case turnIsOver
-    /// The last byte has gone.
+    /// The last byte was sent.
     case sent
     /// The origin's connection broke.
     case broken
@@ -20,39 +20,40 @@ struct Upload {
 
   enum State {
     case sending
-    /// The body is kept back until the origin says 100, or too long nothing.
+    /// The body waits for the origin's 100, until the origin has been silent for too long.
     case withheld
     case sent
-    /// The rest is not sent: the connection ends out of step.
+    /// The rest is not sent, so the connection ends out of step.
     case stopped
   }
 
-  /// More is not worth a copy.
+  /// Bytes of body that are copied behind the head. For more, another write is cheaper.
   private static let joined = 8 << 10
 
   private(set) var state = State.sending
-  /// Head and small pieces on their way; never empty.
+  /// The head, and small pieces, that are being sent; never empty.
   private var out: Block?
-  /// What of the app's block is on its way.
+  /// The part of the app's block that is being sent.
   private var piece = 0..<0
-  /// How much of the replay tee this attempt has sent.
+  /// Bytes of the replay tee that this attempt has sent.
   private var replayed = 0
-  /// The last chunk stands in what is on its way.
+  /// The last chunk is in what is being sent.
   private var isTerminated = false
-  /// Trailers of that name do not go on; empty: none are dropped.
+  /// Trailers with this name are dropped; empty: none are.
   private var credentialField: [UInt8] = []
 
   var isSent: Bool { state == .sent }
   /// Nothing more is to be sent.
   var isOver: Bool { state == .sent || state == .stopped }
-  /// Bytes stand ready for the origin.
+  /// Bytes are ready for the origin.
   var isPending: Bool { !piece.isEmpty || out != nil }
 
   // MARK: Head
 
   /// - Parameters:
-  ///   - head: the block, to be written to its end before the first `pump`.
-  ///   - credentialField: a server that merges trailers into the head would have two credentials.
+  ///   - head: the caller completes this block before the first `pump`.
+  ///   - credentialField: trailers with this name are dropped. A server that merges trailers into the head would have two
+  ///     credentials.
   mutating func begin(_ head: Block, droppingTrailersNamed credentialField: [UInt8]) {
     out = head
     self.credentialField = credentialField
@@ -61,7 +62,7 @@ struct Upload {
   mutating func withhold() { state = .withheld }
   mutating func release() { if state == .withheld { state = .sending } }
 
-  /// Whether a chunked body is too large to be kept shows when it is whole in what was read with its head.
+  /// Reads a chunked body at once if it arrived with its head. If it is complete there, it can be kept.
   mutating func readChunksAtHand(of body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
     guard body.tee.bytes.isEmpty, let inbound = app.inbound, !inbound.isEmpty, inbound.count <= body.tee.capacity else {
       return nil
@@ -69,12 +70,12 @@ struct Upload {
     return read(&body, app, pulse)
   }
 
-  /// A small piece of the body that is here already leaves with the head: one write, one TLS record.
+  /// Adds a small piece of the body that has already arrived to the head: one write, one TLS record.
   mutating func join(_ body: inout AppBody, to head: Block, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
     guard state == .sending, !body.isDone || !piece.isEmpty, let inbound = app.inbound else { return nil }
     let room = min(head.room - ChunkFraming.front - ChunkFraming.back, Self.joined)
     if piece.isEmpty {
-      // What is read must be kept: the connection may turn out to be stale.
+      // What is read must be kept, because the connection may turn out to be stale.
       guard body.tee.bytes.isEmpty, !inbound.isEmpty, inbound.count <= min(room, body.tee.capacity) else { return nil }
       if let outcome = read(&body, app, pulse) { return outcome }
     }
@@ -93,7 +94,7 @@ struct Upload {
       if let out {
         guard let count = write(out.bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
         out.consume(count)
-        // An app that stalls in its body must not hold a block for a head that has gone.
+        // An app that stalls in its body must not hold the block of a head that was sent.
         if out.isEmpty { giveBack(to: app.loop) }
       } else if state == .withheld {
         return .blocked
@@ -120,7 +121,8 @@ struct Upload {
     return .blocked
   }
 
-  /// - Returns: how many bytes went out; nil: the origin takes none, or `state` is `stopped` as its connection broke.
+  /// - Returns: how many bytes were sent. nil if the origin takes none now, or if its connection broke: then `state` is
+  ///   `stopped`.
   private mutating func write(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ pulse: Pulse) -> Int? {
     switch exchange.write(bytes) {
     case .bytes(let count):
@@ -133,7 +135,7 @@ struct Upload {
     }
   }
 
-  /// Sends what an earlier attempt read of the body already.
+  /// Sends what an earlier attempt already read of the body.
   private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) {
     let bytes = body.tee.bytes
     let count = min(bytes.count - replayed, BlockPool.small - ChunkFraming.front - ChunkFraming.back)
@@ -150,11 +152,11 @@ struct Upload {
   }
 
   /// Takes the next piece of the body from the app.
-  /// - Returns: nil: it is in `piece`; else why there is none.
+  /// - Returns: nil if it is in `piece`, else why there is none.
   private mutating func read(_ body: inout AppBody, _ app: AppConnection, _ pulse: Pulse) -> Outcome? {
     switch body.read(from: app, pulse) {
     case .piece(let range):
-      // Everything read before was sent, so the tee holds exactly what this attempt has sent, and now this piece.
+      // Everything read before was sent. So the tee holds exactly what this attempt has sent, and this piece.
       replayed = body.tee.bytes.count
       guard body.isChunked, let block = app.inbound else {
         piece = range
@@ -172,7 +174,7 @@ struct Upload {
 
   // MARK: End
 
-  /// What was not sent is not sent any more.
+  /// Ends the upload: the rest is never sent.
   mutating func stop(on loop: EventLoop) {
     if state != .sent { state = .stopped }
     giveBack(to: loop)

@@ -3,25 +3,25 @@ import Forwarding
 import HTTPWire
 import Upstreams
 
-/// What happens upon a response head.
+/// What the proxy does with a response head.
 enum AnswerPlan {
-  /// An informational response: relayed, or swallowed; the final one follows.
+  /// An interim response: relayed, or dropped. The final one follows.
   case interim(isContinue: Bool)
   /// 101: the connection changes its protocol.
   case upgrade
-  /// `Attempt.download` has the body.
+  /// `Attempt.download` relays the body.
   case relay
-  /// It refuses the credential, and is `Attempt.held` until that is settled.
+  /// It refuses the credential. `Attempt.held` keeps it until that is settled.
   case hold
-  /// Sent again at once, without `Expect`.
+  /// The request is sent again at once, without `Expect`.
   case repeatWithoutExpectation
-  /// Sent again after a while: `Attempt.dropped`.
+  /// The request is sent again after a pause. `Attempt.dropped` has what is needed of this answer.
   case drop
 }
 
 extension Request {
-  /// The one decision after a response head (`Upstreams.responseHead`, over `bytes`). What goes to the app is written into the app's
-  /// outbound block.
+  /// Decides what follows a response head (`Upstreams.responseHead`, over `bytes`); no other code does. Writes what goes to the
+  /// app into the app's outbound block.
   func plan(for bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
     try plan(for: &services.upstreams.responseHead, bytes)
   }
@@ -42,7 +42,7 @@ extension Request {
     let framing: BodyFraming
     do { framing = try head.framing(to: message.outbound.method, in: bytes) } catch { throw .upstream(.badResponse(error)) }
     let keepsUpstream = head.persists(in: bytes)
-    // 417 to an expectation that the app never had.
+    // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
     if authorization.view != nil, holds(head, bytes) {
       attempt.held = HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream)
@@ -73,7 +73,7 @@ extension Request {
   }
 
   private func writeUpgrade(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) throws(ProxyError) {
-    // What is left of the request would be read as the other protocol.
+    // Otherwise the origin would read the rest of the request as the other protocol.
     guard attempt.upload.isSent else { throw .unexpectedUpgrade }
     do {
       let outbound = try OutboundResponse(
@@ -87,7 +87,7 @@ extension Request {
 
   private struct Wish { var seconds: Int? }
 
-  /// Whether the entry's `retry` asks for another attempt; a Retry-After beyond `max_wait` is relayed instead.
+  /// Whether the entry's `retry` asks for another attempt. If Retry-After exceeds `max_wait`, the answer is relayed instead.
   private func retryWish(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry) -> Wish? {
     let policy = entry.settings.retry
     guard policy.attempts > 0, policy.statuses.contains(head.status), mayRetry else { return nil }
@@ -100,7 +100,7 @@ extension Request {
     let interim = InterimResponse(&head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue)
     guard let interim else { return }
     let size = interim.sizeLimit(of: head, rules: rules)
-    // One block at most.
+    // At most one block.
     guard size <= app.outbound?.room ?? BlockPool.small else { return }
     let block = app.outbound(with: size)
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)

@@ -1,7 +1,7 @@
 import EventIO
 import Upstreams
 
-/// One try to have a request answered: its exchange, how far it has been sent, and what came back.
+/// One attempt to have a request answered: its exchange, how far the request was sent, and what came back.
 struct Attempt {
   var exchange: RequestExchange?
   var upload = Upload()
@@ -25,12 +25,12 @@ struct Attempt {
     hasAsked = false
   }
 
-  /// The final head of the answer has not come.
+  /// The final head of the answer has not arrived.
   var awaitsHead: Bool { exchange?.awaitsHead ?? true }
-  /// The body is kept back until the origin says 100.
+  /// The body waits for the origin's 100.
   var awaitsContinue: Bool { upload.state == .withheld }
 
-  /// What an exchange waits for that moves no bytes.
+  /// What the exchange waits for while no byte moves.
   var waiting: RequestMachine.Waiting {
     if awaitsHead, upload.isSent { return .head }
     return exchange?.connection != nil && upload.isPending ? .origin : .app
@@ -50,7 +50,7 @@ struct Attempt {
     continueTimer = nil
   }
 
-  /// What was not sent of the body is not sent any more.
+  /// Stops sending the body: the rest is never sent.
   mutating func stopUploading(on loop: EventLoop) {
     stopWaitingForContinue(on: loop)
     upload.stop(on: loop)
@@ -58,7 +58,7 @@ struct Attempt {
 
   // MARK: End
 
-  /// Both messages are over: the connection goes back to the pool where it may.
+  /// Both messages have ended: the connection returns to the pool if it can.
   /// - Parameter inStep: the origin keeps the connection, and its answer has ended.
   mutating func complete(inStep: Bool, on loop: EventLoop) {
     let isSent = upload.isSent
@@ -66,7 +66,7 @@ struct Attempt {
     exchange?.finish(inStep: inStep && isSent)
   }
 
-  /// Gives the exchange up, whatever its state is.
+  /// Gives the exchange up, in any state.
   mutating func end(on loop: EventLoop) {
     release(on: loop)
     download = nil
@@ -82,9 +82,9 @@ struct Attempt {
   }
 }
 
-/// An answer that the entry's `retry` has repeated.
+/// An answer that the entry's `retry` drops, because the request is sent again.
 final class DroppedAnswer {
-  /// What its Retry-After asked for, in seconds.
+  /// Seconds that its Retry-After asks for; nil: it has none.
   let retryAfter: Int?
   var body: BodySource
   let keepsUpstream: Bool

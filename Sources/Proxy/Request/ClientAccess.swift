@@ -12,10 +12,11 @@ extension ClientIdentity {
   }
 }
 
-/// Who asks: by Proxy-Authorization, else by address, else anonymous where the listener allows it. Wrong credentials are 407
-/// everywhere, also where nobody has to say who it is.
+/// Identifies the client: by Proxy-Authorization, else by address, else as anonymous if the listener allows it. If there are
+/// clients to tell apart, wrong credentials are always 407, even if the listener requires none.
 enum ClientAccess {
-  /// - Parameter earlier: the Proxy-Authorization of the CONNECT that this request came through; requests inside have none.
+  /// - Parameter earlier: Proxy-Authorization of the CONNECT that this request follows, as the request has none itself; nil:
+  ///   none.
   static func identify(
     _ head: borrowing RequestHead, _ bytes: UnsafeRawBufferPointer, earlier: [UInt8]?, on app: AppConnection,
     in snapshot: Snapshot
@@ -29,7 +30,7 @@ enum ClientAccess {
     return found
   }
 
-  /// The same for what has no head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
+  /// The same for a tunnel without a head of its own: by the Proxy-Authorization of the CONNECT before it, or without one.
   static func identify(earlier: [UInt8]?, on app: AppConnection, in snapshot: Snapshot) throws(ProxyError) -> ClientIdentity {
     if knowsNobody(app, snapshot) { return ClientIdentity(anonymousIn: snapshot.settings) }
     if let earlier {
@@ -41,7 +42,7 @@ enum ClientAccess {
     return ClientIdentity(anonymousIn: snapshot.settings)
   }
 
-  /// There are no clients to tell apart: what anybody says is not looked at.
+  /// There are no clients to tell apart: Proxy-Authorization is ignored.
   private static func knowsNobody(_ app: AppConnection, _ snapshot: Snapshot) -> Bool {
     snapshot.settings.clients.isEmpty && !app.listener.settings.clientsRequired
   }
@@ -58,14 +59,14 @@ enum ClientAccess {
     return found
   }
 
-  /// RFC 7617 section 2.
+  /// RFC 7617 section 2. nil if the field is no Basic credential, the name is unknown, or the password is wrong.
   private static func byPassword(_ value: UnsafeRawBufferPointer, _ clients: [ClientSettings]) -> ClientIdentity? {
     guard value.count > 6, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: value[..<6]), "basic ") else { return nil }
     let encoded = value[6...].drop { $0 == 32 }
     guard let decoded = Base64.decode(Array(encoded)), let colon = decoded.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let name = String(decoding: decoded[..<colon], as: UTF8.self)
-    // Digests of equal length are compared, so that neither content nor length shows in time; one comparison happens for unknown
-    // names, too.
+    // The digests have equal length, so the time of the comparison reveals neither content nor length. An unknown name costs
+    // one comparison, too.
     let given = SHA256.digest(Array(decoded[(colon + 1)...]))
     let client = clients.first { $0.name == name && $0.password != nil }
     let isRight = constantTimeEquals(given, SHA256.digest(client?.password?.bytes ?? []))

@@ -6,28 +6,28 @@ import Settings
 import Trust
 import Upstreams
 
-/// What the proxy would do with a request, decided by the code that decides it on the loops, and why.
+/// What the proxy would do with a request, and why. The code that serves requests decides it.
 public struct Explanation: Sendable {
   public enum Outcome: Sendable {
     case forwarded(Forwarded)
-    /// CONNECT to a host and port of these entries: no tunnel, clear HTTP follows. `tunnelsTLS`: a TLS handshake that comes instead is
-    /// let through as a tunnel; else the connection is closed.
+    /// CONNECT to host and port of these entries: no tunnel, clear HTTP follows.
+    /// - Parameter tunnelsTLS: if a TLS handshake follows instead, it becomes a tunnel; otherwise the connection is closed.
     case entriesThroughConnect(names: [String], tunnelsTLS: Bool)
     case tunnel
-    /// The proxy answers by itself.
+    /// The proxy answers itself.
     case answered(status: Int, reason: String, text: String)
   }
 
   public struct Forwarded: Sendable {
     public var upstream: UpstreamSettings
-    /// No entry matches: `unlisted_hosts: forward`.
+    /// No entry matches, but `unlisted_hosts` is `forward`.
     public var isUnlisted: Bool
-    /// The request's own where the entry stands for many.
+    /// The request's own origin: an entry can have many.
     public var origin: UpstreamSettings.Origin
     public var credential: CredentialPolicy?
     /// nil for http origins.
     public var trust: TrustPolicy?
-    /// `forbidden_addresses` holds for what the name resolves to.
+    /// `forbidden_addresses` applies to the addresses of the name.
     public var checksAddresses: Bool
   }
 
@@ -60,7 +60,7 @@ public struct Explanation: Sendable {
     if case .invalid(let error) = head.parse(bytes, limit: snapshot.settings.limits.requestHead) { throw .malformed(error) }
     let target: RequestTarget
     do { target = try RequestTarget(of: head, in: bytes) } catch { throw .malformed(error) }
-    // Those of a known address get in without a password; who they are, only --client can say.
+    // Clients of a known address need no password. Who they are, only --client can say.
     if client == nil, snapshot.settings.listeners.allSatisfy(\.clientsRequired) { throw .passwordRequired }
     let access = client.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: snapshot.settings)
     let host = normalisedHost(target.host.bytes(in: bytes))

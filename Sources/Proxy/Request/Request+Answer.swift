@@ -5,7 +5,7 @@ import HTTPWire
 /// The proxy's own answers.
 extension Request {
   /// Writes an answer of the proxy's own.
-  /// - Returns: whether the app's connection is kept after it.
+  /// - Returns: whether the app's connection stays open after it.
   func write(_ reply: Reply) -> Bool {
     pulse.moved()
     let own: OwnAnswer
@@ -20,9 +20,9 @@ extension Request {
     }
     record.answer.author = .proxy
     record.answer.status = own.status
-    // What was not read of a body would be taken for the next request.
+    // Otherwise the unread rest of a body would be taken for the next request.
     let keepsAlive = message.persists && body.isDone && !own.closes && !app.isClosing
-    // An interim response may stand there, half of it sent.
+    // The block may have an interim response, of which half was sent.
     let block = app.outbound(with: own.sizeLimit(by: snapshot.name))
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     own.write(
@@ -32,8 +32,9 @@ extension Request {
     return keepsAlive
   }
 
-  /// The origin's head stands in the outbound block, but not a byte of it has left: another answer takes its place.
-  /// - Parameter interim: bytes that stay.
+  /// Removes the origin's head from the outbound block, so that another answer can take its place. No byte of the head has been
+  /// sent.
+  /// - Parameter interim: bytes of interim responses, which stay.
   func dropComposedAnswer(behind interim: Int) {
     guard let block = app.outbound else { return }
     block.end = block.start + interim

@@ -7,11 +7,11 @@ enum TunnelStart {
   static let clientHello: UInt8 = 0x16
 }
 
-/// CONNECT. To a host and port that an entry serves in clear HTTP it is no tunnel: the answer is 200, and the requests that follow in
-/// origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead, it is for the real host: a tunnel, where
-/// `connect.allow` has it. To any other host it is a tunnel from the start.
+/// CONNECT to a host and port that an entry serves in clear HTTP opens no tunnel: the answer is 200, and the requests that
+/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead, it is for the real
+/// host: it becomes a tunnel if `connect.allow` has that host. CONNECT to any other host opens a tunnel from the start.
 extension Request {
-  /// CONNECT: to an entry's host and port it is no tunnel but a way to that entry; elsewhere a tunnel where that is allowed.
+  /// Routes CONNECT: to an entry, or to a tunnel if that is allowed.
   func routeConnect(
     _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
   ) throws(ProxyError) -> RequestMachine.Input {
@@ -33,8 +33,8 @@ extension Request {
     }
   }
 
-  /// A CONNECT to an entry was followed by a TLS handshake, for the real host: a tunnel where that is allowed. The 200 has gone.
-  /// - Throws: nothing was begun, and nothing is recorded.
+  /// Opens a tunnel, because a TLS handshake followed the CONNECT to an entry. The app already has the 200.
+  /// - Throws: no tunnel is allowed. Nothing was begun, and nothing is recorded.
   func beginDeferredTunnel(_ authority: ConnectedAuthority) throws(ProxyError) {
     record.target.method = "CONNECT"
     record.target.isTunnel = true

@@ -2,20 +2,21 @@ import EventIO
 import HTTPWire
 import Upstreams
 
-/// `Expect: 100-continue` and interim responses: towards the origin before a body that could not be sent a second time, towards the app
-/// when its body is wanted.
+/// `Expect: 100-continue` and interim responses. The proxy asks the origin before a body that it could not send a second time,
+/// and tells the app when its body is wanted.
 extension Request {
   /// Upper bound on interim responses per request; more is treated as a broken origin.
   private static let interimLimit = 100
-  /// Nanoseconds that an origin may stay silent on `Expect: 100-continue` before its body is sent all the same.
+  /// Nanoseconds that an origin may ignore `Expect: 100-continue` before the proxy sends the body anyway.
   private static let patience: Int64 = 1_000_000_000
-  /// Nanoseconds that such an origin is not asked again.
+  /// Nanoseconds until such an origin is asked again.
   private static let silenceIsRemembered: Int64 = 3_600_000_000_000
 
-  /// Asks the origin for 100 before a body that, once spent, could not be sent again; else an app that waits for it is told now.
+  /// Asks the origin for 100 before a body that could not be sent a second time. Otherwise, an app that waits for 100 gets it
+  /// now.
   /// - Returns: the input if the request ends here.
   func askBeforeBody(_ block: Block) -> RequestMachine.Input? {
-    // Whether a chunked body can be kept shows when it is whole at once. Only a request with a credential has reason to ask.
+    // A chunked body can be kept if it has arrived completely. Only a request with a credential has a reason to ask.
     if body.isChunked, authorization.attached != nil, !message.expectsContinue,
       let outcome = attempt.upload.readChunksAtHand(of: &body, from: app, pulse), let input = ended(outcome)
     {
@@ -30,14 +31,14 @@ extension Request {
   }
 
   private var asksBeforeBody: Bool {
-    // What was read of the body can be sent again: it is not spent.
+    // It is too late to ask if a part of the body can no longer be sent again.
     guard !body.isDone, canReplay, !machine.hasMetExpectationFailure, way?.pool.limit.isSilent(at: loop.now) == false else {
       return false
     }
     return message.expectsContinue || authorization.attached != nil && body.mayExceedTee(isLast: machine.isResent)
   }
 
-  /// It may not know the expectation: the body is sent.
+  /// The origin may not know the expectation, so the proxy sends the body.
   func originStayedSilent() {
     guard attempt.awaitsContinue, attempt.awaitsHead, attempt.exchange?.connection != nil else { return }
     attempt.stopWaitingForContinue(on: loop)
@@ -54,10 +55,10 @@ extension Request {
     return pumpUp()
   }
 
-  /// 417 to an expectation that the app never had: the origin is not asked again for a while.
+  /// 417 to an expectation that the app did not send: the proxy does not ask this origin again for a while.
   func noteRefusedExpectation() { way?.pool.limit.noteSilence(until: loop.now + Self.silenceIsRemembered) }
 
-  /// The body is wanted: an app that waits for it is told.
+  /// The body is wanted: an app that waits for 100 gets it.
   /// - Returns: the input if the app has left.
   func continueApp() -> RequestMachine.Input? {
     guard message.expectsContinue else { return nil }
@@ -67,7 +68,7 @@ extension Request {
     return flushInterim()
   }
 
-  /// Sends what of interim responses stands ready; what the app's side does not take now leaves with the final head.
+  /// Sends interim responses that are ready. What the app does not take now leaves with the final head.
   /// - Returns: the input if the app has left.
   func flushInterim() -> RequestMachine.Input? {
     if case .failed = app.flush() { return .clientBroken }

@@ -2,22 +2,22 @@ import Credentials
 import EventIO
 import HTTPWire
 
-/// What a request knows of the credential that it goes with.
+/// What a request knows about its credential.
 struct Authorization {
   /// The entry's credential on this loop.
   var view: CredentialView?
-  /// What the present attempt carries.
+  /// What the current attempt carries.
   var attached: AttachedCredential?
   var wait: CredentialWait?
-  /// When the present wait began.
+  /// When the current wait began, in nanoseconds of the loop's clock.
   var waitStarted: Int64 = 0
-  /// The version that came after a refusal, and how.
+  /// The version that followed a refused one, and how the proxy got it.
   var successor: (version: AttachedCredential, result: UnauthorizedResult)?
-  /// Why an answer that might have been avoided is relayed.
+  /// Why the app gets an answer that a newer version might have avoided.
   var relayReason: RelayReason?
 }
 
-/// The credential that a request goes with: there at once, waited for, or not to be had.
+/// The credential of a request: available at once, waited for, or not available.
 extension Request {
   func obtainCredential() -> RequestMachine.Input? {
     guard let entry = way?.entry, let index = entry.credential else { return failing(.internalError) }
@@ -37,13 +37,15 @@ extension Request {
     return .credentialAttached
   }
 
-  /// Nil if it is of another credential than this request's configuration names: it must not go out with it.
+  /// The credential to attach. Nil if it is another credential than this request's configuration names: it must not be sent
+  /// with this request.
   func attachable(_ version: CredentialVersion) -> AttachedCredential? {
     guard let index = way?.entry.credential else { return nil }
     return AttachedCredential(version, for: snapshot.credentials[index])
   }
 
-  /// The attempt has its connection. False: its token ended while it waited for that, and there is no other one yet.
+  /// Checks the token once the attempt has its connection. False if the token expired while the request waited, and there is no
+  /// newer one.
   func isStillAuthorized() -> Bool {
     guard let attached = authorization.attached, let view = authorization.view else { return true }
     let now = loop.now / 1_000_000
@@ -70,7 +72,7 @@ extension Request {
     record.times.waitedForCredential += loop.now - authorization.waitStarted
   }
 
-  /// A token has come, or will not.
+  /// A token has arrived, or none will.
   func credentialFound(_ result: Result<CredentialVersion, ProxyError>) -> RequestMachine.Input? {
     guard authorization.wait != nil else { return nil }
     endWait()

@@ -3,8 +3,8 @@ import HTTPWire
 import Streams
 import Upstreams
 
-/// The exchange with the origin: a connection, head and body up, the answer down, both at once where both have something to move.
-/// Each direction stops when its sink is full and goes on when that drains: nothing is buffered beyond one block.
+/// The exchange with the origin: a connection, head and body up, the answer down, both directions at once. Each direction stops
+/// when its receiver takes no more, and goes on when it does: at most one block is buffered.
 extension Request {
   // MARK: Connection
 
@@ -28,12 +28,12 @@ extension Request {
 
   // MARK: Sending
 
-  /// The head, and what of the body is here, to the connection that was lent.
+  /// Sends the head, and what has arrived of the body, over the connection that was lent.
   func send() -> RequestMachine.Input? {
     guard let exchange = attempt.exchange, let connection = exchange.connection, let way, let head = message.head else {
       return failing(.internalError)
     }
-    // It has left while the request waited, or with the last byte that it sent.
+    // The app has left while the request waited, or with the last byte that it sent.
     guard !app.stream.peerEnded else {
       exchange.finish(inStep: true)
       return .clientBroken
@@ -49,7 +49,7 @@ extension Request {
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
     let size = head.count + (credential?.count ?? 0) + 32
-    // A head beyond a block's size: configured so.
+    // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     block.append(head.bytes)
     if let credential { block.append(credential) }
@@ -69,7 +69,7 @@ extension Request {
     return ended(attempt.upload.pump(exchange, &body, from: app, pulse))
   }
 
-  /// What the end of a move means.
+  /// The input that follows the outcome of an upload; nil: none.
   func ended(_ outcome: Upload.Outcome) -> RequestMachine.Input? {
     switch outcome {
     case .blocked: return nil
@@ -78,7 +78,7 @@ extension Request {
     case .appLeft: return .clientBroken
     case .malformed(let error): return malformed(error)
     case .broken:
-      // It may have answered before it closed (413, say): what it said is read first.
+      // The origin may have answered before it closed (413, say), so its answer is read first.
       guard let connection = attempt.exchange?.connection else { return nil }
       connection.stream.readLastWords()
       if connection.wroteNothing { return exchangeFailed(.connectionLost(connection.stream.error)) }
@@ -92,7 +92,7 @@ extension Request {
     return failing(.malformedBody(error))
   }
 
-  /// Where the answer will come from, for the record.
+  /// Records the connection over which the answer will come.
   private func note(_ connection: UpstreamConnection) {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
@@ -106,7 +106,7 @@ extension Request {
 
   func exchangeReady() { take(pump()) }
 
-  /// No final head in time. While the body is on its way, the app's stall is what counts.
+  /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
     guard attempt.awaitsHead, attempt.upload.isOver else { return }
     take(attemptFailed(.upstream(.responseTimeout), isStale: false))
@@ -121,7 +121,7 @@ extension Request {
 
   // MARK: Receiving
 
-  /// Reads heads until one decides what happens.
+  /// Reads heads until one decides how the request goes on.
   func receive() -> RequestMachine.Input? {
     while let exchange = attempt.exchange {
       let reading = exchange.readHead(limit: snapshot.settings.limits.responseHead)
@@ -156,7 +156,7 @@ extension Request {
       noteRefusedExpectation()
       return .expectationRefused
     case .drop:
-      // Small and here: the connection stays in step. Else it is closed.
+      // If the body is small and has arrived, the connection stays in step. Otherwise it is closed.
       if let dropped = attempt.dropped {
         let block = attempt.exchange?.connection?.inbound
         if !dropped.body.isDone, let block, !block.isEmpty { _ = try? dropped.body.take(from: block) }
@@ -168,14 +168,14 @@ extension Request {
 
   // MARK: Relaying
 
-  /// The head stands in the outbound block.
+  /// Relays the answer, whose head is in the outbound block.
   func relay() -> RequestMachine.Input? {
     pulse.moved()
     return pumpDown()
   }
 
   private func pumpDown() -> RequestMachine.Input? {
-    // Not inside of the call: `attempt` is being changed there.
+    // Read before the call, which has exclusive access to `attempt`.
     let (exchange, pulse) = (attempt.exchange, pulse)
     switch attempt.download?.pump(exchange, to: app, pulse) {
     case nil: return nil

@@ -3,10 +3,10 @@ import EventIO
 import HTTPWire
 import Upstreams
 
-/// The 401 that the app never sees: an answer that refuses the credential is held, and the request sent again, once.
+/// The 401 that the app never sees: the proxy holds an answer that refuses the credential, and sends the request again, once.
 extension Request {
-  /// Whether this answer is to be held. Where it is relayed instead, the owner is told all the same: the next request may be
-  /// spared it.
+  /// Whether to hold this answer. If it is relayed instead, the owner is told anyway: that may spare the next request a
+  /// refusal.
   func holds(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let view = authorization.view, let attached = authorization.attached, !machine.refusalIsSettled else { return false }
     guard view.setup.refusals.contains(head.status) else {
@@ -43,7 +43,7 @@ extension Request {
     return BearerChallenge.saysInsufficientScope(challenges)
   }
 
-  /// The refusal goes to the app, and this is why.
+  /// Notes that the app gets the refusal, and why.
   private func relayRefusal(because reason: RelayReason) {
     markRefusalSettled()
     if let entry = way?.entry { services.observer.unauthorized(entry, UnauthorizedResult(reason)) }
@@ -51,7 +51,7 @@ extension Request {
     record.answer.details = "\(reason)"
   }
 
-  /// The attempt holds a refusal: what becomes of it?
+  /// The attempt holds a refusal: finds out what to do with it.
   func settleHeldRefusal() -> RequestMachine.Input? {
     attempt.stopUploading(on: loop)
     if let input = collectHeld() { return input }
@@ -80,7 +80,7 @@ extension Request {
     }
   }
 
-  /// Once more, with another version.
+  /// Sends the request once more, with another version.
   func resend() -> RequestMachine.Input? {
     guard let (version, result) = authorization.successor else { return failing(.internalError) }
     authorization.successor = nil
@@ -90,7 +90,7 @@ extension Request {
     return beginAttempt()
   }
 
-  /// No other version will come: the app gets the answer as it came.
+  /// Relays the held answer, because the request is not sent again.
   func relayHeld(_ why: RequestMachine.HeldReason) -> RequestMachine.Input? {
     endWait()
     switch why {
@@ -102,10 +102,10 @@ extension Request {
     return compose(held)
   }
 
-  /// While an answer is held, the app's body is read on, as far as it can be kept.
+  /// Reads the app's body while an answer is held, as long as the body can be kept.
   func readBodyWhileHeld() -> RequestMachine.Input? {
     let end = body.readWhileHeld(from: app, pulse)
-    // The wait has its own deadline, whatever moves meanwhile.
+    // The wait has its own deadline, which moving bytes do not postpone.
     if authorization.wait != nil, let entry = way?.entry {
       loop.arm(timer, at: authorization.waitStarted + entry.timeouts.credential)
     }
@@ -116,7 +116,7 @@ extension Request {
     }
   }
 
-  /// Takes what has come of the held answer.
+  /// Reads what has arrived of the held answer.
   func collectHeld() -> RequestMachine.Input? {
     guard let held = attempt.held, let connection = attempt.exchange?.connection, let pool = way?.pool else { return nil }
     switch held.collect(connection, of: pool.limit, capacity: snapshot.settings.limits.upstreamConnections) {
@@ -130,7 +130,7 @@ extension Request {
     }
   }
 
-  /// Its head and body to the app, as they came.
+  /// Relays head and body of the held answer.
   private func compose(_ held: HeldAnswer) -> RequestMachine.Input? {
     let head = held.head.bytes
     services.upstreams.responseHead.reset()

@@ -2,20 +2,20 @@ import EventIO
 import HTTPWire
 import Upstreams
 
-/// Whether an attempt that came to nothing is followed by another one: a stale pooled connection by the next, a failure or a status that
-/// the entry's `retry` names by a pause.
+/// Whether another attempt follows one that failed: at once after a stale pooled connection, and after a pause if the entry's
+/// `retry` names the failure or the status.
 extension Request {
-  /// Pooled connections that turn out closed in a row before none of the idle ones is tried any more.
+  /// Pooled connections found closed in a row, after which all idle ones are dropped.
   private static let staleLimit = 3
 
   func reconnect() -> RequestMachine.Input? {
-    // An origin that restarted has closed them all.
+    // An origin that restarted has closed all of them.
     if machine.staleConnections == Self.staleLimit { way?.pool.dropIdle() }
     if let entry = way?.entry { services.observer.retried(entry, .staleConnection) }
     return beginAttempt()
   }
 
-  /// The connection broke, ended or spoke nonsense before the answer's head was whole.
+  /// The connection broke, ended or sent invalid bytes before the head of the answer was complete.
   func exchangeFailed(_ error: UpstreamError) -> RequestMachine.Input {
     let connection = attempt.exchange?.connection
     let wasReused = connection?.isReused ?? false
@@ -36,7 +36,7 @@ extension Request {
     return message.outbound.method.isIdempotent && canReplay && policy.methods.contains(record.target.method)
   }
 
-  /// Waits before the next try.
+  /// Waits before the next attempt.
   func pause() -> RequestMachine.Input? {
     guard let entry = way?.entry else { return failing(.internalError) }
     let wish = attempt.dropped?.retryAfter
@@ -44,7 +44,7 @@ extension Request {
     attempt.end(on: loop)
     let policy = entry.settings.retry
     let backoff = policy.backoff << min(machine.retries - 1, 16)
-    // Full jitter over the upper half: repeats of many requests spread.
+    // Random over the upper half of the backoff, so that the repeats of many requests spread.
     let delay = wish.map { $0 * 1_000 } ?? (backoff / 2 + Int.random(in: 0...max(backoff / 2, 1)))
     loop.arm(timer, afterMilliseconds: min(delay, policy.maxWait))
     return nil

@@ -4,9 +4,9 @@ import HTTPWire
 import Routing
 import Upstreams
 
-/// From the head to where it goes: message, client, entry, and the head for the origin.
+/// The route of a request, from its head to its entry: message, client, entry, and the head for the origin.
 extension Request {
-  /// - Parameter bytes: of the head, which was parsed into `services.requestHead`.
+  /// - Parameter bytes: the head, which was parsed into `services.requestHead`.
   func route(_ bytes: UnsafeRawBufferPointer) -> RequestMachine.Input {
     do throws(ProxyError) {
       let target = try readMessage(bytes)
@@ -33,7 +33,7 @@ extension Request {
     return target
   }
 
-  /// From the one authority of the target to the entry.
+  /// Finds the entry for the authority of the target.
   private func find(_ target: RequestTarget, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> RequestMachine.Input {
     switch target.form {
     case .authority:
@@ -46,11 +46,11 @@ extension Request {
       }
       record.target.authority = connected.text
       note(path: target, bytes)
-      // The route, too, is of the snapshot of the CONNECT.
+      // The route is looked up for each request, because a reload since the CONNECT may have changed the entries.
       let routes = snapshot.router.find(host: connected.host, port: connected.port, isHTTPS: false)
       return try routeTo(connected.host, connected.port, routes, target, bytes, earlier: connected.authorization)
     case .absolute:
-      // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+      // After CONNECT the connection has one authority. A second one in the target could contradict it.
       if app.connectedAuthority != nil { throw .malformed(.targetForm) }
       app.route.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
       record.target.authority = app.route.text

@@ -2,12 +2,12 @@ import EventIO
 import Streams
 import Upstreams
 
-/// CONNECT to a host that no entry matches, and what follows a 101: bytes that are not looked at.
+/// Tunnels: what a CONNECT opens, and what follows a 101. The proxy does not inspect their bytes.
 extension Request {
-  /// Who is charged for looking names up that a client chose: a client by its name, else its address.
+  /// The asker that is charged for look-ups of names that a client chose: the client by its name, else by its address.
   var nameAsker: NameAsker { .client(record.client.map { "name \($0)" } ?? "address \(app.peer.host)") }
 
-  /// Always answered, also with an error.
+  /// Connects to the target. If that fails, the app gets an error, or its connection is cut if it already has the 200.
   func openTunnel() -> RequestMachine.Input? {
     guard let tunnel, let target = tunnel.target else { return failing(.internalError) }
     record.times.connectStarted = loop.now

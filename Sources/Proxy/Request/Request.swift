@@ -5,10 +5,10 @@ import HTTPWire
 import Routing
 import Upstreams
 
-/// One request from its head to its record, across all attempts to have it answered.
+/// One request from its head to its record, across all its attempts.
 ///
-/// `RequestMachine` decides; this class performs. Each event becomes one input (`take`), each step of the machine is performed by one
-/// function, which returns the next input or nil. In the order of a request's life:
+/// `RequestMachine` decides; this class performs. Each event becomes one input (`take`). One function performs each step of the
+/// machine, and returns the next input or nil. In the order of a request's life:
 ///
 ///     begin        head -> who asks, where it goes, what head goes there        Request+Route
 ///     authorize    the credential that goes with it                             Request+Credential
@@ -22,21 +22,21 @@ import Upstreams
 ///     tunnel       CONNECT, and what follows a 101                              Request+Connect, Request+Tunnel
 ///     end          the record
 final class Request: CredentialWaiter {
-  /// Owns this request in turn, until it has ended.
+  /// The app connection owns this request in turn, until the request has ended.
   let app: AppConnection
   unowned(unsafe) let services: LoopServices
   /// The configuration that it began with, and keeps.
   let snapshot: Snapshot
-  /// Armed for whatever this request waits for.
+  /// The deadline of what this request waits for.
   let timer: RequestTimer
   private(set) var machine = RequestMachine()
   var record = RequestRecord()
 
-  /// What the app sent, as far as it matters behind the head.
+  /// What the app's head says that is needed later.
   var message = AppMessage()
-  /// Where it goes; nil before routing, and for tunnels.
+  /// The entry and the origin; nil before routing, and for tunnels.
   var way: Way?
-  /// Whose request in flight this is, once that is known.
+  /// Counts this request as in flight, once its client is known.
   private(set) var account: ClientAccount?
   var body = AppBody()
   var authorization = Authorization()
@@ -47,20 +47,20 @@ final class Request: CredentialWaiter {
   private var reply: Reply?
   /// The connection is kept after the proxy's own answer.
   private var keepsAfterAnswer = false
-  /// When a reload has taken away what this exchange depends on: when it ends at the latest.
+  /// When a reload has removed what this exchange depends on: the time at which it ends at the latest.
   var endsAt: Int64?
 
   private var isPerforming = false
-  /// What came while a step was performed.
+  /// The input that arrived while a step was performed.
   private var arrived: RequestMachine.Input?
 
   /// What the app asked for, and how its answer is written.
   struct AppMessage {
-    /// What goes to the origin, and what of the app decides how its answer is written.
+    /// The request for the origin, and what decides how the answer is written.
     var outbound = OutboundRequest()
-    /// The head as it goes to the origin, but for the credential and the blank line.
+    /// The head for the origin, without the credential and the blank line.
     var head: Block?
-    /// The app would keep its connection.
+    /// The app wants to keep its connection open.
     var persists = false
     /// The app waits for 100 before it sends its body.
     var expectsContinue = false
@@ -68,14 +68,14 @@ final class Request: CredentialWaiter {
 
   /// The entry and the origin that a request goes to.
   struct Way {
-    /// The snapshot's, which the request keeps.
+    /// The snapshot owns it, and the request keeps the snapshot.
     unowned(unsafe) let entry: Entry
     let pool: OriginPool
-    /// How long nothing may move, in nanoseconds: the entry's `stall`, for an event stream its `tunnel`.
+    /// Nanoseconds in which a byte must move: the entry's `stall`, for an event stream its `tunnel`.
     var stall: Int64
   }
 
-  /// Rare, and large: not a part of each request.
+  /// Indirect, because it is rare and large: other requests need no space for it.
   indirect enum Reply {
     case error(ProxyError)
     case own(OwnAnswer)
@@ -111,17 +111,17 @@ final class Request: CredentialWaiter {
     take(input)
   }
 
-  /// A head that could not be parsed: what follows it on the connection means nothing.
+  /// Answers a head that could not be parsed. The bytes behind it mean nothing.
   func refuse(_ error: ProxyError) {
     message.persists = false
     take(failing(error))
   }
 
-  /// The one way into the machine. While a step is performed an input waits until it has been.
+  /// The only way into the machine. An input that arrives while a step is performed waits for its end.
   func take(_ first: RequestMachine.Input?) {
     guard let first else { return }
     guard !isPerforming else {
-      // One step brings one input: a second one means that the driver is wrong. The request fails, and whatever it holds is closed.
+      // Each step brings one input. A second one is a bug of the driver: the request fails, and closes what it holds.
       assert(arrived == nil, "two inputs in one step: \(first)")
       arrived = arrived == nil ? first : failing(.internalError)
       return
@@ -138,20 +138,20 @@ final class Request: CredentialWaiter {
     isPerforming = false
   }
 
-  /// The input for what went wrong.
+  /// The input for an error.
   func failing(_ error: ProxyError) -> RequestMachine.Input {
     reply = .error(error)
     return .failed
   }
 
-  /// The input for what the proxy answers by itself.
+  /// The input for an answer of the proxy itself.
   func answering(_ reply: Reply) -> RequestMachine.Input {
     self.reply = reply
     return .answerFound
   }
 
-  /// The attempt came to nothing before its answer began.
-  /// - Parameter isStale: a pooled connection turned out closed, and nothing of this request can have been acted upon.
+  /// The attempt failed before its answer began.
+  /// - Parameter isStale: a pooled connection was found closed, and the origin cannot have acted upon this request.
   func attemptFailed(_ error: ProxyError, isStale: Bool) -> RequestMachine.Input {
     reply = .error(error)
     return .attemptFailed(isStale: isStale && canReplay, mayRepeat: error.isWorthRepeating && mayRetry)
@@ -170,7 +170,7 @@ final class Request: CredentialWaiter {
   /// A refusal is relayed without having been held.
   func markRefusalSettled() { machine.markRefusalSettled() }
 
-  /// A reload has taken away what this request depends on, and its time is up.
+  /// A reload has removed what this request depends on, and its time is up.
   func cutOff() { take(failing(.cutOff)) }
 
   // MARK: Steps
@@ -215,7 +215,7 @@ final class Request: CredentialWaiter {
   private func answer(dropsComposed: Bool) -> RequestMachine.Input? {
     let reply = reply ?? .error(.internalError)
     note(reply)
-    // The origin's head stands behind what is left of interim responses.
+    // What is left of interim responses precedes the origin's head.
     let interim = dropsComposed ? attempt.download?.interim : nil
     dropAttempt()
     if let interim { dropComposedAnswer(behind: interim) }
@@ -237,7 +237,7 @@ final class Request: CredentialWaiter {
     }
   }
 
-  /// An error of before, which was overcome, is not the reason for what happens now.
+  /// Records the error of the final answer. Earlier errors, which an attempt may have overcome, are not recorded.
   private func note(_ reply: Reply?) {
     guard case .error(let error) = reply else { return }
     let refusal = error.answer(for: way?.entry.name)
@@ -247,13 +247,13 @@ final class Request: CredentialWaiter {
 
   // MARK: Waiting
 
-  /// Nothing to do until somebody else acts: buffers go back.
+  /// Nothing to do until another side acts: gives buffers back.
   func park() {
     if let head = message.head, head.capacity > head.count + 64 { message.head = head.exactCopy() }
     app.park()
   }
 
-  /// Why the wait came to nothing.
+  /// The error of a wait that timed out.
   private func error(of timeout: RequestMachine.Timeout) -> ProxyError {
     switch timeout {
     case .credential:
@@ -267,10 +267,10 @@ final class Request: CredentialWaiter {
     }
   }
 
-  /// What is waited for has not come in time.
+  /// The deadline of the current wait has passed.
   func expired() {
     if machine.phase == .connecting, let way, way.pool.isJudging {
-      // An answer about revocation is waited for, which has time limits of its own.
+      // A connection waits for a revocation answer, which has its own time limits.
       return loop.arm(timer, at: loop.now + way.entry.timeouts.connect)
     }
     take(.timeUp(attempt.waiting))
@@ -282,7 +282,7 @@ final class Request: CredentialWaiter {
     noteLeaving()
     switch machine.phase {
     case .answering: take(flushAnswer())
-    // No head comes from there: looking for one would be a read in vain.
+    // This event does not come from the origin, so reading its head would be in vain.
     case .exchanging: take(pumpUp())
     case .holding, .relaying: take(pump())
     case .tunnelling: take(pumpTunnel())
@@ -290,7 +290,7 @@ final class Request: CredentialWaiter {
     }
   }
 
-  /// The app may have left: then nobody is there for whom the request should go on.
+  /// If the app has closed its side, the machine decides whether the request goes on.
   @inline(__always)
   func noteLeaving() {
     if app.stream.peerEnded { noteEnd() }
@@ -315,7 +315,7 @@ final class Request: CredentialWaiter {
 
   // MARK: End
 
-  /// Gives up whatever was waited for.
+  /// Gives up every wait, and the attempt.
   func dropAttempt() {
     tunnel?.stopOpening()
     endWait()
@@ -331,7 +331,7 @@ final class Request: CredentialWaiter {
     account = nil
     if let way {
       record.upstream.trust = way.pool.origin.trust?.policy.name
-      // Of a host below a wildcard there may have been this request only, and never a connection.
+      // A host below a wildcard may have had this request only, and never a connection.
       if way.entry.origin == nil { way.pool.tidy() }
     }
     services.observer.ended(record)

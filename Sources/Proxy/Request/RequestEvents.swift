@@ -2,12 +2,12 @@ import EventIO
 import Streams
 import Upstreams
 
-// What wakes a request up. Each turns one event into one call.
+// What wakes a request. Each class turns one event into one call.
 
-/// The timer of a request. It belongs to whatever the request came from (a connection, later a stream) and is used by one request
-/// after another, so that arming it is a store.
+/// The timer of a request. It belongs to what the request came from (a connection, later a stream). One request after another
+/// uses it, so that arming it is a store.
 final class RequestTimer: EventHandler {
-  /// Nil between requests: a deadline of the last one means nothing.
+  /// Nil between requests: a deadline of the last one has no effect.
   var request: Request?
 
   override func expired(on loop: EventLoop) { request?.expired() }
@@ -15,7 +15,7 @@ final class RequestTimer: EventHandler {
 
 /// A request's exchange with its origin.
 final class RequestExchange: Exchange {
-  /// Owns this exchange in turn, until that has ended.
+  /// The request owns this exchange in turn, until the exchange has ended.
   let request: Request
 
   init(_ request: Request, _ way: Request.Way, of account: ClientAccount) {
@@ -32,7 +32,7 @@ final class RequestExchange: Exchange {
   override func pump() { if isPresent { request.exchangeReady() } }
   override func timeUp() { if isPresent { request.headTimeUp() } }
 
-  /// Of the request's attempt now, not of one that it has given up.
+  /// Whether this is the exchange of the request's current attempt, not of one that it has given up.
   private var isPresent: Bool { request.attempt.exchange === self }
 }
 

@@ -1,7 +1,7 @@
-/// The life of one request as decisions: an input goes in, one step comes out. docs/request-lifecycle.md has every row.
+/// Decides how one request goes on: an input goes in, one step comes out. docs/request-lifecycle.md has every row.
 ///
-/// It knows no connection, block, error or clock: those are the driver's (`Request`), which performs each step and brings back what
-/// came of it. Phases, inputs and steps are trivial values: nothing is retained, copied or allocated.
+/// It knows no connection, block, error or clock. The driver (`Request`) does: it performs each step, and passes the result
+/// back as the next input. Phases, inputs and steps are trivial values, so nothing is retained or allocated.
 struct RequestMachine: Equatable {
   enum Phase: Equatable {
     /// The head has been read; nothing is decided yet.
@@ -10,18 +10,18 @@ struct RequestMachine: Equatable {
     case authorizing
     /// Waits for a connection.
     case connecting
-    /// Head and body go to the origin; its final head has not come.
+    /// Head and body are sent to the origin; its final head has not arrived.
     case exchanging
-    /// The origin refused the credential; its answer is held until it is known whether the request can be sent again.
+    /// The origin refused the credential. Its answer is held until the proxy knows whether it can send the request again.
     case holding
-    /// The origin's answer goes to the app, as far as `answer` says.
+    /// The origin's answer is sent to the app; `answer` says how far.
     case relaying
     /// Waits between two attempts.
     case pausing
-    /// The far end of a tunnel is connected to.
+    /// The proxy connects to the far end of a tunnel.
     case opening
     case tunnelling
-    /// An answer of the proxy's own goes to the app.
+    /// The proxy's own answer is sent to the app.
     case answering
     case ended
   }
@@ -30,47 +30,48 @@ struct RequestMachine: Equatable {
     /// The request goes to an origin.
     /// - Parameter needsCredential: the entry has one, and the app's own does not replace it.
     case originFound(needsCredential: Bool)
-    /// - Parameter isAnswered: the 200 has gone to the app already.
+    /// - Parameter isAnswered: the app already has the 200.
     case tunnelAllowed(isAnswered: Bool)
-    /// The proxy answers by itself: nothing went wrong.
+    /// The proxy answers itself, although nothing went wrong.
     case answerFound
     case credentialAttached
     case connectionLent
-    /// The connection is here, but the credential has expired meanwhile.
+    /// The connection is ready, but the credential has expired meanwhile.
     case credentialExpired
-    /// The attempt came to nothing before its answer began.
+    /// The attempt failed before its answer began.
     /// - Parameters:
-    ///   - isStale: a pooled connection turned out closed, nothing of the request can have been acted upon, and it can be sent again.
+    ///   - isStale: a pooled connection was found closed, the origin cannot have acted upon the request, and it can be sent
+    ///     again.
     ///   - mayRepeat: the entry's `retry` allows one more attempt.
     case attemptFailed(isStale: Bool, mayRepeat: Bool)
-    /// An answer refused the credential, and may be avoided.
+    /// An answer refused the credential, and a newer version may avoid that.
     case answerHeld
     /// There is a newer version of the credential than the refused one.
     /// - Parameter canReplay: all that was read of the body was kept.
     case successorFound(canReplay: Bool)
-    /// The held answer is the answer.
+    /// The held answer is relayed.
     case refusalStands
-    /// The origin's final head stands in the outbound block.
+    /// The origin's final head is in the outbound block.
     case answerComposed
-    /// Bytes of it have gone to the app.
+    /// Bytes of it were sent to the app.
     case answerBegun
     /// The answer cannot be completed.
-    /// - Parameter hasBegun: bytes of it have gone to the app.
+    /// - Parameter hasBegun: bytes of it were sent to the app.
     case answerBroken(hasBegun: Bool)
     /// The entry's `retry` drops this answer.
     case answerDropped
-    /// 417 to an expectation that the app did not have.
+    /// 417 to an expectation that the app did not send.
     case expectationRefused
-    /// 101: both connections speak another protocol from here on.
+    /// 101: from here on both connections speak another protocol.
     case protocolChanged
-    /// The far end of a tunnel is there.
+    /// The far end of a tunnel is connected.
     case tunnelOpened
-    /// The answer has gone out in full.
+    /// The answer was sent completely.
     case answerSent(keepsClient: Bool)
     case failed
     case timeUp(Waiting)
     /// The app has sent FIN.
-    /// - Parameter bodyIsRead: its message has been read whole.
+    /// - Parameter bodyIsRead: its message was read completely.
     case clientClosed(bodyIsRead: Bool)
     /// The app's connection is broken.
     case clientBroken
@@ -82,7 +83,7 @@ struct RequestMachine: Equatable {
     /// The origin's head, which has a deadline of its own.
     case head
     case app
-    /// The origin takes no more of the body.
+    /// The origin reads no more of the body.
     case origin
   }
 
@@ -92,31 +93,31 @@ struct RequestMachine: Equatable {
     case connect
     /// `connect`, as a pooled connection turned out closed.
     case reconnect
-    /// To the connection that was lent.
+    /// Send the request over the connection that was lent.
     case send
     /// Find out whether the held answer can be avoided.
     case settleRefusal
     /// Drop the held answer, and `connect` with the newer version.
     case resend
     case relayHeld(HeldReason)
-    /// The origin's answer to the app.
+    /// Send the origin's answer to the app.
     case relay
     /// `connect` after the pause.
     case pause
     case openTunnel
     case tunnel
-    /// Write an answer of the proxy's own.
-    /// - Parameter dropsComposed: the origin's head stands in the outbound block, none of it sent, and is dropped.
+    /// Send an answer of the proxy's own.
+    /// - Parameter dropsComposed: the origin's head is in the outbound block, none of it sent, and is dropped.
     case answer(dropsComposed: Bool)
-    /// Close the app's connection so that what went out cannot be taken for whole.
+    /// Close the app's connection so that the app cannot take what was sent for complete.
     case cut
     /// A wait ended without result.
     case fail(Timeout)
-    /// Record the request; the app's connection goes on, or is closed.
+    /// Record the request, and keep the app's connection open or close it.
     case finish(keepsClient: Bool)
-    /// Record the request and close the app's connection: nobody is there.
+    /// Record the request and close the app's connection: the app has left, or reads nothing.
     case leave
-    /// Record the request and close what the tunnel has joined.
+    /// Record the request and close both sides of the tunnel.
     case endTunnel
   }
 
@@ -124,26 +125,26 @@ struct RequestMachine: Equatable {
 
   enum Timeout: Equatable { case credential, connection, tunnel, app, origin }
 
-  /// What of the final answer has gone to the app.
+  /// How much of the final answer was sent to the app.
   enum Answer: Equatable {
     case none
-    /// It stands in the outbound block.
+    /// It is in the outbound block.
     case composed
-    /// There will be no other answer.
+    /// No other answer can follow.
     case begun
   }
 
   private(set) var phase = Phase.routing
   private(set) var answer = Answer.none
-  /// It was sent again after a refusal: it never is a second time.
+  /// The request was sent again after a refusal, which happens only once.
   private(set) var isResent = false
-  /// What becomes of the refusal is decided.
+  /// The decision about the refusal was made.
   private(set) var refusalIsSettled = false
   /// An origin answered 417 to an expectation that was the proxy's.
   private(set) var hasMetExpectationFailure = false
-  /// How often the entry's `retry` has had it sent again.
+  /// How often the entry's `retry` had the request sent again.
   private(set) var retries = 0
-  /// Pooled connections that turned out closed.
+  /// Pooled connections found closed.
   private(set) var staleConnections = 0
 
   var hasEnded: Bool { phase == .ended }
@@ -250,7 +251,7 @@ struct RequestMachine: Equatable {
 
   private mutating func successorFound(_ canReplay: Bool) -> Step {
     guard phase == .holding else { return .none }
-    // What the app sent meanwhile did not fit: the held answer is all that there is.
+    // The rest of the app's body did not fit into the tee: the held answer is all that there is.
     guard canReplay else { return relayHeld(.bodyNotKept) }
     isResent = true
     phase = .connecting
@@ -306,9 +307,10 @@ struct RequestMachine: Equatable {
     }
   }
 
-  /// A caller whose time was up sends FIN, not RST. Behind a whole message FIN means that it has left. While the request waits, its
-  /// body is not read; behind a FIN that is whole, or will never be. In a tunnel, and while the body goes to the origin, FIN is
-  /// half-close; and what is answered already is worth sending.
+  /// The app has sent FIN. An app whose time was up sends FIN, not RST, so FIN behind a complete message means that it has
+  /// left. While the request waits, the proxy does not read its body; then FIN means that the message is complete or never will
+  /// be. In a tunnel, and while the body is sent to the origin, FIN is a half-close. An answer of the proxy's own is still
+  /// sent.
   private mutating func clientClosed(_ bodyIsRead: Bool) -> Step {
     switch phase {
     case .authorizing, .connecting, .pausing: end(.leave)

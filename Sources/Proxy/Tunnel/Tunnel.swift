@@ -2,8 +2,8 @@ import EventIO
 import Streams
 import Upstreams
 
-/// Opaque bytes both ways with back-pressure: CONNECT, and what an upgraded connection has become. Each direction ends for itself
-/// (half-close). Its request drives it, and closes both streams in the end.
+/// Bytes in both directions with back-pressure, without inspection: CONNECT, or an upgraded connection. Each direction ends by
+/// itself (half-close). The request drives it, and closes both streams in the end.
 final class Tunnel {
   enum Outcome {
     case open
@@ -22,7 +22,7 @@ final class Tunnel {
   private let pulse: Pulse
   private var up = Direction()
   private var down = Direction()
-  /// Bytes that went to the far end, and to the app.
+  /// Bytes sent to the far end, and to the app.
   private(set) var sentUp: Int64 = 0
   private(set) var sentDown: Int64 = 0
 
@@ -33,7 +33,7 @@ final class Tunnel {
   }
 
   /// - Parameters:
-  ///   - rest: what was read already of the other protocol from the far end.
+  ///   - rest: bytes of the other protocol that were already read from the far end.
   ///   - pulse: `timeouts.tunnel`.
   init(_ app: AppConnection, far: ByteStream, upstream: UpstreamConnection?, rest: Block?, _ pulse: Pulse) {
     self.app = app
@@ -41,7 +41,7 @@ final class Tunnel {
     self.upstream = upstream
     self.pulse = pulse
     down.block = rest
-    // What the app sent ahead goes first.
+    // What the app sent early goes first.
     if let block = app.inbound {
       app.inbound = nil
       if block.isEmpty { app.loop.blocks.giveBack(block) } else { up.block = block }
@@ -49,7 +49,7 @@ final class Tunnel {
   }
 
   func pump() -> Outcome {
-    // Nothing more comes from there, and nothing can be sent.
+    // Nothing more comes from the broken side, and nothing can be sent to it.
     if far.isBroken && down.isDone || app.stream.isBroken && up.isDone { return .broken }
     switch app.flush() {
     case .whole: break
@@ -60,7 +60,7 @@ final class Tunnel {
     return up.isDone && down.isDone ? .ended : .open
   }
 
-  /// - Returns: false where one side is broken.
+  /// - Returns: false if one side is broken.
   private func copy(_ direction: inout Direction, from source: ByteStream, to sink: ByteStream) -> Bool {
     if direction.isDone { return true }
     for _ in 0..<Self.budget {
@@ -106,7 +106,7 @@ final class Tunnel {
     direction.block = nil
   }
 
-  /// Closes the far end and gives the blocks back. The app's connection is its request's to close.
+  /// Closes the far end and gives the blocks back. The request closes the app's connection.
   func close(reset: Bool) {
     giveBack(&up)
     giveBack(&down)

@@ -6,16 +6,16 @@ struct TunnelTarget {
   var port: UInt16
 }
 
-/// A request's tunnel: being opened, then open.
+/// A request's tunnel, while it is opened and while it is open.
 final class TunnelState {
   /// Nil: an upgraded connection.
   let target: TunnelTarget?
-  /// The 200 has gone to the app already.
+  /// The app already has the 200.
   let isAnswered: Bool
   var dial: Dial?
   var far: ByteStream?
   var open: Tunnel?
-  /// Not where both directions ended in good order.
+  /// False if both directions have ended cleanly.
   var endsByReset = true
 
   init(_ target: TunnelTarget?, isAnswered: Bool) {

@@ -1,15 +1,15 @@
 import CSystem
 import EventIO
 
-/// One listener in one loop. Level-triggered with EPOLLEXCLUSIVE: each connection wakes one loop, which hands it to the least
-/// loaded one.
+/// One listener on one loop. Level-triggered with EPOLLEXCLUSIVE: each connection wakes one loop, which may hand it to the
+/// least loaded one.
 final class Acceptor: EventHandler {
   private static let batch = 64
   let listener: BoundListener
   /// Lives as long as its loop, which never ends.
   private unowned(unsafe) let worker: Worker
   private var token: Token?
-  /// Set once it is retired: when it stops for good.
+  /// When a retired acceptor stops for good, in nanoseconds of the loop's clock; nil: it is not retired.
   private var end: Int64?
 
   init(_ listener: BoundListener, _ worker: Worker) {
@@ -26,7 +26,7 @@ final class Acceptor: EventHandler {
     if token == nil { pauseForLack() }
   }
 
-  /// Stops at once: another acceptor takes the same socket over.
+  /// Stops at once: another acceptor takes over the same socket.
   func stop() {
     worker.loop.forget(self)
     if let token {
@@ -36,7 +36,7 @@ final class Acceptor: EventHandler {
     listener.stopped()
   }
 
-  /// Goes on for the linger time and then stops: nobody whose connection the kernel had accepted is turned away.
+  /// Goes on for the linger time and then stops, so that the proxy serves every connection that the kernel had accepted.
   func retire() {
     let end = worker.loop.now + Int64(listener.linger) * 1_000_000
     self.end = end
@@ -45,7 +45,7 @@ final class Acceptor: EventHandler {
 
   override func ready(_ events: UInt32, on loop: EventLoop) { accept(atMost: Self.batch) }
 
-  /// - Parameter count: nil = all there are, also over the limit.
+  /// - Parameter count: nil = all that wait, even over the limit.
   private func accept(atMost count: Int?) {
     let group = worker.group
     var left = count ?? .max
@@ -53,7 +53,7 @@ final class Acceptor: EventHandler {
       left -= 1
       if group.isFull, count != nil {
         group.pause()
-        // One may have ended between the look and the pause: looked at again soon.
+        // A connection may have ended between the check and the pause, so the acceptor checks again soon.
         return pause(milliseconds: 100)
       }
       switch listener.socket.accept() {
@@ -62,7 +62,7 @@ final class Acceptor: EventHandler {
         group.opened(on: home)
         if home == worker.loop.executor.index {
           worker.adopt(descriptor, peer, listener)
-          // It found no room for the connection and has paused this acceptor.
+          // The worker had no room for the connection, and has paused this acceptor.
           if token == nil, count != nil { return }
         } else {
           let listener = listener
@@ -77,7 +77,7 @@ final class Acceptor: EventHandler {
   /// Out of descriptors, or of room for their registration.
   func pauseForLack() {
     worker.observer.descriptorsExhausted()
-    // What is freed is not announced; connections that end are.
+    // The kernel does not announce what it frees. Connections that end resume the acceptors.
     worker.group.pause()
     pause(milliseconds: 100)
   }

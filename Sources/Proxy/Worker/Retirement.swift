@@ -2,7 +2,7 @@ import EventIO
 import Settings
 import Upstreams
 
-/// Ends, when their time is up, the exchanges that a reload has cut off.
+/// Ends the exchanges that a reload has cut off, when their time is up.
 final class Retirement: EventHandler {
   private unowned let worker: Worker
   init(_ worker: Worker) { self.worker = worker }

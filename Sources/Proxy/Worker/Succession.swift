@@ -3,14 +3,14 @@ import Routing
 import Settings
 import Upstreams
 
-/// What of older configurations the next one still has a place for; made once a reload and loop, so that many entries and many
-/// connections stay cheap together.
+/// What the next configuration keeps of older ones. Made once per reload and loop, so that many entries and many connections
+/// stay cheap together.
 struct Succession {
   private let next: Snapshot
   private let clients: Set<String>
   private let entries: [String: Entry]
   private let origins: [OriginIdentity: Entry]
-  /// Those whose hosts are origins of their own.
+  /// Entries whose hosts are origins of their own.
   private let open: [Entry]
 
   init(to next: Snapshot) {
@@ -27,8 +27,8 @@ struct Succession {
     open = next.entries.filter { $0.origin == nil }
   }
 
-  /// False where the exchange's client or entry is gone, or its entry's trust is another one. Others end on the snapshot that they
-  /// began with, however long they take.
+  /// False if the exchange's client or entry is gone, if the trust of its entry has changed, or if its client may no longer open
+  /// its tunnel. All others end on the snapshot that they began with, however long they take.
   func keeps(_ request: Request) -> Bool {
     if request.snapshot.generation == next.generation { return true }
     if let name = request.record.client, !clients.contains(name) { return false }

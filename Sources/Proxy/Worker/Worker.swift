@@ -8,9 +8,9 @@ public final class Worker {
     services.shared.group.all { loop in for acceptor in Worker.of(loop).acceptors { acceptor.resume() } }
   }
   private(set) var acceptors: [Acceptor] = []
-  /// Of listeners that are gone from the configuration, until their queues are empty.
+  /// Acceptors of listeners that the configuration no longer has, until their queues are empty.
   private var retiringAcceptors: [Acceptor] = []
-  /// Where this process listens beside its listeners: the admin's address.
+  /// The other addresses on which this process listens: the admin listener's.
   private var otherAddresses: [Address] = []
   private lazy var retirement = Retirement(self)
 
@@ -34,21 +34,21 @@ public final class Worker {
 
   // MARK: Configuration
 
-  /// From now on requests begin on this snapshot. Pools of origins that it no longer leads to are retired; exchanges that it has
-  /// no place for end after `drain`.
+  /// From now on, requests begin on this snapshot. Pools of origins that it does not lead to are retired. Exchanges that it does
+  /// not keep (`Succession.keeps`) end after `drain`.
   public func adopt(_ next: Snapshot) {
     let succession = Succession(to: next)
     services.adopt(next) { succession.entry(leadingTo: $0) }
     let end = loop.now + Int64(next.settings.timeouts.drain) * 1_000_000
     for case let request? in register.clients.lazy.map(\.request) {
-      // A second reload neither prolongs nor shortens what the first one gave.
+      // A second reload neither extends nor shortens the time that the first one gave.
       request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
     }
     armRetirement()
     upstreams.adoptCapacity()
   }
 
-  /// Ends what a reload has cut off and whose time is up.
+  /// Ends exchanges that a reload has cut off and whose time is up.
   func endCutOff() {
     for client in Array(register.clients) {
       guard let request = client.request, let end = request.endsAt, end <= loop.now else { continue }
@@ -63,8 +63,8 @@ public final class Worker {
     if let next { loop.arm(retirement, at: next) } else { loop.disarm(retirement) }
   }
 
-  /// Listens on exactly these from now on; sockets that stay are not touched.
-  /// - Parameter others: where the process listens, too, and what therefore is never connected to.
+  /// From now on, listens on exactly these. Sockets that stay are not touched.
+  /// - Parameter others: other addresses on which the process listens. The proxy never connects to its own addresses.
   public func listen(on listeners: [BoundListener], others: [Address] = []) {
     otherAddresses = others
     if services.isDraining { return }
@@ -87,8 +87,8 @@ public final class Worker {
 
   private func noteOwnAddresses() { upstreams.ownAddresses = acceptors.map(\.listener.socket.address) + otherAddresses }
 
-  /// No more accepting; connections end with their present exchange, and idle ones after `grace` milliseconds, in which they are
-  /// told with their next answer.
+  /// Stops accepting. Connections close after their current exchange. Idle ones close after `grace` milliseconds. A request
+  /// that arrives before that is the last one, and its answer says so.
   public func drain(grace: Int) {
     services.drain()
     for acceptor in acceptors { retire(acceptor) }
@@ -100,7 +100,7 @@ public final class Worker {
   // MARK: Clients
 
   func adopt(_ descriptor: Int32, _ peer: Address, _ listener: BoundListener) {
-    // The message may have been slower than a reload.
+    // A reload may have been faster than this message.
     let current = acceptors.first { $0.listener.socket === listener.socket }?.listener ?? listener
     if !register.adopt(descriptor, peer, current) { for acceptor in acceptors { acceptor.pauseForLack() } }
   }

@@ -196,8 +196,8 @@ public final class OriginPool {
     }
   }
 
-  /// Gives a place of the share back, as an exchange or a wait in line has ended. The client's next held back request here joins the
-  /// end of the line, or another loop that holds its requests back is woken. The caller must call `advance` afterwards.
+  /// Gives a place of the share back, as an exchange or a wait in line has ended. The client's next held back request here
+  /// joins the end of the line, or another loop that holds its requests back is woken. The caller must call `advance` after it.
   private func free(_ share: OriginShare) {
     share.giveBack()
     guard !heldBack.isEmpty, heldBack.contains(share) else {
