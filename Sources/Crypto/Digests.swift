@@ -26,17 +26,6 @@ public enum SHA256 {
   }
 }
 
-public enum HMACSHA256 {
-  /// 32 bytes (RFC 2104).
-  public static func authenticationCode(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var length: UInt32 = 32
-    return [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      _ = HMAC(EVP_sha256(), key, Int32(clamping: key.count), message, message.count, buffer.baseAddress, &length)
-      count = Int(length)
-    }
-  }
-}
-
 /// Compares in a time that depends only on the lengths.
 public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0

@@ -59,30 +59,23 @@ public struct ByteWriter {
 
   public mutating func appendDecimal(_ number: Int64) {
     precondition(number >= 0, "lengths and codes are not negative")
-    appendDigits(UInt64(number), radix: 10)
+    appendDigits(UInt64(number))
   }
 
   public mutating func appendDecimal(_ number: Int) { appendDecimal(Int64(number)) }
 
-  /// Lower-case digits, without a prefix.
-  public mutating func appendHex(_ number: Int) {
-    precondition(number >= 0, "sizes are not negative")
-    appendDigits(UInt64(number), radix: 16)
-  }
-
-  private mutating func appendDigits(_ number: UInt64, radix: UInt64) {
+  private mutating func appendDigits(_ number: UInt64) {
     var digits = 1
-    var rest = number / radix
+    var rest = number / 10
     while rest > 0 {
       digits &+= 1
-      rest /= radix
+      rest /= 10
     }
     let place = reserve(digits).assumingMemoryBound(to: UInt8.self)
     rest = number
     for index in stride(from: digits &- 1, through: 0, by: -1) {
-      let digit = UInt8(truncatingIfNeeded: rest % radix)
-      place[index] = digit < 10 ? ASCII.zero &+ digit : UInt8(ascii: "a") &+ digit &- 10
-      rest /= radix
+      place[index] = ASCII.zero &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     }
   }
 }

@@ -85,17 +85,6 @@ extension ByteWriter {
     }
   }
 
-  /// The longest chunk header: 16 digits and CRLF.
-  public static let chunkHeaderLimit = 18
-
-  /// Size and CRLF; the caller then writes `size` bytes and `appendCRLF`. A size of 0 would end the body; use `appendLastChunk`
-  /// for that.
-  public mutating func appendChunkHeader(_ size: Int) {
-    precondition(size > 0, "a chunk of no bytes is the last one")
-    appendHex(size)
-    appendCRLF()
-  }
-
   /// The end of a chunked body without trailers.
   public mutating func appendLastChunk() { append("0\r\n\r\n") }
 }

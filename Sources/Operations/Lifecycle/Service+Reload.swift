@@ -6,7 +6,7 @@ import Proxy
 import Settings
 
 extension Service {
-  /// Reads the configuration again and puts it into use. Whatever did not change keeps its sockets, pools, tokens and state. If
+  /// SIGHUP: reads the configuration again and puts it into use. Whatever did not change keeps its sockets, pools, tokens and state. If
   /// there is any error, nothing changes and the log has every error. Returns at once.
   public func reload() {
     reloads.async { @Sendable in self.reload(.demand, because: "signal", metadata: [:]) }

@@ -8,7 +8,8 @@ enum TunnelStart {
 }
 
 /// CONNECT to a host and port that an entry serves in clear HTTP opens no tunnel: the answer is 200, and the requests that
-/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead, it is for the real
+/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead
+/// (`ClientConnection.parse` tells them apart by the first byte), it is for the real
 /// host: it becomes a tunnel if `connect.allow` has that host. CONNECT to any other host opens a tunnel from the start.
 extension Request {
   /// Routes CONNECT: to an entry, or to a tunnel if that is allowed.

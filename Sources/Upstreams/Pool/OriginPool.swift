@@ -3,6 +3,10 @@ import TLS
 import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
+///
+/// Idle connections end here: at the deadline that `place` and `keep` set (the connection closes itself: `expired`), if the origin
+/// speaks or closes (`lookWhileIdle`), if another loop's requests wait for a place (`surrenderIdle`, called through `OriginLimit.wait`)
+/// or the process has no descriptors left (`Upstreams.ranOutOfDescriptors`), and when a reload retires the pool (`retire`).
 public final class OriginPool {
   /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
   private static let handshakes = 16

@@ -57,7 +57,7 @@ private func check(_ input: [UInt8]) {
   guard whole.isDone, !whole.payload.isEmpty else { return }
   withUnsafeTemporaryAllocation(byteCount: whole.payload.count + 64, alignment: 8) { buffer in
     var writer = ByteWriter(buffer)
-    writer.appendChunkHeader(whole.payload.count)
+    writer.append(Array((String(whole.payload.count, radix: 16) + "\r\n").utf8))
     writer.append(whole.payload)
     writer.appendCRLF()
     writer.appendLastChunk()
