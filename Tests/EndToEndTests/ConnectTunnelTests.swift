@@ -81,10 +81,10 @@ import Testing
         let (one, other) = isClient ? (client, server) : (server, client)
         one.halfClose()
         #expect(try other.readToEnd() == ([], .closed))
-        let during = try Measures(proxy.pid).descriptors
+        let during = try Measures(proxy.pid).sockets
         one.reset()
         // The other side is silent, and receives nothing unexpected.
-        let isOver = try eventually(seconds: 3) { try Measures(proxy.pid).descriptors == during - 2 }
+        let isOver = try eventually(seconds: 3) { try Measures(proxy.pid).sockets == during - 2 }
         #expect(isOver, "after a reset of the \(isClient ? "client" : "server")")
       }
     }

@@ -19,7 +19,7 @@ import Testing
       let before = try Measures(proxy.pid)
       try churn(100_000)
       // The proxy closes pooled connections that are idle for long enough.
-      let settled = try eventually { try Measures(proxy.pid).descriptors <= start.descriptors }
+      let settled = try eventually { try Measures(proxy.pid).sockets <= start.sockets }
       let after = try Measures(proxy.pid)
       #expect(settled, "\(start) \(after)")
       #expect(after.resident - before.resident < 4 << 10, "\(before) \(after)")

@@ -86,9 +86,9 @@ import Testing
       #expect(try client.readAnswer().status == 101)
       client.halfClose()
       #expect(try server.readToEnd() == ([], .closed))
-      let during = try Measures(proxy.pid).descriptors
+      let during = try Measures(proxy.pid).sockets
       client.reset()
-      #expect(try eventually(seconds: 3) { try Measures(proxy.pid).descriptors == during - 2 })
+      #expect(try eventually(seconds: 3) { try Measures(proxy.pid).sockets == during - 2 })
     }
   }
 

@@ -20,6 +20,8 @@ struct Measures {
   let resident: Int
   let residentPeak: Int
   let descriptors: Int
+  /// Descriptors that are sockets. The proxy has its listeners before it says that it serves; loops and timers may come later.
+  let sockets: Int
   /// Clock ticks, user and system.
   let processorTicks: Int
 
@@ -34,7 +36,11 @@ struct Measures {
     }
     resident = try kibibytes("VmRSS:")
     residentPeak = try kibibytes("VmHWM:")
-    descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
+    descriptors = open.count
+    // One may be closed meanwhile.
+    let targets = open.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\($0)") }
+    sockets = targets.count { $0.hasPrefix("socket:") }
     let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
     let values = stat.components(separatedBy: ") ").last?.split(separator: " ") ?? []
     guard values.count > 12, let user = Int(values[11]), let system = Int(values[12]) else { throw HarnessError("no stat") }
