@@ -23,7 +23,7 @@ public final class FetchClient {
   ///   - completion: called once, on the loop and never before this returns, unless cancelled.
   @discardableResult
   public func start(
-    _ fetch: HTTPFetch, under trust: FetchTrust?, completion: @escaping (HTTPFetch.Outcome) -> Void
+    _ fetch: HTTPFetch, under trust: TrustMaterial?, completion: @escaping (HTTPFetch.Outcome) -> Void
   ) -> FetchTransfer {
     let digest = trust?.digest ?? []
     let channel: FetchChannel

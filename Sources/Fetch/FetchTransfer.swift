@@ -3,6 +3,7 @@ import CCurlShims
 import EventIO
 import HTTPWire
 import TLS
+import Trust
 
 /// One running fetch. Confined to its loop.
 public final class FetchTransfer {
@@ -11,7 +12,7 @@ public final class FetchTransfer {
   private static let passes = 3
 
   private let fetch: HTTPFetch
-  private let trust: FetchTrust?
+  private let trust: TrustMaterial?
   private let gate: (any FetchGate)?
   private var completion: ((HTTPFetch.Outcome) -> Void)?
   weak var channel: FetchChannel?
@@ -29,7 +30,7 @@ public final class FetchTransfer {
   private var pass = 0
 
   init(
-    _ fetch: HTTPFetch, _ trust: FetchTrust?, _ gate: (any FetchGate)?, _ completion: @escaping (HTTPFetch.Outcome) -> Void
+    _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ gate: (any FetchGate)?, _ completion: @escaping (HTTPFetch.Outcome) -> Void
   ) {
     self.fetch = fetch
     self.trust = trust

@@ -60,26 +60,13 @@ public struct HTTPFetch {
   public typealias Outcome = Result<Answer, Failure>
 }
 
-/// A trust policy for fetches. It judges servers, and connections are shared only under one policy.
-public struct FetchTrust: Sendable {
-  public let evaluation: TrustEvaluation
-  public let anchors: AnchorStore
-  /// `TrustEvaluation.digest(over:)`.
-  public let digest: [UInt8]
-  public init(_ evaluation: TrustEvaluation, anchors: AnchorStore) {
-    self.evaluation = evaluation
-    self.anchors = anchors
-    digest = evaluation.digest(over: anchors)
-  }
-}
-
 /// Called between a handshake, or the choice of a pooled connection, and the first byte of a request, to judge revocation.
 /// Confined to the client's loop. Called from inside libcurl, so it must not start or cancel fetches before it returns.
 public protocol FetchGate: AnyObject {
   /// - Parameters:
   ///   - handshake: the connection's, with chain and host judged. It is never a resumed one, as sessions are off.
   ///   - staple: the OCSP answer in DER that the server sent, unverified.
-  func judge(_ handshake: ForeignHandshake, staple: [UInt8]?, under trust: FetchTrust) -> FetchGateVerdict
+  func judge(_ handshake: ForeignHandshake, staple: [UInt8]?, under trust: TrustMaterial) -> FetchGateVerdict
 }
 
 public enum FetchGateVerdict {

@@ -1,5 +1,6 @@
 import EventIO
 import Settings
+import Trust
 
 /// What one configuration says about connections to origins.
 public struct UpstreamRules: Sendable {

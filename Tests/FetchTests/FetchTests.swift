@@ -23,7 +23,7 @@ import Trust
   }
 
   private static func outcome(
-    under trust: FetchTrust? = nil, _ fetch: @escaping @Sendable () -> HTTPFetch
+    under trust: TrustMaterial? = nil, _ fetch: @escaping @Sendable () -> HTTPFetch
   ) -> HTTPFetch.Outcome {
     let (executor, handover) = (LoopExecutor(), Handover<HTTPFetch.Outcome>())
     executor.start()
@@ -120,7 +120,7 @@ import Trust
     let address = try Self.server(identity: identity) { _, reply in reply(ServedAnswer(200, text: "secret")) }
     func outcome(over anchors: [[UInt8]]) throws -> HTTPFetch.Outcome {
       let policy = TrustPolicy(name: "test", anchors: .only(anchors), evaluators: [.chain(TrustPolicy.Validation())])
-      let trust = FetchTrust(try TrustEvaluation(policy), anchors: try .certificates(anchors))
+      let trust = TrustMaterial(try TrustEvaluation(policy), anchors: try .certificates(anchors))
       return Self.outcome(under: trust) { HTTPFetch(url: "https://\(address)/", timeout: 10_000, limitBytes: 1_000) }
     }
     #expect(try outcome(over: [certificate.der]).get().status == 200)

@@ -1,6 +1,7 @@
 import Credentials
 import Fetch
 import Settings
+import Trust
 
 /// A credential in one configuration, with all that its owner needs. Immutable.
 public final class CredentialSetup: Sendable {
@@ -11,7 +12,7 @@ public final class CredentialSetup: Sendable {
   /// Of the configuration; a larger one is newer.
   let generation: Int
   /// The trust of the token endpoint.
-  let trust: FetchTrust
+  let trust: TrustMaterial
   let store: any TokenStore
   let sources: CredentialSources
   /// Statuses by which an origin refuses this credential.
@@ -22,7 +23,7 @@ public final class CredentialSetup: Sendable {
   public var name: String { policy.name }
 
   init(
-    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: FetchTrust, store: any TokenStore,
+    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial, store: any TokenStore,
     sources: CredentialSources, waitingLimit: Int
   ) {
     self.policy = policy

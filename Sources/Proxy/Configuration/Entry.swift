@@ -2,6 +2,7 @@ import Forwarding
 import HTTPWire
 import Settings
 import TLS
+import Trust
 import Upstreams
 
 /// One `upstreams` entry, prepared for requests once; immutable. Also represents the hosts that `unlisted_hosts: forward` lets

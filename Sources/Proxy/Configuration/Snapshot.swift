@@ -64,7 +64,7 @@ public final class SnapshotBuilder: Sendable {
         after: previous?.credentials.first { $0.name == policy.name }?.identity,
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       return CredentialSetup(
-        policy, identity, generation: generation, trust: endpoint.forFetches, store: store,
+        policy, identity, generation: generation, trust: endpoint, store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
     return Snapshot(

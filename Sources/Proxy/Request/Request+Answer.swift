@@ -12,11 +12,12 @@ extension Request {
     switch reply {
     case .established:
       record.answer.status = 200
-      // RFC 9110 section 8.6: no Content-Length in a 2xx to CONNECT.
-      app.outbound(with: 64).append("HTTP/1.1 200 Connection established\r\n\r\n")
+      writeEstablished()
       return true
     case .own(let answer): own = answer
-    case .error(let error): own = error.answer(for: way?.entry.name)
+    case .error(let error):
+      own = error.answer(for: way?.entry.name)
+      note(own)
     }
     record.answer.author = .proxy
     record.answer.status = own.status
@@ -31,6 +32,9 @@ extension Request {
     block.end = writer.count
     return keepsAlive
   }
+
+  /// The 200 to a CONNECT. RFC 9110 section 8.6: it has no Content-Length.
+  func writeEstablished() { app.outbound(with: 64).append("HTTP/1.1 200 Connection established\r\n\r\n") }
 
   /// Removes the origin's head from the outbound block, so that another answer can take its place. No byte of the head has been
   /// sent.

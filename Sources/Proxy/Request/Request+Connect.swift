@@ -8,9 +8,9 @@ enum TunnelStart {
 }
 
 /// CONNECT to a host and port that an entry serves in clear HTTP opens no tunnel: the answer is 200, and the requests that
-/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead
-/// (`ClientConnection.parse` tells them apart by the first byte), it is for the real
-/// host: it becomes a tunnel if `connect.allow` has that host. CONNECT to any other host opens a tunnel from the start.
+/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead, it is for the real host:
+/// it becomes a tunnel if `connect.allow` has that host. `ClientConnection.parse` tells the two apart by the first byte. CONNECT
+/// to any other host opens a tunnel from the start.
 extension Request {
   /// Routes CONNECT: to an entry, or to a tunnel if that is allowed.
   func routeConnect(
@@ -29,7 +29,7 @@ extension Request {
         host: host, port: port, text: record.target.authority, authorization: field.map { Array($0.value.bytes(in: bytes)) })
       return answering(.established)
     case .tunnel:
-      tunnel = TunnelState(TunnelTarget(host: host, port: port), isAnswered: false)
+      tunnel = TunnelState(TunnelTarget(host: host, port: port))
       return .tunnelAllowed(isAnswered: false)
     }
   }
@@ -46,7 +46,7 @@ extension Request {
     do { try snapshot.router.checkTunnel(host: authority.host, port: authority.port, for: identity) } catch {
       throw ProxyError(error)
     }
-    tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port), isAnswered: true)
+    tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port))
     take(.tunnelAllowed(isAnswered: true))
   }
 }

@@ -33,9 +33,8 @@ extension Request {
       record.times.connected = loop.clock()
       record.upstream.address = address
       record.answer.status = 200
-      record.target.isTunnel = true
       tunnel.far = stream
-      if !tunnel.isAnswered { app.outbound(with: 64).append("HTTP/1.1 200 Connection established\r\n\r\n") }
+      if machine.answer == .none { writeEstablished() }
       take(.tunnelOpened)
     }
   }
@@ -43,7 +42,7 @@ extension Request {
   func beginTunnel() -> RequestMachine.Input? {
     let pulse = Pulse(
       loop: loop, timer: timer, limit: way?.entry.timeouts.tunnel ?? Int64(snapshot.settings.timeouts.tunnel) * 1_000_000)
-    let state = tunnel ?? TunnelState(nil, isAnswered: true)
+    let state = tunnel ?? TunnelState(nil)
     tunnel = state
     if let upstream = attempt.exchange?.detach() {
       let farEnd = FarEnd(upstream.stream, of: self)

@@ -192,7 +192,7 @@ final class Request: CredentialWaiter {
     case .answer(let dropsComposed): return answer(dropsComposed: dropsComposed)
     case .fail(let timeout): return failing(error(of: timeout))
     case .cut:
-      note(reply)
+      if case .error(let error) = reply { note(error.answer(for: way?.entry.name)) }
       let isReset = attempt.download?.endsByClose ?? false
       end()
       app.close(reset: isReset)
@@ -214,7 +214,6 @@ final class Request: CredentialWaiter {
 
   private func answer(dropsComposed: Bool) -> RequestMachine.Input? {
     let reply = reply ?? .error(.internalError)
-    note(reply)
     // What is left of interim responses precedes the origin's head.
     let interim = dropsComposed ? attempt.download?.interim : nil
     dropAttempt()
@@ -238,9 +237,7 @@ final class Request: CredentialWaiter {
   }
 
   /// Records the error of the final answer. Earlier errors, which an attempt may have overcome, are not recorded.
-  private func note(_ reply: Reply?) {
-    guard case .error(let error) = reply else { return }
-    let refusal = error.answer(for: way?.entry.name)
+  func note(_ refusal: OwnAnswer) {
     record.answer.error = record.answer.error ?? refusal.error.map { "\($0)" }
     record.answer.details = record.answer.details ?? refusal.details
   }

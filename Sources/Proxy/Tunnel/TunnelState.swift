@@ -10,18 +10,13 @@ struct TunnelTarget {
 final class TunnelState {
   /// Nil: an upgraded connection.
   let target: TunnelTarget?
-  /// The app already has the 200.
-  let isAnswered: Bool
   var dial: Dial?
   var far: ByteStream?
   var open: Tunnel?
   /// False if both directions have ended cleanly.
   var endsByReset = true
 
-  init(_ target: TunnelTarget?, isAnswered: Bool) {
-    self.target = target
-    self.isAnswered = isAnswered
-  }
+  init(_ target: TunnelTarget?) { self.target = target }
 
   func stopOpening() {
     dial?.cancel()

@@ -10,7 +10,7 @@ final class EndpointGate: FetchGate {
   private unowned let upstreams: Upstreams
   init(_ upstreams: Upstreams) { self.upstreams = upstreams }
 
-  func judge(_ handshake: ForeignHandshake, staple: [UInt8]?, under trust: FetchTrust) -> FetchGateVerdict {
+  func judge(_ handshake: ForeignHandshake, staple: [UInt8]?, under trust: TrustMaterial) -> FetchGateVerdict {
     var check = trust.evaluation.gate(host: handshake.host, chain: handshake.verifiedChain, staple: staple)
     switch check.next(upstreams.shared.revocation, now: wallClockSeconds()) {
     case .trusted:

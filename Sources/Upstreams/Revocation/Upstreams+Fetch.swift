@@ -16,7 +16,7 @@ extension Upstreams {
     if !request.isConfigured { message.permits = { [unowned self] in !permitted([$0]).isEmpty } }
     // A signed answer needs no TLS. If the operator wrote https, the responder's certificate is judged, but not its revocation
     // in turn.
-    fetch.start(message, under: request.isConfigured ? rules.responderTrust.forFetches : nil) { outcome in
+    fetch.start(message, under: request.isConfigured ? rules.responderTrust : nil) { outcome in
       guard case .success(let answer) = outcome, answer.status == 200 else { return done(nil) }
       done(answer.body)
     }

@@ -1,6 +1,4 @@
-import Fetch
 import TLS
-import Trust
 
 /// A trust policy with its anchors loaded. Loading the system's roots takes 26 to 48 ms, so it happens once and off the loops.
 public final class TrustMaterial: Sendable {
@@ -14,5 +12,4 @@ public final class TrustMaterial: Sendable {
     digest = evaluation.digest(over: anchors)
   }
   public var policy: TrustPolicy { evaluation.policy }
-  public var forFetches: FetchTrust { FetchTrust(evaluation, anchors: anchors) }
 }
