@@ -40,7 +40,8 @@ let package = Package(
     .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
-    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath),
+    .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
     .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
@@ -87,9 +88,12 @@ let package = Package(
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(
       name: "FetchTests", dependencies: ["Crypto", "EventIO", "Fetch", "SmallHTTP", "TLS", "Trust"]),
+    .testTarget(name: "StreamsTests", dependencies: ["CSystem", "Crypto", "Streams", "TLS"]),
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
+    .testTarget(name: "FilesTests", dependencies: ["Files"]),
+    .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "Crypto", "JSON"]),
     .testTarget(
@@ -113,7 +117,7 @@ if let fuzzer {
   package.targets.append(.target(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"))
   for (name, modules) in [
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
-    ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]),
+    ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

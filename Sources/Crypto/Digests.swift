@@ -26,6 +26,17 @@ public enum SHA256 {
   }
 }
 
+/// For file formats that prescribe it. Protects nothing.
+public enum SHA1 {
+  /// 20 bytes.
+  public static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 20) { buffer, count in
+      _ = COpenSSL.SHA1(bytes, bytes.count, buffer.baseAddress)
+      count = 20
+    }
+  }
+}
+
 /// Compares in a time that depends only on the lengths.
 public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0

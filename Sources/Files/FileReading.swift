@@ -39,6 +39,9 @@ public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     code = 0
   }
 
+  /// Something has the name already.
+  public static let exists = FileError(errno: EEXIST)
+
   public init(errno code: Int32) {
     description = String(cString: strerror(code))
     self.code = code
@@ -68,7 +71,7 @@ public enum FileReading {
     return stat(path, &status) == 0 ? FileIdentity(status) : nil
   }
 
-  private static func readAll(_ descriptor: Int32, expected: Int, limit: Int) throws(FileError) -> [UInt8] {
+  static func readAll(_ descriptor: Int32, expected: Int, limit: Int) throws(FileError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: expected + 1)
     var count = 0
     while true {

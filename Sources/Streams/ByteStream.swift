@@ -65,7 +65,7 @@ public final class ByteStream {
     self.token = token
   }
 
-  /// Makes the stream TLS. The caller runs the handshake.
+  /// Makes the stream TLS, or TLS inside of its present TLS: `tls` then lies over that. The caller runs the handshake.
   public func secure(_ tls: TLSConnection) {
     tls.becomeEdgeTriggered()
     self.tls = tls
@@ -229,7 +229,7 @@ public final class ByteStream {
   /// Ends the registration and closes the descriptor; over TLS it sends close_notify first.
   /// - Parameter reset: close with RST, so that the peer does not take incomplete data for complete.
   public func close(on loop: EventLoop, reset: Bool = false) {
-    if reset { Socket.resetOnClose(descriptor) } else { tls?.sendCloseNotify() }
+    if reset { Socket.resetOnClose(descriptor) } else { tls?.sendCloseNotifies() }
     if let token { loop.retire(token) }
     token = nil
     Socket.close(descriptor)

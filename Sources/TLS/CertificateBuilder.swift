@@ -1,7 +1,8 @@
 import COpenSSL
 import Crypto
 
-/// Makes certificates at run time: for the demo's servers, and for tests. Can also make ones that a client must refuse.
+/// Makes certificates at run time: for interception, for the demo's servers, and for tests. Can also make ones that a client must
+/// refuse.
 public struct CertificateBuilder: Sendable {
   public enum Purpose: String, Sendable, Hashable {
     case serverAuth, clientAuth, codeSigning
@@ -9,10 +10,9 @@ public struct CertificateBuilder: Sendable {
   }
   public enum Digest: Sendable, Hashable { case sha256, sha1 }
 
+  /// Empty: the subject has no name at all, and the alternative names are critical (RFC 5280 section 4.1.2.6).
   public var commonName: String
-  public var dnsNames: [String] = []
-  /// Textual addresses.
-  public var addresses: [String] = []
+  public var names = AlternativeNames()
   public var isCA = false
   /// Most authorities below this one.
   public var pathLength: Int?
@@ -22,14 +22,34 @@ public struct CertificateBuilder: Sendable {
   public var purposes: [Purpose] = []
   public var ocspURLs: [String] = []
   public var revocationListURLs: [String] = []
-  /// DNS subtrees (RFC 5280 section 4.2.1.10).
-  public var permittedNames: [String] = []
-  public var excludedNames: [String] = []
+  public var constraints = NameConstraints()
   /// id-pkix-ocsp-nocheck (RFC 6960 section 4.2.2.2.1).
   public var isExemptFromRevocation = false
   public var digest = Digest.sha256
   /// Big-endian; nil = random.
   public var serialNumber: [UInt8]?
+
+  /// For whom a certificate speaks.
+  public struct AlternativeNames: Sendable {
+    public var dns: [String] = []
+    /// Textual addresses.
+    public var addresses: [String] = []
+    public var uris: [String] = []
+
+    /// In the words of OpenSSL's configuration.
+    fileprivate var texts: [String] {
+      dns.map { "DNS:" + $0 } + addresses.map { "IP:" + $0 } + uris.map { "URI:" + $0 }
+    }
+  }
+
+  public var dnsNames: [String] {
+    get { names.dns }
+    set { names.dns = newValue }
+  }
+  public var addresses: [String] {
+    get { names.addresses }
+    set { names.addresses = newValue }
+  }
 
   /// Valid from one hour ago, for `days`.
   public init(commonName: String, days: Int = 30) {
@@ -70,20 +90,20 @@ public struct CertificateBuilder: Sendable {
     let result = Certificate(owning: pointer)
     var serial = serialNumber ?? []
     if serial.isEmpty {
+      // With the zero before it that keeps it positive at most 17 of the 20 bytes that it may have (RFC 5280 section 4.1.2.2).
       serial = try SecureRandom.bytes(16)
-      // Positive and of full length (RFC 5280 section 4.1.2.2).
-      serial[0] = serial[0] & 0x7F | 1
     }
     guard X509_set_version(pointer, 2) == 1, set(serial, on: pointer),
       ASN1_TIME_set(X509_getm_notBefore(pointer), Int(notBefore)) != nil,
       ASN1_TIME_set(X509_getm_notAfter(pointer), Int(notAfter)) != nil,
       let name = X509_get_subject_name(pointer),
-      X509_NAME_add_entry_by_txt(
-        name, "CN", MBSTRING_UTF8, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
+      commonName.isEmpty
+        || X509_NAME_add_entry_by_txt(
+          name, "CN", MBSTRING_UTF8, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
       X509_set_issuer_name(pointer, issuer.map { X509_get_subject_name($0.pointer) } ?? name) == 1,
       X509_set_pubkey(pointer, key.pointer) == 1
     else { throw .drained(.encoding, "certificate") }
-    try addExtensions(to: pointer, issuer: issuer?.pointer ?? pointer)
+    try addExtensions(to: pointer, issuer: issuer?.pointer ?? pointer, of: key)
     guard X509_sign(pointer, signer.pointer, digest == .sha1 ? EVP_sha1() : EVP_sha256()) > 0 else {
       throw .drained(.crypto, "signing a certificate")
     }
@@ -97,17 +117,19 @@ public struct CertificateBuilder: Sendable {
     return BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
   }
 
-  private func addExtensions(to certificate: OpaquePointer, issuer: OpaquePointer) throws(OpenSSLError) {
+  private func addExtensions(to certificate: OpaquePointer, issuer: OpaquePointer, of key: PrivateKey) throws(OpenSSLError) {
     var values: [(Int32, String)] = [
       (NID_basic_constraints, isCA ? "critical,CA:TRUE" + (pathLength.map { ",pathlen:\($0)" } ?? "") : "critical,CA:FALSE"),
-      (NID_key_usage, isCA ? "critical,keyCertSign,cRLSign,digitalSignature" : "critical,digitalSignature,keyEncipherment"),
+      (NID_key_usage, "critical," + keyUsage(of: key)),
       (NID_subject_key_identifier, "hash"),
-      (NID_authority_key_identifier, "keyid"),
+      // By name and serial number only where the issuer has no identifier.
+      (NID_authority_key_identifier, "keyid,issuer"),
     ]
-    let names = dnsNames.map { "DNS:" + $0 } + addresses.map { "IP:" + $0 }
-    let constraints = permittedNames.map { "permitted;DNS:" + $0 } + excludedNames.map { "excluded;DNS:" + $0 }
+    if !constraints.isEmpty { values.append((NID_name_constraints, constraints.text)) }
+    let names = self.names.texts
     let lists: [(Int32, [String])] = [
-      (NID_subject_alt_name, names), (NID_ext_key_usage, purposes.map(\.rawValue)), (NID_name_constraints, constraints),
+      (NID_subject_alt_name, names.isEmpty || !commonName.isEmpty ? names : ["critical"] + names),
+      (NID_ext_key_usage, purposes.map(\.rawValue)),
       (NID_info_access, ocspURLs.map { "OCSP;URI:" + $0 }),
       (NID_crl_distribution_points, revocationListURLs.map { "URI:" + $0 }),
       (NID_id_pkix_OCSP_noCheck, isExemptFromRevocation ? ["ignored"] : []),
@@ -120,5 +142,11 @@ public struct CertificateBuilder: Sendable {
       defer { X509_EXTENSION_free(made) }
       guard X509_add_ext(certificate, made, -1) == 1 else { throw .drained(.encoding, "extension") }
     }
+  }
+  /// Only an RSA key can be encrypted to (RFC 8813 section 3).
+  private func keyUsage(of key: PrivateKey) -> String {
+    if isCA { return "keyCertSign,cRLSign,digitalSignature" }
+    if case .rsa = key.algorithm { return "digitalSignature,keyEncipherment" }
+    return "digitalSignature"
   }
 }

@@ -35,6 +35,8 @@ public struct PeerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case malformed
     /// Any other error of RFC 5280's path validation.
     case invalidChain = "invalid_chain"
+    /// The chain rests on a CA that is for the proxy's own clients.
+    case ownAuthority = "own_authority"
     case pinMismatch = "pin_mismatch"
     case revoked
     /// The policy requires an answer about revocation, and there is none.

@@ -3,7 +3,8 @@ import COpenSSLShims
 import Crypto
 
 /// One SSL over a non-blocking socket. It reads and writes the socket but does not own it: the caller closes the descriptor
-/// after it is done with this object. Belongs to one loop.
+/// after it is done with this object.
+/// Or it lies over another connection, which it retains: TLS in TLS. Belongs to one loop.
 public final class TLSConnection {
   let pointer: OpaquePointer
   let context: TLSContext
@@ -22,15 +23,36 @@ public final class TLSConnection {
   private static let ticketLimit = 32
   /// Owned by the SSL's BIO: valid as long as `pointer`.
   private let socket: UnsafeMutablePointer<cossl_socket>
+  /// What this one lies over; nil: the socket.
+  public let below: TLSConnection?
+  /// Where the app began the handshake and `accept` goes on with it.
+  let acceptance: Acceptance?
 
-  private init(_ context: TLSContext, _ descriptor: Int32, peerName: PeerName) throws(OpenSSLError) {
+  private enum Transport {
+    case descriptor(Int32)
+    case connection(TLSConnection)
+  }
+
+  private init(
+    _ context: TLSContext, _ transport: Transport, peerName: PeerName, acceptance: Acceptance? = nil
+  ) throws(OpenSSLError) {
     ERR_clear_error()
     guard let pointer = SSL_new(context.pointer) else { throw .drained(.configuration, "TLS connection") }
     var socket: UnsafeMutablePointer<cossl_socket>?
-    guard let bio = cossl_socket_bio(descriptor, &socket), let socket else {
+    let bio: OpaquePointer?
+    switch transport {
+    case .descriptor(let descriptor):
+      bio = cossl_socket_bio(descriptor, &socket)
+      below = nil
+    case .connection(let connection):
+      bio = cossl_stacked_bio(connection.pointer, connection.socket, &socket)
+      below = connection
+    }
+    guard let bio, let socket else {
       SSL_free(pointer)
       throw .drained(.configuration, "TLS connection")
     }
+    self.acceptance = acceptance
     self.pointer = pointer
     self.context = context
     self.peerName = peerName
@@ -46,7 +68,7 @@ public final class TLSConnection {
     context: TLSContext, descriptor: Int32, serverName: String, session: TLSSession? = nil
   ) throws(OpenSSLError) {
     let name = PeerName(serverName)
-    try self.init(context, descriptor, peerName: name)
+    try self.init(context, .descriptor(descriptor), peerName: name)
     if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
       throw .drained(.configuration, "server name")
     }
@@ -56,8 +78,47 @@ public final class TLSConnection {
 
   /// A server's side.
   public convenience init(context: TLSContext, accepting descriptor: Int32) throws(OpenSSLError) {
-    try self.init(context, descriptor, peerName: PeerName(""))
+    try self.init(context, .descriptor(descriptor), peerName: PeerName(""))
     SSL_set_accept_state(pointer)
+  }
+
+  /// The side that an app begins to speak TLS to, by `TLSContext.accepting`: `accept` and `serve` bring it up.
+  /// - Parameters:
+  ///   - expected: the host that the connection is for; another one in the ClientHello ends the handshake. nil: any.
+  ///   - received: what was read from the socket already: the first bytes of the handshake. Copied.
+  public convenience init(
+    context: TLSContext, accepting descriptor: Int32, for expected: PeerName?,
+    received: UnsafeRawBufferPointer = .init(start: nil, count: 0)
+  ) throws(OpenSSLError) {
+    try self.init(accepting: context, .descriptor(descriptor), expected, received)
+  }
+
+  /// As above, inside of another connection: an app that speaks TLS to the proxy, and inside to a host.
+  public convenience init(
+    context: TLSContext, acceptingOver below: TLSConnection, for expected: PeerName?,
+    received: UnsafeRawBufferPointer = .init(start: nil, count: 0)
+  ) throws(OpenSSLError) {
+    try self.init(accepting: context, .connection(below), expected, received)
+  }
+
+  private convenience init(
+    accepting context: TLSContext, _ transport: Transport, _ expected: PeerName?, _ received: UnsafeRawBufferPointer
+  ) throws(OpenSSLError) {
+    try self.init(context, transport, peerName: PeerName(""), acceptance: Acceptance(expected: expected))
+    guard cossl_socket_set_prefix(socket, received.baseAddress, received.count) == 1 else {
+      throw .drained(.configuration, "out of memory")
+    }
+    SSL_set_accept_state(pointer)
+  }
+
+  /// A client's side inside of another connection. For tests.
+  package convenience init(context: TLSContext, over below: TLSConnection, serverName: String) throws(OpenSSLError) {
+    let name = PeerName(serverName)
+    try self.init(context, .connection(below), peerName: name)
+    if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
+      throw .drained(.configuration, "server name")
+    }
+    SSL_set_connect_state(pointer)
   }
 
   deinit {
@@ -134,7 +195,7 @@ public final class TLSConnection {
     }
   }
 
-  private func broken(_ error: OpenSSLError) -> OpenSSLError {
+  func broken(_ error: OpenSSLError) -> OpenSSLError {
     isBroken = true
     lastError = error
     return error
@@ -153,13 +214,14 @@ public final class TLSConnection {
   public func noteReadable(readsToTheEnd: Bool) {
     socket.pointee.is_dry = 0
     if readsToTheEnd { socket.pointee.reads_to_the_end = 1 }
+    below?.noteReadable(readsToTheEnd: readsToTheEnd)
   }
 
   /// Like `read`, but takes only what OpenSSL has already received; then `wantRead` says nothing about the socket.
   @inline(__always)
   public func readBuffered(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     // Also 1 for half a record, which yields no data.
-    guard SSL_has_pending(pointer) == 1 else { return TLSIO.wantRead }
+    guard SSL_has_pending(pointer) == 1 || below != nil else { return TLSIO.wantRead }
     socket.pointee.is_held = 1
     defer { socket.pointee.is_held = 0 }
     return read(into: buffer)
@@ -168,7 +230,8 @@ public final class TLSConnection {
   /// Whether OpenSSL holds a record or a part of one. SSL_has_pending alone misses a record whose header was taken off the
   /// buffer and whose body has not begun to arrive: then its record layer is in the state "read body".
   private var holdsRecord: Bool {
-    SSL_has_pending(pointer) == 1 || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B"))
+    SSL_has_pending(pointer) == 1 || socket.pointee.prefix != nil
+      || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B"))
   }
 
   /// What the peer has sent and nobody has read.
@@ -206,6 +269,12 @@ public final class TLSConnection {
     ERR_clear_error()
     _ = SSL_shutdown(pointer)
     ERR_clear_error()
+  }
+
+  /// As `sendCloseNotify`, then the same for what lies below.
+  public func sendCloseNotifies() {
+    sendCloseNotify()
+    below?.sendCloseNotifies()
   }
 
   func received(_ session: TLSSession) {

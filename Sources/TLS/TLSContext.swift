@@ -63,16 +63,30 @@ public final class TLSContext {
   let alpn: [UInt8]
   let staple: [UInt8]
   let isServer: Bool
+  /// Of a client that offers protocols, but none of ours, the handshake ends (RFC 7301 section 3.2).
+  let refusesOtherProtocols: Bool
+  /// Owned, and read by OpenSSL as long as the SSL_CTX lives.
+  var ticketKeys: UnsafeMutablePointer<cossl_ticket_keys>?
 
-  private init(_ pointer: OpaquePointer, verifier: (any PeerVerifier)?, alpn: [UInt8], staple: [UInt8], isServer: Bool) {
+  init(
+    _ pointer: OpaquePointer, verifier: (any PeerVerifier)?, alpn: [UInt8], staple: [UInt8], isServer: Bool,
+    refusesOtherProtocols: Bool = false
+  ) {
     self.pointer = pointer
     self.verifier = verifier
     self.alpn = alpn
     self.staple = staple
     self.isServer = isServer
+    self.refusesOtherProtocols = refusesOtherProtocols
   }
 
-  deinit { SSL_CTX_free(pointer) }
+  deinit {
+    SSL_CTX_free(pointer)
+    if let ticketKeys {
+      OPENSSL_cleanse(ticketKeys, MemoryLayout<cossl_ticket_keys>.size)
+      ticketKeys.deallocate()
+    }
+  }
 
   public static func client(_ options: ClientOptions) throws(OpenSSLError) -> TLSContext {
     ERR_clear_error()
@@ -130,7 +144,7 @@ public final class TLSContext {
   }
 
   /// Each name follows its length (RFC 7301 section 3.1).
-  private static func wireFormat(_ names: [String]) -> [UInt8] {
+  static func wireFormat(_ names: [String]) -> [UInt8] {
     names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
   }
 }
@@ -153,7 +167,7 @@ private let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int3
   return 1
 }
 
-private let selectProtocol:
+let selectProtocol:
   @convention(c) (
     OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?, UnsafePointer<UInt8>?, UInt32,
     UnsafeMutableRawPointer?
@@ -179,7 +193,7 @@ private let selectProtocol:
       }
       index += 1 + Int(ours[index])
     }
-    return SSL_TLSEXT_ERR_NOACK
+    return connection.context.refusesOtherProtocols ? SSL_TLSEXT_ERR_ALERT_FATAL : SSL_TLSEXT_ERR_NOACK
   }
 
 private let serveStaple: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { ssl, _ in

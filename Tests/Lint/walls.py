@@ -22,7 +22,7 @@ from swift_source import ROOT, Source, swift_files
 # Targets that may import a module; TESTS stands for every test target.
 TESTS = "tests"
 ONLY = {
-    "COpenSSL": {"Crypto", "TLS", "RevocationAnswers", "TLSTests"},
+    "COpenSSL": {"Crypto", "TLS", "RevocationAnswers", "TLSTests", "InterceptionTests"},
     "COpenSSLShims": {"Crypto", "TLS", "RevocationAnswers"},
     "CCurl": {"Fetch"},
     "CCurlShims": {"Fetch"},
@@ -35,7 +35,7 @@ ONLY = {
     "Testing": {TESTS},
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # For files, processes and dates. Only EventIO uses sockets.
-    "Glibc": {"Crypto", "Files", "TLS", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
+    "Glibc": {"Crypto", "Files", "TLS", "Interception", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", TESTS},
     "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # These targets depend on at most these modules. Some modules may not exist yet.
@@ -49,6 +49,7 @@ AT_MOST = {
     "Files": {"CSystem"},
     "Crypto": {"COpenSSL", "COpenSSLShims"},
     "TLS": {"COpenSSL", "COpenSSLShims", "Crypto", "Files"},
+    "Interception": {"CSystem", "Crypto", "Files", "TLS"},
     "Trust": {"Crypto", "TLS"},
     "Credentials": {"Crypto", "Files", "HTTPWire", "JSON"},
 }

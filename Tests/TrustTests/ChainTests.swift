@@ -114,8 +114,8 @@ import Testing
       (["example.com"], [], true), (["example.org"], [], false), ([], ["api.example.com"], false), ([], ["example.org"], true),
     ] as [([String], [String], Bool)] {
       let bound = try root.intermediate("Bound") {
-        $0.permittedNames = permitted
-        $0.excludedNames = excluded
+        $0.constraints = NameConstraints(
+          permitted: permitted.map { .dns($0) }, excluded: excluded.map { .dns($0) }, isCritical: false)
       }
       let leaf = try bound.leaf()
       #expect(try reason([leaf.certificate, bound.certificate], leaf.key) == (good ? nil : .nameConstraints))

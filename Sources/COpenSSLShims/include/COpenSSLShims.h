@@ -13,6 +13,8 @@ enum {
   COSSL_WANT_WRITE = -2,
   COSSL_FAILED = -3,
   COSSL_TRUNCATED = -4,
+  // The ClientHello callback waits for what the caller has to bring.
+  COSSL_WANT_IDENTITY = -5,
 };
 
 // `result` <= 0 of an SSL call just made on this thread. After COSSL_FAILED the caller drains the error queue; `system_error`
@@ -27,6 +29,8 @@ static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
     return COSSL_WANT_READ;
   case SSL_ERROR_WANT_WRITE:
     return COSSL_WANT_WRITE;
+  case SSL_ERROR_WANT_CLIENT_HELLO_CB:
+    return COSSL_WANT_IDENTITY;
   case SSL_ERROR_SYSCALL:
     *system_error = saved;
     return saved == 0 ? COSSL_TRUNCATED : COSSL_FAILED;
@@ -44,10 +48,17 @@ static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *s
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
 }
 
-// The descriptor under an SSL, and its known state. All read and write system calls are made here, so only this code knows
-// whether the kernel has more.
-typedef struct {
+// What an SSL lies over, and its known state: a descriptor, or another SSL (TLS in TLS). All read and write system calls are made
+// here, so only this code knows whether the kernel has more.
+typedef struct cossl_socket {
   int descriptor;
+  // Not NULL: bytes come and go through this SSL, which lies over `below_state`; the descriptor is not used.
+  SSL *below;
+  struct cossl_socket *below_state;
+  // Bytes that were received before there was an SSL; they are read first.
+  unsigned char *prefix;
+  size_t prefix_count;
+  size_t prefix_read;
   // The caller reports every readiness event (cossl_socket_note), as edge-triggered epoll requires. Only then `dry` counts.
   unsigned char is_edge_triggered;
   // The last receive got less than it asked for, or EAGAIN, and there was no event since: the kernel has nothing.
@@ -93,6 +104,34 @@ static inline long cossl_peek(SSL *ssl, cossl_socket *socket, void *bytes, size_
 
 // A BIO over the descriptor, which it does not own. `state` is the BIO's and lives as long as it; NULL on failure.
 BIO *cossl_socket_bio(int descriptor, cossl_socket **state);
+
+// A BIO over another SSL, which it does not own and which must live longer.
+BIO *cossl_stacked_bio(SSL *below, cossl_socket *below_state, cossl_socket **state);
+
+// Copies bytes that are to be read before all others. 0: out of memory.
+int cossl_socket_set_prefix(cossl_socket *socket, const void *bytes, size_t count);
+
+// Keys of session tickets: one that new tickets are made with, and one that older ones are still opened with.
+typedef struct {
+  unsigned char name[16];
+  unsigned char cipher[32];
+  unsigned char mac[32];
+} cossl_ticket_key;
+typedef struct {
+  cossl_ticket_key current;
+  cossl_ticket_key previous;
+  unsigned char has_previous;
+} cossl_ticket_keys;
+
+// `keys` must live as long as the context, and may be changed between handshakes. 0: failure.
+int cossl_context_set_ticket_keys(SSL_CTX *context, cossl_ticket_keys *keys);
+
+// What the handshakes have that apps begin: forward secrecy and AEAD only, no early data, sessions in tickets alone.
+static inline int cossl_context_accepts(SSL_CTX *context) {
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_max_early_data(context, 0);
+  return SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1;
+}
 
 // 1 = done.
 static inline long cossl_handshake(SSL *ssl, int *system_error) {

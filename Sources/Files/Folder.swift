@@ -1,0 +1,105 @@
+internal import CSystem
+internal import Glibc
+
+/// An open folder in which files are made and replaced. What others do to the path meanwhile, by renaming or by symbolic links,
+/// leads no write elsewhere. All calls block.
+public final class Folder: Sendable {
+  public let path: String
+  private let descriptor: Int32
+
+  /// - Parameter path: symbolic links are followed.
+  /// - Parameter makes: makes it, and the folders above it, with mode 0755 where they are missing.
+  public init(_ path: String, makes: Bool = false) throws(FileError) {
+    if makes { try Self.make(path) }
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError(errno: csys_errno()) }
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  private static func make(_ path: String) throws(FileError) {
+    guard mkdir(path, 0o755) != 0 else { return }
+    let code = csys_errno()
+    // An automatic mount or a read-only parent answers otherwise, though the folder is there: opening it tells.
+    guard code == ENOENT else { return }
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw FileError(errno: code) }
+    try make(String(path[..<slash]))
+    guard mkdir(path, 0o755) == 0 || csys_errno() == EEXIST else { throw FileError(errno: csys_errno()) }
+  }
+
+  /// Whether another user than this process's and root may put files into it.
+  public var isWritableByOthers: Bool {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return true }
+    return status.st_mode & 0o022 != 0 || (status.st_uid != geteuid() && status.st_uid != 0)
+  }
+
+  /// Whether something of this name is there, be it a symbolic link that leads nowhere.
+  public func has(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  /// Makes a file that is not there yet. Its mode holds before a byte is in it. An error leaves nothing behind.
+  /// - Throws: with code EEXIST where something has the name.
+  public func create(_ name: String, _ bytes: [UInt8], mode: UInt32) throws(FileError) {
+    try write(name, bytes, mode)
+    try synchronize()
+  }
+
+  /// Replaces a file in one step that survives a loss of power; one that has these bytes and this mode already is left alone.
+  public func replace(_ name: String, with bytes: [UInt8], mode: UInt32) throws(FileError) {
+    if has(name, bytes, mode) { return }
+    var random = SystemRandomNumberGenerator()
+    let temporary = ".\(name).\(String(random.next(), radix: 36)).new"
+    try write(temporary, bytes, mode)
+    guard renameat(descriptor, temporary, descriptor, name) == 0 else {
+      let error = FileError(errno: csys_errno())
+      unlinkat(descriptor, temporary, 0)
+      throw error
+    }
+    try synchronize()
+  }
+
+  private func has(_ name: String, _ bytes: [UInt8], _ mode: UInt32) -> Bool {
+    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & Glibc.S_IFMT == Glibc.S_IFREG, status.st_mode & 0o7777 == mode,
+      status.st_size == bytes.count
+    else { return false }
+    return (try? FileReading.readAll(file, expected: bytes.count, limit: bytes.count)) == bytes
+  }
+
+  private func write(_ name: String, _ bytes: [UInt8], _ mode: UInt32) throws(FileError) {
+    let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw FileError(errno: csys_errno()) }
+    do throws(FileError) {
+      defer { close(file) }
+      // Whatever the umask is.
+      guard fchmod(file, mode) == 0 else { throw FileError(errno: csys_errno()) }
+      try Self.write(bytes, to: file)
+      guard fsync(file) == 0 else { throw FileError(errno: csys_errno()) }
+    } catch {
+      unlinkat(descriptor, name, 0)
+      throw error
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to file: Int32) throws(FileError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written) }
+      let code = csys_errno()
+      if count < 0, code == EINTR { continue }
+      guard count > 0 else { throw FileError(errno: count == 0 ? EIO : code) }
+      written += count
+    }
+  }
+
+  private func synchronize() throws(FileError) {
+    guard fsync(descriptor) == 0 else { throw FileError(errno: csys_errno()) }
+  }
+}

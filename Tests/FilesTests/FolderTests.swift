@@ -1,0 +1,101 @@
+import Glibc
+import Testing
+
+@testable import Files
+
+@Suite final class FolderTests {
+  /// Removed at the end.
+  private let path: String
+
+  init() throws {
+    var template = Array("/tmp/folder-tests-XXXXXX".utf8CString)
+    path = try #require(mkdtemp(&template).map { String(cString: $0) })
+  }
+
+  deinit {
+    for name in names(path) { unlink("\(path)/\(name)") }
+    for name in ["/a/b", "/a", ""] { rmdir(path + name) }
+  }
+
+  private func names(_ path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) {
+          String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+        })
+    }
+    return names.filter { $0 != "." && $0 != ".." }.sorted()
+  }
+
+  private func content(_ name: String) throws -> (bytes: [UInt8], mode: UInt32) {
+    let content = try FileReading.read("\(path)/\(name)", limit: 1000)
+    return (content.bytes, content.permissions)
+  }
+
+  @Test func `missing folders are made`() throws {
+    #expect(throws: FileError.self) { try Folder("\(self.path)/a/b") }
+    let folder = try Folder("\(path)/a/b", makes: true)
+    #expect(!folder.isWritableByOthers)
+    _ = try Folder("\(path)/a/b", makes: true)
+    #expect(throws: FileError.self) { try Folder("/proc/none/here", makes: true) }
+  }
+
+  @Test func `a file is made once, with its mode`() throws {
+    let folder = try Folder(path)
+    #expect(!folder.has("key"))
+    try folder.create("key", [1, 2, 3], mode: 0o600)
+    #expect(try content("key") == ([1, 2, 3], 0o600))
+    #expect(folder.has("key"))
+    var code: Int32 = 0
+    do throws(FileError) { try folder.create("key", [4], mode: 0o644) } catch { code = error.code }
+    #expect(code == EEXIST)
+    #expect(try content("key") == ([1, 2, 3], 0o600))
+    // A link that leads nowhere is something, too.
+    #expect(symlink("/nowhere", "\(path)/link") == 0)
+    #expect(folder.has("link"))
+    #expect(throws: FileError.self) { try folder.create("link", [4], mode: 0o644) }
+  }
+
+  @Test func `a file is replaced whole, through no link, and nothing is left beside it`() throws {
+    let folder = try Folder(path)
+    #expect(symlink("target", "\(path)/ca.pem") == 0)
+    try folder.replace("ca.pem", with: [1], mode: 0o644)
+    #expect(names(path) == ["ca.pem"])
+    #expect(try content("ca.pem") == ([1], 0o644))
+    let first = FileReading.identity("\(path)/ca.pem")
+    try folder.replace("ca.pem", with: [1], mode: 0o644)
+    #expect(FileReading.identity("\(path)/ca.pem") == first)
+    try folder.replace("ca.pem", with: [2, 3], mode: 0o644)
+    #expect(try content("ca.pem") == ([2, 3], 0o644))
+    chmod("\(path)/ca.pem", 0o666)
+    try folder.replace("ca.pem", with: [2, 3], mode: 0o644)
+    #expect(try content("ca.pem") == ([2, 3], 0o644))
+    #expect(names(path) == ["ca.pem"])
+  }
+
+  @Test func `what cannot be replaced leaves nothing beside it`() throws {
+    let folder = try Folder(path)
+    #expect(mkdir("\(path)/a", 0o755) == 0)
+    #expect(throws: FileError.self) { try folder.replace("a", with: [1], mode: 0o644) }
+    #expect(names(path) == ["a"])
+  }
+
+  @Test func `a folder that was moved is still the one that was opened`() throws {
+    let folder = try Folder("\(path)/a", makes: true)
+    #expect(rename("\(path)/a", "\(path)/b") == 0)
+    #expect(symlink("/nowhere", "\(path)/a") == 0)
+    try folder.replace("ca.pem", with: [1], mode: 0o644)
+    #expect(try content("b/ca.pem") == ([1], 0o644))
+    unlink("\(path)/b/ca.pem")
+    rmdir("\(path)/b")
+  }
+
+  @Test(arguments: [(0o755, false), (0o775, true), (0o757, true), (0o700, false), (0o1777, true)] as [(mode_t, Bool)])
+  func `a folder that others may write is told`(_ mode: mode_t, _ expected: Bool) throws {
+    #expect(chmod(path, mode) == 0)
+    #expect(try Folder(path).isWritableByOthers == expected)
+  }
+}
