@@ -10,6 +10,8 @@ public final class TrustEvaluation: PeerVerifier {
   public let buildsChain: Bool
   private let evaluators: [(name: String, check: Check)]
   let revocationRules: [RevocationRule]
+  /// SHA-256 of the SubjectPublicKeyInfo of authorities that are the proxy's own.
+  private let refusedKeys: Set<[UInt8]>
   /// Called inside handshakes, on any loop. It must neither wait nor touch the connection.
   private let warn: @Sendable (TrustWarning) -> Void
 
@@ -20,11 +22,23 @@ public final class TrustEvaluation: PeerVerifier {
     case nothing
   }
 
+  /// What refuses a chain for `refusedKeys`, beside the evaluators of the policy.
+  public static let ownAuthorities = "intercept"
+
   /// Throws if a certificate or list of the policy cannot be parsed.
-  public init(_ policy: TrustPolicy, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) throws(OpenSSLError) {
+  /// - Parameter refusedKeys: SHA-256 of the SubjectPublicKeyInfo of keys that sign for apps: no verified chain with one of them in it
+  ///   is accepted, whatever the anchors are, or whoever has such a key could be any origin.
+  public init(
+    _ policy: TrustPolicy, refusedKeys: Set<[UInt8]> = [], warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }
+  ) throws(OpenSSLError) {
     self.policy = policy
     self.warn = warn
-    digest = PolicyDigest.of(policy)
+    self.refusedKeys = refusedKeys
+    let content = PolicyDigest.of(policy)
+    // A session or pooled connection from before must not outlive a key's refusal.
+    digest =
+      refusedKeys.isEmpty
+      ? content : SHA256.digest(parts: [content] + refusedKeys.sorted { $0.lexicographicallyPrecedes($1) })
     buildsChain = policy.validatesChain
     var evaluators: [(name: String, check: Check)] = []
     var rules: [RevocationRule] = []
@@ -52,6 +66,13 @@ public final class TrustEvaluation: PeerVerifier {
 
   /// Judges chain, host and pins. All must pass; returns the first reason against the peer.
   public func judge(_ evidence: PeerEvidence) -> PeerRefusal? {
+    if !refusedKeys.isEmpty, case .verified(let chain) = evidence.chain,
+      let own = chain.first(where: { refusedKeys.contains($0.publicKeyDigest) })
+    {
+      return PeerRefusal(
+        evaluator: Self.ownAuthorities, reason: .ownAuthority,
+        detail: "the chain has the key of a CA that signs for apps (\(own.subject.prefix(120)))")
+    }
     for (name, check) in evaluators {
       if let refusal = judge(evidence, name, check) { return refusal }
     }
