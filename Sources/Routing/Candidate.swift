@@ -17,7 +17,7 @@ extension Router {
   ) -> [Candidate] {
     guard let path, let routes = find(host: host, port: port, isHTTPS: isHTTPS) else { return neighbours(host, port) }
     let written = path.bytes(in: bytes)
-    let taken = routes.entry(forPath: written, client: client)
+    let taken = routes.place(forPath: written, client: client)?.entry
     var other: HostRoutes.OtherReading?
     if routes.hasPrefixes, let isPlain = try? checkPath(path, in: bytes) {
       other = try? routes.reading(of: written, notFor: taken, client: client, isPlain: isPlain)
@@ -30,20 +30,21 @@ extension Router {
     _ other: HostRoutes.OtherReading?
   ) -> Candidate {
     let entry = entries[route.entry]
+    let match = entry.matches[route.place.match]
     let isTaken = route.entry == taken
     if let other, isTaken || route.entry == other.entry {
       let reading = isTaken ? "as it is written" : "as an origin may read it, \(other.path)"
       return Candidate(name: entry.name, isTaken: false, reason: "serves the path \(reading)")
     }
     if isTaken {
-      var reasons = [entry.match.isWildcard ? "the host is below \(entry.match.host)" : "the host is the same"]
-      if !route.prefix.isEmpty { reasons.append("the path begins with \(entry.match.pathPrefix)") }
+      var reasons = [match.isWildcard ? "the host is below \(match.host)" : "the host is the same"]
+      if !route.prefix.isEmpty { reasons.append("the path begins with \(match.pathPrefix)") }
       if route.clients != nil, let client { reasons.append("it serves \(client)") }
       return Candidate(name: entry.name, isTaken: true, reason: reasons.joined(separator: ", "))
     }
     let reason =
       if !HostRoutes.matches(path, route.prefix) {
-        "serves paths under \(entry.match.pathPrefix)"
+        "serves paths under \(match.pathPrefix)"
       } else if let clients = route.clients, !route.serves(client) {
         "serves only \(clients.sorted().joined(separator: ", "))"
       } else {
@@ -52,12 +53,22 @@ extension Router {
     return Candidate(name: entry.name, isTaken: false, reason: reason)
   }
 
-  /// Entries of the host for other ports, as a hint.
+  /// Entries of the host for other ports or for https://, as a hint.
   private func neighbours(_ host: String, _ port: UInt16) -> [Candidate] {
     let known = find(host: host, port: port, isHTTPS: false)?.entries ?? []
-    return entries.indices.filter { entries[$0].match.matches(host: host) && !known.contains($0) }.map { index in
-      let ports = entries[index].match.port.map { "port \($0)" } ?? "port 80, and 443 of https:// URLs"
-      return Candidate(name: entries[index].name, isTaken: false, reason: "serves \(ports)")
+    return entries.indices.filter { !known.contains($0) }.compactMap { index in
+      let near = entries[index].matches.filter { $0.matches(host: host) }
+      guard !near.isEmpty else { return nil }
+      return Candidate(
+        name: entries[index].name, isTaken: false, reason: "serves " + near.map(Self.ports).joined(separator: ", and "))
+    }
+  }
+
+  private static func ports(_ match: Match) -> String {
+    switch (match.scheme, match.port) {
+    case (.https, let port): "https:// URLs with port \(port ?? 443)"
+    case (.http, nil): "port 80, and 443 of https:// URLs"
+    case (.http, let port?): "port \(port)"
     }
   }
 }

@@ -1,16 +1,25 @@
 import HTTPWire
 
+/// An entry, and by which of its matches a request came to it.
+public struct RoutePlace: Sendable, Hashable {
+  /// Index in the configuration's entries.
+  public var entry: Int
+  /// Index in the entry's matches.
+  public var match: Int
+}
+
 /// The entries of one host and port. The longest path prefix wins; of equal prefixes, an entry for this client wins over one
 /// for all.
 public final class HostRoutes: Sendable {
   struct Route: Sendable {
-    /// Index in the configuration's entries.
-    var entry: Int
+    var place: RoutePlace
     var prefix: [UInt8]
     /// The prefix as an origin may read it.
     var readPrefix: [UInt8]
     /// nil: for every client.
     var clients: Set<String>?
+
+    var entry: Int { place.entry }
 
     func serves(_ client: String?) -> Bool { clients.map { client.map($0.contains) == true } ?? true }
   }
@@ -23,15 +32,25 @@ public final class HostRoutes: Sendable {
   private let hasEncodedPrefixes: Bool
   /// The only entry, if it serves every request; -1: look it up.
   private let only: Int
+  private let onlyMatch: Int
 
-  init(_ entries: [(index: Int, match: Match, clients: Set<String>?)]) {
-    routes = entries.map { entry in
+  struct Source {
+    var place: RoutePlace
+    var match: Match
+    var clients: Set<String>?
+  }
+
+  /// - Parameter sources: matches of one host and port.
+  init(_ sources: [Source]) {
+    routes = sources.map { entry in
       let prefix = Array(entry.match.pathPrefix.utf8)
-      return Route(entry: entry.index, prefix: prefix, readPrefix: Self.read(prefix), clients: entry.clients)
+      return Route(place: entry.place, prefix: prefix, readPrefix: Self.read(prefix), clients: entry.clients)
     }.sorted { $0.prefix.count != $1.prefix.count ? $0.prefix.count > $1.prefix.count : $0.clients != nil && $1.clients == nil }
     hasPrefixes = routes.contains { !$0.prefix.isEmpty }
     hasEncodedPrefixes = routes.contains { $0.prefix != $0.readPrefix }
-    only = routes.count == 1 && !hasPrefixes && routes[0].clients == nil ? routes[0].entry : -1
+    let isOnly = routes.count == 1 && !hasPrefixes && routes[0].clients == nil
+    only = isOnly ? routes[0].place.entry : -1
+    onlyMatch = isOnly ? routes[0].place.match : 0
   }
 
   private static func read(_ prefix: [UInt8]) -> [UInt8] {
@@ -44,10 +63,10 @@ public final class HostRoutes: Sendable {
   public var entries: [Int] { routes.map(\.entry) }
 
   /// - Parameter path: the request's, without its query; empty means `/`.
-  func entry(forPath path: UnsafeRawBufferPointer, client: String?) -> Int? {
-    if only >= 0 { return only }
+  func place(forPath path: UnsafeRawBufferPointer, client: String?) -> RoutePlace? {
+    if only >= 0 { return RoutePlace(entry: only, match: onlyMatch) }
     for index in routes.indices where routes[index].serves(client) {
-      if !hasPrefixes || Self.matches(path, routes[index].prefix) { return routes[index].entry }
+      if !hasPrefixes || Self.matches(path, routes[index].prefix) { return routes[index].place }
     }
     return nil
   }

@@ -6,40 +6,69 @@ struct RouteTable: Sendable {
     var isHTTPS: Bool
   }
 
+  // Of matches without a scheme.
   private let exact: [Key: HostRoutes]
   private let wildcard: [Key: HostRoutes]
+  // Of https:// matches.
+  private let secureExact: [Key: HostRoutes]
+  private let secureWildcard: [Key: HostRoutes]
 
   init(_ entries: [RoutedEntry]) {
-    var exact: [Key: [(Int, Match, Set<String>?)]] = [:]
-    var wildcard: [Key: [(Int, Match, Set<String>?)]] = [:]
+    (exact, wildcard) = Self.table(entries, .http)
+    (secureExact, secureWildcard) = Self.table(entries, .https)
+  }
+
+  private static func table(
+    _ entries: [RoutedEntry], _ scheme: Match.Scheme
+  ) -> (exact: [Key: HostRoutes], wildcard: [Key: HostRoutes]) {
+    var exact: [Key: [HostRoutes.Source]] = [:]
+    var wildcard: [Key: [HostRoutes.Source]] = [:]
     for (index, entry) in entries.enumerated() {
-      let match = entry.match
-      // Without a port in `match`: 80, and 443 for https:// targets.
-      let keys =
-        match.port.map { port in [false, true].map { Key(host: match.host, port: port, isHTTPS: $0) } }
-        ?? [Key(host: match.host, port: 80, isHTTPS: false), Key(host: match.host, port: 443, isHTTPS: true)]
-      for key in keys {
-        if match.isWildcard {
-          wildcard[key, default: []].append((index, match, entry.clients))
-        } else {
-          exact[key, default: []].append((index, match, entry.clients))
+      for (place, match) in entry.matches.enumerated() where match.scheme == scheme {
+        let source = HostRoutes.Source(place: RoutePlace(entry: index, match: place), match: match, clients: entry.clients)
+        for key in keys(match) {
+          if match.isWildcard { wildcard[key, default: []].append(source) } else { exact[key, default: []].append(source) }
         }
       }
     }
-    self.exact = exact.mapValues(HostRoutes.init)
-    self.wildcard = wildcard.mapValues(HostRoutes.init)
+    return (exact.mapValues(HostRoutes.init), wildcard.mapValues(HostRoutes.init))
   }
 
+  private static func keys(_ match: Match) -> [Key] {
+    switch match.scheme {
+    case .https: [Key(host: match.host, port: match.port ?? 443, isHTTPS: true)]
+    case .http:
+      // No port in `match`: 80, and 443 for https:// targets.
+      match.port.map { port in [false, true].map { Key(host: match.host, port: port, isHTTPS: $0) } }
+        ?? [Key(host: match.host, port: 80, isHTTPS: false), Key(host: match.host, port: 443, isHTTPS: true)]
+    }
+  }
+
+  /// What came in the clear: an https:// target goes to the entries for https:// if the host has some.
   /// - Parameter host: lower-case, without a trailing dot.
   func find(host: String, port: UInt16, isHTTPS: Bool) -> HostRoutes? {
+    if isHTTPS, let found = findSecure(host: host, port: port) { return found }
     var key = Key(host: host, port: port, isHTTPS: isHTTPS)
     if let found = exact[key] { return found }
     if wildcard.isEmpty { return nil }
+    return Self.find(&key, below: host, in: wildcard)
+  }
+
+  /// The entries for https:// alone.
+  func findSecure(host: String, port: UInt16) -> HostRoutes? {
+    var key = Key(host: host, port: port, isHTTPS: true)
+    if let found = secureExact[key] { return found }
+    if secureWildcard.isEmpty { return nil }
+    return Self.find(&key, below: host, in: secureWildcard)
+  }
+
+  /// The longest suffix first, label by label.
+  private static func find(_ key: inout Key, below host: String, in table: [Key: HostRoutes]) -> HostRoutes? {
     var rest = host[...]
     while let dot = rest.firstIndex(of: ".") {
       rest = rest[rest.index(after: dot)...]
       key.host = String(rest)
-      if let found = wildcard[key] { return found }
+      if let found = table[key] { return found }
     }
     return nil
   }

@@ -3,16 +3,21 @@ import HTTPWire
 /// The part of an upstream entry that decides which requests it serves.
 public struct RoutedEntry: Sendable {
   public var name: String
-  public var match: Match
+  /// At least one.
+  public var matches: [Match]
   /// nil: for every client.
   public var clients: Set<String>?
   public var hasCredential: Bool
 
-  public init(name: String, match: Match, clients: Set<String>? = nil, hasCredential: Bool = false) {
+  public init(name: String, matches: [Match], clients: Set<String>? = nil, hasCredential: Bool = false) {
     self.name = name
-    self.match = match
+    self.matches = matches
     self.clients = clients
     self.hasCredential = hasCredential
+  }
+
+  public init(name: String, match: Match, clients: Set<String>? = nil, hasCredential: Bool = false) {
+    self.init(name: name, matches: [match], clients: clients, hasCredential: hasCredential)
   }
 }
 
@@ -23,7 +28,7 @@ public final class Router: Sendable {
   private let table: RouteTable
   /// `unlisted_hosts: forward`.
   private let forwardsUnlisted: Bool
-  private let connectAllow: [HostPattern]
+  let connectAllow: [HostPattern]
 
   /// - Parameter entries: results are indices into it.
   public init(_ entries: [RoutedEntry], forwardsUnlisted: Bool, connectAllow: [HostPattern]) {
@@ -49,24 +54,36 @@ public final class Router: Sendable {
     _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
     for client: ClientIdentity
   ) throws(RoutingError) -> Int {
-    var found: Int?
+    try place(routes, method: method, host: host, port: port, path: path, in: bytes, for: client).entry
+  }
+
+  /// As `entry`, with the match by which the request comes to it.
+  public func place(
+    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
+    for client: ClientIdentity
+  ) throws(RoutingError) -> RoutePlace {
+    var found: RoutePlace?
     if let routes {
-      found = routes.entry(forPath: path.bytes(in: bytes), client: client.name)
+      found = routes.place(forPath: path.bytes(in: bytes), client: client.name)
       if routes.hasPrefixes {
-        do { try checkReadings(of: path, in: bytes, routes, found, client) } catch { throw .malformed(error) }
+        do { try checkReadings(of: path, in: bytes, routes, found?.entry, client) } catch { throw .malformed(error) }
       }
     }
     guard let found else {
       guard forwardsUnlisted else { throw .hostNotListed(host: host) }
       guard client.mayReach(host: host, port: port) else { throw .notAllowed(client: client.name, upstream: host) }
-      return entries.count
+      return RoutePlace(entry: entries.count, match: 0)
     }
-    guard client.mayReach(entry: entries[found].name) else {
-      throw .notAllowed(client: client.name, upstream: entries[found].name)
+    guard client.mayReach(entry: entries[found.entry].name) else {
+      throw .notAllowed(client: client.name, upstream: entries[found.entry].name)
     }
-    if method == .trace, entries[found].hasCredential { throw .traceWithCredential }
+    if method == .trace, entries[found.entry].hasCredential { throw .traceWithCredential }
     return found
   }
+
+  /// The entries of a host and port for https:// URLs: what a request inside of an intercepted connection may use.
+  /// - Parameter host: as `normalisedHost` gives it.
+  public func findIntercepted(host: String, port: UInt16) -> HostRoutes? { table.findSecure(host: host, port: port) }
 
   /// A prefix is a boundary: no spelling of a path may lead to one entry here, and to another entry's part of the origin there.
   private func checkReadings(
