@@ -49,10 +49,13 @@ let package = Package(
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
     .target(
-      name: "Settings", dependencies: ["CSystem", "Crypto", "Files", "HTTPWire", "Routing", "Trust", "Credentials", "TLS"]),
+      name: "Settings",
+      dependencies: ["CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS"]),
     .target(
       name: "ConfigurationFile",
-      dependencies: ["CYAML", "Crypto", "Files", "HTTPWire", "Routing", "Settings", "Trust", "Credentials", "TLS"],
+      dependencies: [
+        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+      ],
       swiftSettings: fuzzed),
     .target(
       name: "Upstreams",
@@ -76,8 +79,9 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Routing", "Settings", "Credentials", "Trust", "TLS", "DemoServers",
-        "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
+        "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials", "Trust",
+        "TLS",
+        "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
@@ -98,7 +102,9 @@ let package = Package(
     .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "Crypto", "JSON"]),
     .testTarget(
       name: "ConfigurationFileTests",
-      dependencies: ["ConfigurationFile", "Crypto", "Files", "Routing", "Settings", "Trust", "Credentials", "TLS"]),
+      dependencies: [
+        "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+      ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
       name: "ProxyTests", dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),

@@ -5,14 +5,15 @@ import TLS
 
 extension Reading {
   /// The certificates of a PEM or DER file, DER each; nil after an error, which is reported.
-  func certificates(_ file: Located<String>, _ path: KeyPath) -> [[UInt8]]? {
+  /// - Parameter tellsDates: warns of what has ended, ends soon or has not begun.
+  func certificates(_ file: Located<String>, _ path: KeyPath, tellsDates: Bool = true) -> [[UInt8]]? {
     guard let found = objects(file, path, labels: ["CERTIFICATE", "X509 CERTIFICATE"], named: "certificate") else { return nil }
     for der in found {
       guard let certificate = try? Certificate(der: der) else {
         error(file.place, "\(path.shown): \(file.value) contains data that is not an X.509 certificate")
         return nil
       }
-      checkDates(certificate, file, path)
+      if tellsDates { tellDates(certificate, file, path) }
     }
     return found
   }
@@ -58,7 +59,7 @@ extension Reading {
   /// `check` warns this many days before a certificate expires.
   private static let notice: Int64 = 30
 
-  private func checkDates(_ certificate: Certificate, _ file: Located<String>, _ path: KeyPath) {
+  func tellDates(_ certificate: Certificate, _ file: Located<String>, _ path: KeyPath) {
     let subject = "\(path.shown): \(file.value), \(shown(certificate.subject)),"
     let left = (certificate.notAfter - now) / 86_400
     if certificate.notAfter < now {

@@ -16,7 +16,10 @@ extension Reading {
     for case .mapping(let entries) in items.map(\.content) {
       let texts = keys.compactMap { key in
         entries.first { $0.key == key }.flatMap { entry -> String? in
-          if case .scalar(let text, _) = entry.value.content { text } else { nil }
+          // Of a list the first.
+          let node = if case .sequence(let items) = entry.value.content { items.first } else { entry.value }
+          if case .scalar(let text, _)? = node?.content { return text }
+          return nil
         }
       }
       if let name = texts.first { names.insert(name) }
@@ -32,19 +35,36 @@ extension Reading {
     var reachable: [HostPattern]?
   }
 
-  func clients(_ root: Section<RootKeys>, _ context: AccessContext) -> [ClientSettings] {
+  /// - Parameter verifiesCertificates: some listener asks clients for certificates.
+  func clients(_ root: Section<RootKeys>, _ context: AccessContext, verifiesCertificates: Bool) -> [ClientSettings] {
     var clients: [ClientSettings] = []
     var names: [String: Place] = [:]
     var blocks: [AddressRange: Place] = [:]
+    var certificates: [ClientCertificateName: Place] = [:]
     for entry in root.read(\.clients)?.items ?? [] {
       let name = entry.read(\.name)
       let password = entry.read(\.password)
+      let certificate = entry.read(\.certificate).flatMap(certificateName)
       let from = entry.read(\.from)
       let ranges = from.map { self.ranges($0, blocks: &blocks) }
       let allow = access(entry.read(\.access.allow), context) ?? .all
       let maxRequests = entry.read(\.access.maxRequests)
-      if !entry.has(\.password) && !entry.has(\.from) && !entry.isMisspelt([\.password, \.from]) {
-        error(entry.place, "\(entry.path.shown) needs 'password', 'from' or both")
+      if !entry.has(\.password) && !entry.has(\.certificate) && !entry.has(\.from)
+        && !entry.isMisspelt([\.password, \.certificate, \.from])
+      {
+        error(entry.place, "\(entry.path.shown) needs 'password', 'certificate' or 'from'")
+      }
+      if let certificate {
+        let place = entry.valuePlace(\.certificate)
+        if let first = certificates[certificate] {
+          error(place, "\(entry.path(\.certificate).shown): the same stands at \(first); whose is it?")
+        }
+        certificates[certificate] = place
+        if !verifiesCertificates {
+          error(
+            entry.keyPlace(\.certificate),
+            "\(entry.path(\.certificate).shown) needs a listener with 'tls.client_certificates': none verifies certificates")
+        }
       }
       if entry.hasEmptyList(\.from) { error(entry.valuePlace(\.from), "\(entry.path(\.from).shown) is empty") }
       if let password, !FieldText.hasNoControls(password.value.bytes) {
@@ -59,12 +79,44 @@ extension Reading {
       }
       names[name.value] = name.place
       clients.append(
-        ClientSettings(name: name.value, password: password?.value, from: ranges ?? [], allow: allow, maxRequests: maxRequests))
+        ClientSettings(
+          name: name.value, password: password?.value, certificate: certificate, from: ranges ?? [], allow: allow,
+          maxRequests: maxRequests))
     }
     if root.hasEmptyList(\.clients) {
       error(root.valuePlace(\.clients), "clients is empty; leave it out if everybody may use the proxy")
     }
     return clients
+  }
+
+  private func certificateName(_ section: Section<ClientCertificateNameKeys>) -> ClientCertificateName? {
+    let uri = section.read(\.uri)
+    let dns = section.read(\.dns)
+    let pin = section.read(\.pin)
+    guard section.countOfAlternatives == 1 else {
+      if section.countOfAlternatives > 1 || !section.isMisspelt(ClientCertificateNameKeys.alternatives) {
+        error(section.place, "\(section.path.shown) must have one of 'uri', 'dns' and 'pin'")
+      }
+      return nil
+    }
+    if let uri {
+      guard uri.value.utf8.contains(UInt8(ascii: ":")), FieldText.hasNoControls(uri.value.utf8) else {
+        error(
+          uri.place, "\(section.path(\.uri).shown) must be a URI such as spiffe://example.com/billing, not \(shown(uri.value))")
+        return nil
+      }
+      return .uri(uri.value)
+    }
+    if let dns { return host(TextItem(text: dns, path: section.path(\.dns))).map { .dns($0) } }
+    return pin.flatMap { self.pin($0, section.path(\.pin)) }.map { .pin($0) }
+  }
+
+  /// A host without port and star, as the routing compares it.
+  func host(_ item: TextItem) -> String? {
+    do throws(HostError) { return try HostName.normalized(item.text.value) } catch {
+      self.error(item.text.place, "\(item.path.shown): \(shown(item.text.value)) \(error)")
+      return nil
+    }
   }
 
   private func ranges(_ items: [TextItem], blocks: inout [AddressRange: Place]) -> [AddressRange] {
@@ -141,9 +193,9 @@ extension Reading {
     return (access, maxRequests)
   }
 
-  func connectAllow(_ root: Section<RootKeys>) -> [HostPattern] {
+  func connectAllow(_ root: Section<RootKeys>) -> [(pattern: HostPattern, item: TextItem)] {
     guard let items = root.read(\.connect)?.read(\.allow) else { return [] }
-    return items.compactMap { pattern($0.text, $0.path) }
+    return items.compactMap { item in pattern(item.text, item.path).map { ($0, item) } }
   }
 
   func forbiddenAddresses(_ root: Section<RootKeys>) -> [AddressRange] {

@@ -10,9 +10,9 @@ extension Reading {
   }
 
   /// `listen`: a text, a mapping or a list of these.
-  func listeners(_ root: Section<RootKeys>, clientsConfigured: Bool) -> [(settings: ListenerSettings, address: Address)] {
+  func listeners(_ root: Section<RootKeys>, clientsConfigured: Bool) -> [Listener] {
     if root.hasEmptyList(\.listen) { error(root.valuePlace(\.listen), "listen is empty: the proxy needs at least one address") }
-    var listeners: [(settings: ListenerSettings, address: Address)] = []
+    var listeners: [Listener] = []
     for item in root.read(\.listen)?.items ?? [] {
       guard let listener = listener(item, clientsConfigured) else { continue }
       if let other = listeners.first(where: { $0.address.endpoint == listener.address.endpoint && !listener.address.hasAnyPort }
@@ -24,19 +24,30 @@ extension Reading {
     return listeners
   }
 
-  private func listener(_ item: TextOr<ListenerKeys>, _ clientsConfigured: Bool) -> (
-    settings: ListenerSettings, address: Address
-  )? {
+  struct Listener {
+    var settings: ListenerSettings
+    var address: Address
+    var path: KeyPath
+    /// Of `tls.names`.
+    var namesPlace: Place?
+  }
+
+  private func listener(_ item: TextOr<ListenerKeys>, _ clientsConfigured: Bool) -> Listener? {
     switch item {
     case .text(let text, let path):
       guard let address = parsed(text, path) else { return nil }
-      return (listenerSettings(address, nil, path, nil, clientsConfigured), address)
+      return Listener(settings: listenerSettings(address, nil, path, nil, clientsConfigured), address: address, path: path)
     case .section(let section):
       let address = address(in: section, \.socket)
       let clients = section.read(\.clients)
+      let written = section.read(\.tls)
+      let tls = written.flatMap(self.tls)
       guard let address else { return nil }
       let place = section.has(\.clients) ? section.valuePlace(\.clients) : nil
-      return (listenerSettings(address, clients, section.path, place, clientsConfigured), address)
+      var settings = listenerSettings(address, clients, section.path, place, clientsConfigured)
+      settings.tls = tls
+      return Listener(
+        settings: settings, address: address, path: section.path, namesPlace: written?.valuePlace(\.names))
     }
   }
 

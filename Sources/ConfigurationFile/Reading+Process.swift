@@ -45,8 +45,9 @@ extension Reading {
   func timeouts(_ root: Section<RootKeys>) -> Timeouts {
     var timeouts = Timeouts()
     guard let section = root.read(\.timeouts) else { return timeouts }
-    timeouts.requestHead = section.read(\.requestHead)
-    timeouts.idle = section.read(\.idle)
+    timeouts.ofClients.requestHead = section.read(\.requestHead)
+    timeouts.ofClients.idle = section.read(\.idle)
+    timeouts.ofClients.handshake = section.read(\.handshake)
     timeouts.shutdownDelay = section.read(\.shutdownDelay)
     timeouts.drain = section.read(\.drain)
     replace(&timeouts, section, \.ofOrigin)

@@ -17,13 +17,18 @@ extension Reading {
         trust: rules, credentials: isMisspelt(\.credentials) ? nil : credentials, clients: clientNames, timeouts: timeouts))
 
     let unlisted = root.read(\.unlistedHosts)
-    let connectAllow = connectAllow(root)
+    let tunnels = connectAllow(root)
+    let connectAllow = tunnels.map(\.pattern)
     let access = AccessContext(
       upstreams: entryNames(root, \.upstreams, [\UpstreamKeys.name, \.match]),
       reachable: unlisted == .forward ? nil : connectAllow)
-    let clients = clients(root, access)
     let clientsConfigured = root.mentions(\.clients)
     let listeners = listeners(root, clientsConfigured: clientsConfigured)
+    let clients = clients(
+      root, access, verifiesCertificates: listeners.contains { $0.settings.tls?.clientCertificates != nil })
+    let intercept = intercept(
+      root, InterceptContext(upstreams: upstreams, listeners: listeners.map(\.settings), connectAllow: tunnels))
+    checkNames(of: listeners, root, intercept)
     let anonymous = anonymous(
       root, access, clientsConfigured: clientsConfigured, listeners: listeners.map(\.settings))
     var settings = Settings(
@@ -35,7 +40,7 @@ extension Reading {
       connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
-      allHostsMustBeEvaluated: allMustBeNamed)
+      allHostsMustBeEvaluated: allMustBeNamed, intercept: intercept?.settings)
     settings.systemRoots = systemRoots(for: settings)
     if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.mentions(\.upstreams) {
       warning(root.place, "there are no 'upstreams', and no other host is allowed: the proxy will refuse every request")

@@ -26,7 +26,9 @@ extension Reading {
       || settings.trust.values.contains(where: \.checksRevocation)
       || settings.credentials.values.contains { if case .oauth2(let policy) = $0.kind { policy.trust == nil } else { false } }
     let areAnchors = settings.trust.values.contains { $0.effectiveAnchors.haveSystem }
-    guard areAnchors || (usesFallback && settings.trust["default"] == nil) else { return nil }
+    // Apps are given them beside our own.
+    let arePublished = settings.intercept?.publish != nil
+    guard areAnchors || arePublished || (usesFallback && settings.trust["default"] == nil) else { return nil }
     if environment["SSL_CERT_DIR"]?.isEmpty == false, environment["SSL_CERT_FILE"]?.isEmpty != false {
       warning(
         nil,
@@ -244,7 +246,7 @@ extension Reading {
     return expiry
   }
 
-  private func pin(_ text: Located<String>, _ path: KeyPath) -> [UInt8]? {
+  func pin(_ text: Located<String>, _ path: KeyPath) -> [UInt8]? {
     if text.value.lowercased().hasPrefix("sha1/") {
       error(text.place, "\(path.shown): SHA-1 pins are not accepted; use sha256/")
       return nil

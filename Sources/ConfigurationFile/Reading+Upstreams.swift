@@ -6,7 +6,14 @@ extension Reading {
   struct UpstreamDraft {
     var settings: UpstreamSettings
     var name: Located<String>
-    var matchPlace: Place
+    /// In the order of the settings'.
+    var matches: [MatchDraft]
+  }
+
+  struct MatchDraft {
+    var match: UpstreamSettings.Match
+    var place: Place
+    var path: KeyPath
   }
 
   /// What an entry can refer to by name.
@@ -22,7 +29,7 @@ extension Reading {
     var drafts: [UpstreamDraft] = []
     // By hash, as there may be thousands of entries.
     var names: [String: Place] = [:]
-    var matches: [UpstreamSettings.Match: [UpstreamDraft]] = [:]
+    var matches: [UpstreamSettings.Match: [(settings: UpstreamSettings, place: Place)]] = [:]
     for entry in root.read(\.upstreams)?.items ?? [] {
       guard let draft = upstream(entry, context) else { continue }
       if let place = names[draft.name.value] {
@@ -31,11 +38,13 @@ extension Reading {
           "\(entry.path.shown): there is already an upstream named \(shown(draft.name.value)) at \(place); "
             + "give one of them another 'name'")
       }
-      if let other = matches[draft.settings.match]?.first(where: { collide($0.settings, draft.settings) }) {
-        error(draft.matchPlace, "\(entry.path.shown): the same match for the same clients is at \(other.matchPlace)")
+      for match in draft.matches {
+        if let other = matches[match.match]?.first(where: { collide($0.settings, draft.settings) }) {
+          error(match.place, "\(entry.path.shown): the same match for the same clients is at \(other.place)")
+        }
+        matches[match.match, default: []].append((draft.settings, match.place))
       }
       names[draft.name.value] = draft.name.place
-      matches[draft.settings.match, default: []].append(draft)
       drafts.append(draft)
     }
     return drafts
@@ -53,8 +62,9 @@ extension Reading {
 
   private func upstream(_ entry: Section<UpstreamKeys>, _ context: UpstreamContext) -> UpstreamDraft? {
     let name = entry.read(\.name)
-    let matchText = entry.read(\.match)
-    let match = matchText.flatMap { self.match($0, entry) }
+    let written = entry.read(\.match)
+    let matches = (written?.items ?? []).compactMap { match($0) }
+    if entry.hasEmptyList(\.match) { error(entry.valuePlace(\.match), "\(entry.path(\.match).shown) is empty") }
     let clients = clients(entry, known: context.clients)
     let originText = entry.read(\.origin)
     let origin = originText.flatMap { self.origin($0, entry) }
@@ -72,10 +82,13 @@ extension Reading {
     if let name, !checkName(name, entry.path(\.name)) { return nil }
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
     if let trust { _ = context.trust.check(trust, entry.path(\.trust), self) }
-    guard let match, let matchText, origin != nil || !entry.has(\.origin) else { return nil }
+    checkCookies(entry, rewrite, matches)
+    guard let written, written.isWhole, matches.count == written.items.count, let first = matches.first,
+      origin != nil || !entry.has(\.origin)
+    else { return nil }
     let settings = UpstreamSettings(
-      name: name?.value ?? matchText.value, match: match, clients: clients,
-      origin: origin ?? UpstreamSettings.Origin(scheme: .https, host: match.isWildcard ? "" : match.host, port: 443),
+      name: name?.value ?? written.items[0].text.value, matches: matches.map(\.match), clients: clients,
+      origin: origin ?? standardOrigin(matches, entry),
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
@@ -94,7 +107,32 @@ extension Reading {
       }
     }
     checkProtection(settings, entry, draft, context.trust)
-    return UpstreamDraft(settings: settings, name: name ?? matchText, matchPlace: matchText.place)
+    return UpstreamDraft(
+      settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches)
+  }
+
+  /// Where the requests go if it is not written. Several matches lead to one place, or nobody could tell which.
+  private func standardOrigin(_ matches: [MatchDraft], _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin {
+    let origins = matches.map { draft in
+      UpstreamSettings.Origin(
+        scheme: .https, host: draft.match.isWildcard ? "" : draft.match.host,
+        port: draft.match.scheme == .https ? draft.match.port ?? 443 : 443)
+    }
+    let hosts = Set(matches.map { HostPattern(host: $0.match.host, isWildcard: $0.match.isWildcard, port: nil) })
+    if hosts.count > 1 || Set(origins).count > 1 {
+      error(
+        entry.valuePlace(\.match),
+        "\(entry.path(\.match).shown) lists matches that would go to different origins; write 'origin' out")
+    }
+    return origins[0]
+  }
+
+  /// A cookie without Secure would go out in the clear, and an app that asks for https:// never needs it.
+  private func checkCookies(_ entry: Section<UpstreamKeys>, _ rewrite: UpstreamSettings.Rewrite, _ matches: [MatchDraft]) {
+    guard rewrite.secureCookies, let match = matches.first(where: { $0.match.scheme == .https }) else { return }
+    error(
+      entry.valuePlace(\.rewrite),
+      "\(entry.path(\.rewrite).shown): 'secure_cookies: true' is for http apps, and the match at \(match.place) is https://")
   }
 
   private func credential(_ name: Located<String>, _ entry: Section<UpstreamKeys>, _ known: [String: CredentialDraft]?)
@@ -112,11 +150,11 @@ extension Reading {
 
   private func checkWildcard(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ wildcardCredential: Bool) {
     let path = entry.path(\.wildcardCredential).shown
-    if settings.match.isWildcard {
+    if let wildcard = settings.matches.first(where: \.isWildcard) {
       if !settings.originIsExplicit && !wildcardCredential {
         error(
           entry.keyPlace(\.credential),
-          "\(entry.path.shown): any host below '*.\(settings.match.host)' would get the credential; set "
+          "\(entry.path.shown): any host below '*.\(wildcard.host)' would get the credential; set "
             + "'origin', or say 'wildcard_credential: true'"
         )
       }
@@ -153,20 +191,26 @@ extension Reading {
     }
   }
 
-  /// `host[:port][/path/prefix]`.
-  private func match(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Match? {
-    let path = entry.path(\.match).shown
+  private static let secureScheme = "https://"
+
+  /// `[https://]host[:port][/path/prefix]`.
+  private func match(_ item: TextItem) -> MatchDraft? {
     do throws(HostError) {
-      guard !text.value.contains("://") else { throw HostError("must be host[:port][/path], without http:// or https://") }
-      guard !text.value.contains("@") else { throw HostError("must not contain a user or password") }
-      let slash = text.value.firstIndex(of: "/") ?? text.value.endIndex
-      let pattern = try HostPattern(parsing: String(text.value[..<slash]))
+      let isSecure = item.text.value.lowercased().hasPrefix(Self.secureScheme)
+      let text = isSecure ? String(item.text.value.dropFirst(Self.secureScheme.count)) : item.text.value
+      guard !text.contains("://") else {
+        throw HostError("must be [https://]host[:port][/path]; for http:// URLs it has no scheme, and there are no others")
+      }
+      guard !text.contains("@") else { throw HostError("must not contain a user or password") }
+      let slash = text.firstIndex(of: "/") ?? text.endIndex
+      let pattern = try HostPattern(parsing: String(text[..<slash]))
       guard !pattern.host.isEmpty else { throw HostError("must name a host; 'unlisted_hosts' is for all other hosts") }
-      return UpstreamSettings.Match(
-        host: pattern.host, isWildcard: pattern.isWildcard, port: pattern.port,
-        pathPrefix: try prefix(String(text.value[slash...])))
+      let match = UpstreamSettings.Match(
+        scheme: isSecure ? .https : .http, host: pattern.host, isWildcard: pattern.isWildcard, port: pattern.port,
+        pathPrefix: try prefix(String(text[slash...])))
+      return MatchDraft(match: match, place: item.text.place, path: item.path)
     } catch {
-      self.error(text.place, "\(path) \(error)")
+      self.error(item.text.place, "\(item.path.shown) \(error)")
       return nil
     }
   }

@@ -21,6 +21,8 @@ final class Reading {
   let readableByOthers: Bool
   /// Seconds since 1970.
   let now: Int64
+  /// The CAs of `intercept` are about to be made: they need not be there.
+  let makesAuthorities: Bool
 
   private(set) var watched: [WatchedFile] = []
   var systemRootsFiles: [WatchedFile] = []
@@ -31,7 +33,7 @@ final class Reading {
 
   init(
     report: Report, folder: String, environment: [String: String], system: SystemAccess,
-    readableByOthers: Bool, now: Int64
+    readableByOthers: Bool, now: Int64, makesAuthorities: Bool = false
   ) {
     self.report = report
     self.folder = folder
@@ -39,6 +41,7 @@ final class Reading {
     self.system = system
     self.readableByOthers = readableByOthers
     self.now = now
+    self.makesAuthorities = makesAuthorities
   }
 
   func resolve(_ path: String) -> String {

@@ -17,9 +17,7 @@ public struct Settings: Sendable, Hashable {
   public var limits: Limits
   public var timeouts: Timeouts
   public var clients: [ClientSettings]
-  public var anonymous: Access
-  /// Most requests in flight from one address that belongs to no client; all unix sockets are one address. nil = no limit.
-  public var anonymousMaxRequests: Int?
+  public var unnamed: AnonymousSettings
   public var unlistedHosts: UnlistedHosts
   public var connectAllow: [HostPattern]
   public var forbiddenAddresses: [AddressRange]
@@ -30,6 +28,14 @@ public struct Settings: Sendable, Hashable {
   public var allHostsMustBeEvaluated: Bool
   /// Read with the configuration, if a policy may use them; nil: not read, or there are none.
   public var systemRoots: SystemRoots?
+  /// nil: nothing is intercepted.
+  public var intercept: InterceptSettings?
+
+  @inlinable public var anonymous: Access {
+    get { unnamed.access }
+    set { unnamed.access = newValue }
+  }
+  @inlinable public var anonymousMaxRequests: Int? { unnamed.maxRequests }
 
   public static let standardName = "authproxy"
 
@@ -43,7 +49,7 @@ public struct Settings: Sendable, Hashable {
     forbiddenAddresses: [AddressRange] = AddressRange.defaults,
     upstreams: [UpstreamSettings] = [], credentials: [String: CredentialPolicy] = [:],
     tokenStore: TokenStoreSettings = .memory, trust: [String: TrustPolicy] = [:], allHostsMustBeEvaluated: Bool = false,
-    systemRoots: SystemRoots? = nil
+    systemRoots: SystemRoots? = nil, intercept: InterceptSettings? = nil
   ) {
     self.name = name
     self.listeners = listeners
@@ -54,8 +60,7 @@ public struct Settings: Sendable, Hashable {
     self.limits = limits
     self.timeouts = timeouts
     self.clients = clients
-    self.anonymous = anonymous
-    self.anonymousMaxRequests = anonymousMaxRequests
+    unnamed = AnonymousSettings(access: anonymous, maxRequests: anonymousMaxRequests)
     self.unlistedHosts = unlistedHosts
     self.connectAllow = connectAllow
     self.forbiddenAddresses = forbiddenAddresses
@@ -65,7 +70,16 @@ public struct Settings: Sendable, Hashable {
     self.trust = trust
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
     self.systemRoots = systemRoots
+    self.intercept = intercept
   }
+}
+
+/// Those who are no client.
+public struct AnonymousSettings: Sendable, Hashable {
+  public var access: Access
+  /// How many requests of one address may be in flight at once where it is no client's; unix sockets are one address. nil = no
+  /// limit.
+  public var maxRequests: Int?
 }
 
 public struct ListenerSettings: Sendable, Hashable {
@@ -77,9 +91,12 @@ public struct ListenerSettings: Sendable, Hashable {
   }
   public var endpoint: Endpoint
   public var clientsRequired: Bool
-  public init(endpoint: Endpoint, clientsRequired: Bool = false) {
+  /// nil: in the clear.
+  public var tls: ListenerTLS?
+  public init(endpoint: Endpoint, clientsRequired: Bool = false, tls: ListenerTLS? = nil) {
     self.endpoint = endpoint
     self.clientsRequired = clientsRequired
+    self.tls = tls
   }
 }
 
@@ -123,8 +140,7 @@ public struct Limits: Sendable, Hashable {
 }
 
 public struct Timeouts: Sendable, Hashable {
-  public var requestHead = 30_000
-  public var idle = 75_000
+  public var ofClients = ClientTimeouts()
   public var upstreamIdle = 30_000
   public var resolve = 5_000
   public var connect = 10_000
@@ -135,21 +151,35 @@ public struct Timeouts: Sendable, Hashable {
   public var shutdownDelay = 0
   public var drain = 30_000
   public init() {}
+
+  @inlinable public var requestHead: Int { ofClients.requestHead }
+  @inlinable public var idle: Int { ofClients.idle }
 }
 
-/// A client of the proxy: identified by name and password, by address, or by either.
+/// Timeouts of client connections while no request is in flight.
+public struct ClientTimeouts: Sendable, Hashable {
+  public var requestHead = 30_000
+  public var idle = 75_000
+  /// Of an app's TLS handshake.
+  public var handshake = 10_000
+}
+
+/// A client of the proxy: identified by name and password, by certificate, by address, or by any of these.
 public struct ClientSettings: Sendable, Hashable {
   public var name: String
   public var password: Secret?
+  public var certificate: ClientCertificateName?
   public var from: [AddressRange]
   public var allow: Access
   /// Most requests in flight; nil = no limit.
   public var maxRequests: Int?
   public init(
-    name: String, password: Secret? = nil, from: [AddressRange] = [], allow: Access = .all, maxRequests: Int? = nil
+    name: String, password: Secret? = nil, certificate: ClientCertificateName? = nil, from: [AddressRange] = [],
+    allow: Access = .all, maxRequests: Int? = nil
   ) {
     self.name = name
     self.password = password
+    self.certificate = certificate
     self.from = from
     self.allow = allow
     self.maxRequests = maxRequests

@@ -4,7 +4,8 @@ import Routing
 /// One entry of `upstreams`.
 public struct UpstreamSettings: Sendable, Hashable {
   public var name: String
-  public var match: Match
+  /// At least one.
+  public var matches: [Match]
   /// nil = for every client.
   public var clients: Set<String>?
   public var origin: Origin
@@ -21,29 +22,22 @@ public struct UpstreamSettings: Sendable, Hashable {
   public var decompress: Bool
   public var hostHeader: HostHeader
 
+  /// The first one.
+  @inlinable public var match: Match { matches[0] }
+
   public typealias Match = Routing.Match
+  public typealias ClientCertificate = CertificateFiles
 
   public struct Origin: Sendable, Hashable {
     public enum Scheme: String, Sendable, Hashable { case http, https }
     public var scheme: Scheme
-    /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host.
+    /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
     public var host: String
     public var port: UInt16
     public init(scheme: Scheme, host: String, port: UInt16) {
       self.scheme = scheme
       self.host = host
       self.port = port
-    }
-  }
-  /// PEM as read from the files.
-  public struct ClientCertificate: Sendable, Hashable {
-    public var certificates: [UInt8]
-    public var key: Secret
-    public var passphrase: Secret?
-    public init(certificates: [UInt8], key: Secret, passphrase: Secret? = nil) {
-      self.certificates = certificates
-      self.key = key
-      self.passphrase = passphrase
     }
   }
   public enum ClientAuthorization: String, Sendable, Hashable { case replace, keep, reject }
@@ -64,13 +58,13 @@ public struct UpstreamSettings: Sendable, Hashable {
     public init() {}
   }
   public init(
-    name: String, match: Match, clients: Set<String>? = nil, origin: Origin, originIsExplicit: Bool = false,
+    name: String, matches: [Match], clients: Set<String>? = nil, origin: Origin, originIsExplicit: Bool = false,
     credential: String? = nil, trust: String? = nil, clientCertificate: ClientCertificate? = nil,
     clientAuthorization: ClientAuthorization = .replace, retry: Retry = Retry(), rewrite: Rewrite = Rewrite(),
     timeouts: Timeouts, decompress: Bool = false, hostHeader: HostHeader = .origin
   ) {
     self.name = name
-    self.match = match
+    self.matches = matches
     self.clients = clients
     self.origin = origin
     self.originIsExplicit = originIsExplicit
@@ -83,5 +77,16 @@ public struct UpstreamSettings: Sendable, Hashable {
     self.timeouts = timeouts
     self.decompress = decompress
     self.hostHeader = hostHeader
+  }
+  public init(
+    name: String, match: Match, clients: Set<String>? = nil, origin: Origin, originIsExplicit: Bool = false,
+    credential: String? = nil, trust: String? = nil, clientCertificate: ClientCertificate? = nil,
+    clientAuthorization: ClientAuthorization = .replace, retry: Retry = Retry(), rewrite: Rewrite = Rewrite(),
+    timeouts: Timeouts, decompress: Bool = false, hostHeader: HostHeader = .origin
+  ) {
+    self.init(
+      name: name, matches: [match], clients: clients, origin: origin, originIsExplicit: originIsExplicit,
+      credential: credential, trust: trust, clientCertificate: clientCertificate, clientAuthorization: clientAuthorization,
+      retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress, hostHeader: hostHeader)
   }
 }

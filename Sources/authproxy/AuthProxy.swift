@@ -13,6 +13,7 @@ struct AuthProxy: ParsableCommand {
       Check.self,
       Explain.self,
       Pins.self,
+      CA.self,
       Demo.self,
       Health.self,
     ])

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CSystem
+import Interception
 import Proxy
 import Settings
 import Trust
@@ -44,6 +46,7 @@ struct ConfigurationSummary {
     var page = Page(labelWidth: 18)
     listeners(&page)
     upstreams(&page)
+    interception(&page)
     credentials(&page)
     trust(&page)
     return page
@@ -61,7 +64,7 @@ struct ConfigurationSummary {
             : "clients; others may reach \(Describing.access(settings.anonymous))"
               + Describing.limit(settings.anonymousMaxRequests, of: "an address")
         }
-      page.row(Describing.endpoint(listener.endpoint), who)
+      page.row(Describing.endpoint(listener.endpoint), who + (listener.tls.map { ", " + tls($0) } ?? ""))
     }
     if let admin = settings.admin {
       page.row(Describing.endpoint(admin.endpoint), "admin: " + admin.expose.map(\.rawValue).sorted().joined(separator: ", "))
@@ -70,6 +73,12 @@ struct ConfigurationSummary {
     for (index, client) in settings.clients.enumerated() {
       var ways: [String] = []
       if client.password != nil { ways.append("by password (\(source("clients[\(index)].password")))") }
+      switch client.certificate {
+      case nil: break
+      case .uri(let name)?: ways.append("by certificate with the URI \(name)")
+      case .dns(let name)?: ways.append("by certificate with the name \(name)")
+      case .pin?: ways.append("by certificate with a pinned key")
+      }
       if !client.from.isEmpty { ways.append("from " + client.from.map { "\($0)" }.joined(separator: ", ")) }
       page.row(
         client.name,
@@ -78,10 +87,41 @@ struct ConfigurationSummary {
     }
   }
 
+  private func tls(_ tls: ListenerTLS) -> String {
+    let identity =
+      switch tls.identity {
+      case .files: "TLS with a certificate of its own"
+      case .leaf(let names): "TLS with a leaf for \(names.joined(separator: ", "))"
+      }
+    let clients = tls.clientCertificates.map { $0.isRequired ? "; certificates required" : "; certificates verified" } ?? ""
+    return identity + clients + (tls.minimumVersion == .tls13 ? ", TLS 1.3" : "")
+  }
+
+  private func interception(_ page: inout Page) {
+    guard let intercept = settings.intercept else { return }
+    let now = csys_wall_clock() / 1_000_000_000
+    page.heading("interception")
+    for authority in intercept.authorities.list {
+      page.row("CA", authority.chain[0].subject)
+      page.row("", "SHA-256 \(Describing.fingerprint(authority.fingerprint))")
+      page.row(
+        "", "apps trust the root \(authority.root.subject), SHA-256 \(Describing.fingerprint(authority.root.fingerprint))")
+      page.row("", "ends \(Days.date(authority.notAfter)) (\(Days.distance(authority.notAfter)))")
+      page.row("", "permits \(Describing.permitted(authority.chain.compactMap(\.nameConstraints).first))")
+      let signed = settings.signedNames.filter { intercept.authorities.signer(for: $0, at: now) == authority }
+      page.row("", signed.isEmpty ? "signs for nothing here" : "signs for \(signed.map(\.text).joined(separator: ", "))")
+    }
+    for name in settings.signedNames where intercept.authorities.signer(for: name, at: now) == nil {
+      page.row(name.text, Describing.signer(of: name, intercept, at: now))
+    }
+    page.row("leafs", "for \(Units.text(duration: intercept.leafLifetime)), at most \(intercept.leafCache) kept")
+    page.row("published", intercept.publish.map { "in \($0), for apps" } ?? "nowhere; apps have to be given the root")
+  }
+
   private func upstreams(_ page: inout Page) {
     page.heading("upstreams")
     for (index, upstream) in settings.upstreams.enumerated() {
-      page.row(upstream.name, "\(Describing.match(upstream.match)) -> \(Describing.origin(upstream.origin))")
+      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))")
       var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")

@@ -16,12 +16,16 @@ enum Describing {
   /// `http://api.example.com/v1`: the URL that an app requests.
   static func match(_ match: UpstreamSettings.Match) -> String {
     let host = match.host.utf8.contains(UInt8(ascii: ":")) ? "[\(match.host)]" : match.host
-    return "http://" + (match.isWildcard ? "*." : "") + host + (match.port.map { ":\($0)" } ?? "") + match.pathPrefix
+    let port = match.scheme == .https && match.port == 443 ? nil : match.port
+    return "\(match.scheme.rawValue)://" + (match.isWildcard ? "*." : "") + host + (port.map { ":\($0)" } ?? "")
+      + match.pathPrefix
   }
 
+  static func matches(_ upstream: UpstreamSettings) -> String { upstream.matches.map(match).joined(separator: ", ") }
+
   static func origin(_ origin: UpstreamSettings.Origin) -> String {
-    if origin.host.isEmpty { return "https://<the request's own host>" }
-    let host = origin.host.utf8.contains(UInt8(ascii: ":")) ? "[\(origin.host)]" : origin.host
+    let own = "<the request's own host>"
+    let host = origin.host.isEmpty ? own : origin.host.utf8.contains(UInt8(ascii: ":")) ? "[\(origin.host)]" : origin.host
     let isUsual = origin.port == (origin.scheme == .https ? 443 : 80)
     return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)")
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSystem
 import Proxy
 import Settings
 import Trust
@@ -41,13 +42,42 @@ struct Explain: ParsableCommand {
       throw ExitStatus.badConfiguration
     }
     let explanation = Explanation.of(method: method, target: url, client: asking, in: snapshot)
-    page(explanation, settings).print()
+    page(explanation, settings, interception(explanation, settings, asking)).print()
   }
 
-  private func page(_ explanation: Explanation, _ settings: Settings) -> Page {
+  /// What an https:// match has to do with it; nil: nothing, or the client is not let in at all.
+  private func interception(
+    _ explanation: Explanation, _ settings: Settings, _ asking: ClientSettings?
+  ) -> [(label: String, text: String)]? {
+    if case .answered(let status, _, _) = explanation.outcome, status == 407 || status == 400 { return nil }
+    guard let (host, port) = authority else { return nil }
+    return ConnectReport(settings).rows(host: host, port: port, client: asking, at: csys_wall_clock() / 1_000_000_000)
+  }
+
+  /// Of a CONNECT, or of the one that an app sends for an https:// URL.
+  private var authority: (host: String, port: UInt16)? {
+    let scheme = "https://"
+    let rest: Substring
+    if method == "CONNECT" {
+      rest = url[...]
+    } else {
+      guard url.lowercased().hasPrefix(scheme) else { return nil }
+      rest = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+    }
+    guard let (host, port) = try? HostName.split(String(rest)), let host = try? HostName.normalized(host) else { return nil }
+    return (host, port ?? 443)
+  }
+
+  private func page(
+    _ explanation: Explanation, _ settings: Settings, _ interception: [(label: String, text: String)]?
+  ) -> Page {
     var page = Page(labelWidth: 12)
     page.heading("\(method) \(url)")
     page.row("client", who(settings))
+    if method == "CONNECT", let interception {
+      for row in interception { page.row(row.label, row.text) }
+      return page
+    }
     for candidate in explanation.candidates where candidate.isTaken {
       page.row("entry", "\(candidate.name): \(candidate.reason)")
     }
@@ -70,7 +100,10 @@ struct Explain: ParsableCommand {
       for line in text.split(separator: "\n") { page.row("", String(line)) }
       if status == 407, let example = settings.clients.first { page.row("", "Try --client \(example.name) here.") }
     }
-    if url.hasPrefix("https://"), method != "CONNECT" {
+    if let interception {
+      page.row("how", "most tools send CONNECT for it")
+      for row in interception { page.row(row.label, row.text) }
+    } else if url.hasPrefix("https://"), method != "CONNECT" {
       page.row(
         "warning", "for https:// URLs most tools send CONNECT instead, which gets no credential: let the app request http://")
     }

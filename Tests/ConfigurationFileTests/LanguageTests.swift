@@ -47,7 +47,10 @@ struct LanguageTests {
         "timeouts.idle",
         "duration of at least 1ms (ms, s, m or h) | 75s | Closes client connections that are idle for this long."
       ),
-      ("upstreams.match", "host or *.host, [:port][/path] | required | " + UpstreamKeys.table.keys.match.described.sentence),
+      (
+        "upstreams.match",
+        "one or more: [https://]host or *.host, [:port][/path] | required | " + UpstreamKeys.table.keys.match.described.sentence
+      ),
       (
         "upstreams.retry.methods",
         "list of: GET, HEAD, OPTIONS, TRACE, PUT or DELETE | [GET, HEAD, OPTIONS, PUT, DELETE] | Lists the methods that the proxy may repeat."
@@ -114,9 +117,12 @@ struct LanguageTests {
         shown.insert(DescribedPlace(path: "", key: key).identity)
       }
     }
-    // The comments above the example show the forms of a secret.
-    let missing = everyKey.map(\.identity).filter { !shown.contains($0) && !$0.hasPrefix("SecretKeys.") }
+    // The comments above the example show the forms of a secret, and of a CA that stands alone.
+    let missing = everyKey.map(\.identity).filter {
+      !shown.contains($0) && !$0.hasPrefix("SecretKeys.") && $0 != "AuthorityKeys.generate"
+    }
     #expect(Set(missing).sorted() == [])
+    #expect(try Example.text().contains("{generate: "))
     for key in SecretKeys.descriptions { #expect(try Example.text().contains("\(key.name): "), "\(key.name)") }
   }
 }

@@ -36,7 +36,13 @@ struct MistakeTests {
   @Test("in trust policies", arguments: Mistake.ofTrust)
   func trust(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("and questionable settings are warnings", arguments: Mistake.worthAWarning)
+  @Test("in interception", arguments: Mistake.ofInterception)
+  func interception(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
+
+  @Test("in TLS listeners", arguments: Mistake.ofTLSListeners)
+  func listeners(_ mistake: Mistake) { expectErrors(mistake, in: mistake.text) }
+
+  @Test("and questionable settings are warnings", arguments: Mistake.worthAWarning + Mistake.ofOddInterception)
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)
     #expect(loaded.lines == oddity.lines)

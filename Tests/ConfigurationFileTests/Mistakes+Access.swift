@@ -98,7 +98,7 @@ extension Mistake {
         - name: a
       """#,
       [
-        "3:5: error: clients[0] needs 'password', 'from' or both"
+        "3:5: error: clients[0] needs 'password', 'certificate' or 'from'"
       ]),
     Mistake(
       "two clients with one name",

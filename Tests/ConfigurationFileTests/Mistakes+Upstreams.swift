@@ -17,7 +17,8 @@ extension Mistake {
         - match: http://api.example.com
       """#,
       [
-        "3:12: error: upstreams[0].match must be host[:port][/path], without http:// or https://"
+        "3:12: error: upstreams[0].match must be [https://]host[:port][/path]; for http:// URLs it has no scheme, and there "
+          + "are no others"
       ]),
     Mistake(
       "matches that are none",

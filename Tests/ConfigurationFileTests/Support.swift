@@ -16,13 +16,14 @@ enum World {
     "fake.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
     "mangled.pem": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
     "half.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n",
-  ]
+  ].merging(AuthoritySamples.files) { first, _ in first }
 
   static let system = SystemAccess(
     readFile: { (path: String, limit: Int) throws(FileError) in
       guard let text = files[String(path.dropFirst(folder.count + 1))] else { throw FileError("No such file or directory") }
       let identity = FileIdentity(device: 1, inode: 1, size: Int64(text.utf8.count), modified: 0)
-      return FileContent(bytes: Array(text.utf8), identity: identity, permissions: 0o600)
+      let permissions: UInt32 = path.hasSuffix("/open-to-others.key") ? 0o644 : 0o600
+      return FileContent(bytes: Array(text.utf8), identity: identity, permissions: permissions)
     },
     run: { (program: HelperProgram) throws(SecretError) in
       guard program.arguments.first != "/bin/fails" else { throw SecretError("exited with status 1") }

@@ -10,6 +10,15 @@ let wholeLanguage = #"""
     - address: 0.0.0.0:3128
       clients: required
     - address: fd:3
+    - address: 0.0.0.0:3129
+      tls:
+        certificate: cert.pem
+        key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+        client_certificates: {ca_file: next.pem, required: true}
+        min_version: tls1.3
+    - address: 127.0.0.1:3130
+      tls: {names: [Proxy.example.com., 192.0.2.7]}
   admin:
     address: 127.0.0.1:9128
     expose: [healthz, readyz, metrics]
@@ -30,6 +39,7 @@ let wholeLanguage = #"""
   timeouts:
     request_head: 30s
     idle: 75s
+    handshake: 10s
     upstream_idle: 30s
     resolve: 5s
     connect: 10s
@@ -46,10 +56,26 @@ let wholeLanguage = #"""
       max_requests: 64
     - name: legacy-java
       from: [10.2.0.0/16, "fd00::/8"]
+    - {name: by-uri, certificate: {uri: "spiffe://example.com/billing"}}
+    - {name: by-dns, certificate: {dns: Billing.internal}, password: {file: token}}
+    - {name: by-pin, certificate: {pin: "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}
   anonymous: {allow: [], max_requests: 16}
   unlisted_hosts: forward
   connect:
     allow: ["*.example.com:443"]
+  intercept:
+    ca:
+      - certificate: ca/issuer.pem
+        key: {file: ca/issuer.key}
+        passphrase: {env: TOKEN}
+        allow_unconstrained: false
+      - certificate: open/issuer.pem
+        key: {file: open/issuer.key}
+        allow_unconstrained: true
+    publish: /run/authproxy/ca/
+    leaf_lifetime: 24h
+    leaf_cache: 1000
+    min_version: tls1.2
   forbidden_addresses: [default, 192.0.2.0/24]
   upstreams:
     - name: payments
@@ -87,6 +113,8 @@ let wholeLanguage = #"""
     - {match: ready.example.com, credential: ready}
     - {match: workload.example.com, credential: workload}
     - {match: keyed.example.com, credential: keyed, trust: lab}
+    - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
+    - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
     legacy-basic:
       basic: {username: svc, password: {env: TOKEN}}

@@ -2,6 +2,7 @@ import Credentials
 import Crypto
 import Routing
 import Settings
+import TLS
 import Testing
 import Trust
 
@@ -30,6 +31,19 @@ struct WholeLanguageTests {
           endpoint: .unix(path: "/run/authproxy/proxy.sock", mode: 0o660, owner: "root", group: "app"), clientsRequired: true),
         ListenerSettings(endpoint: .tcp(host: "0.0.0.0", port: 3128), clientsRequired: true),
         ListenerSettings(endpoint: .inherited(descriptor: 3), clientsRequired: true),
+        ListenerSettings(
+          endpoint: .tcp(host: "0.0.0.0", port: 3129), clientsRequired: true,
+          tls: ListenerTLS(
+            identity: .files(
+              CertificateFiles(
+                certificates: Array((PEMSamples.certificate + "\n").utf8), key: secret(PEMSamples.encryptedKey),
+                passphrase: secret("s3cr3t"))),
+            clientCertificates: ListenerTLS.ClientCertificates(
+              anchors: [try #require(PEM.blocks(Array(PEMSamples.next.utf8)).first).der], isRequired: true),
+            minimumVersion: .tls13)),
+        ListenerSettings(
+          endpoint: .tcp(host: "127.0.0.1", port: 3130), clientsRequired: true,
+          tls: ListenerTLS(identity: .leaf(names: ["proxy.example.com", "192.0.2.7"]))),
       ])
     #expect(
       settings.admin
@@ -46,6 +60,9 @@ struct WholeLanguageTests {
             AddressRange(network: IPAddress.mapped([10, 2, 0, 0]), prefixLength: 112),
             AddressRange(network: [0xfd] + [UInt8](repeating: 0, count: 15), prefixLength: 8),
           ]),
+        ClientSettings(name: "by-uri", certificate: .uri("spiffe://example.com/billing")),
+        ClientSettings(name: "by-dns", password: secret("s3cr3t"), certificate: .dns("billing.internal")),
+        ClientSettings(name: "by-pin", certificate: .pin([UInt8](repeating: 0, count: 32))),
       ])
     #expect(settings.anonymous == .only(upstreams: [], hosts: []))
     #expect(settings.anonymousMaxRequests == 16)
@@ -83,6 +100,36 @@ struct WholeLanguageTests {
     #expect(literal.match == UpstreamSettings.Match(host: "2001:db8::1", port: 8080))
     #expect(literal.origin == UpstreamSettings.Origin(scheme: .http, host: "2001:db8::1", port: 8080))
     #expect(settings.upstreams[3].match.host == "bearer.example.com")
+  }
+
+  @Test("interception has the right settings")
+  func interception() throws {
+    let (settings, _) = try load()
+    let intercept = try #require(settings.intercept)
+    #expect(intercept.source == .files)
+    #expect(intercept.publish == "/run/authproxy/ca")
+    #expect(intercept.leafLifetime == 86_400_000)
+    #expect(intercept.leafCache == 1000)
+    #expect(intercept.minimumVersion == .tls12)
+    let certificates = try ["ca/issuer.pem", "open/issuer.pem"].map {
+      try Certificate.parse(pem: Array((World.files[$0] ?? "").utf8))
+    }
+    #expect(intercept.authorities.list.map(\.chain) == certificates)
+    let both = try #require(settings.upstreams.first { $0.name == "both.example.com" })
+    #expect(
+      both.matches == [
+        UpstreamSettings.Match(host: "both.example.com"), UpstreamSettings.Match(scheme: .https, host: "both.example.com"),
+      ])
+    #expect(both.matches[1].port == 443)
+    #expect(both.origin == UpstreamSettings.Origin(scheme: .https, host: "both.example.com", port: 443))
+    let secure = try #require(settings.upstreams.first { $0.name == "secure" })
+    #expect(
+      secure.matches == [
+        UpstreamSettings.Match(scheme: .https, host: "example.com", isWildcard: true, port: 8443, pathPrefix: "/v1")
+      ])
+    #expect(secure.origin == UpstreamSettings.Origin(scheme: .https, host: "", port: 8443))
+    #expect(
+      settings.signedNames.map(\.text) == ["both.example.com", "*.example.com", "proxy.example.com", "192.0.2.7"])
   }
 
   @Test("credentials have the right settings")
@@ -162,8 +209,11 @@ struct WholeLanguageTests {
     #expect(
       Set(loaded.watched.map(\.path))
         == Set(
-          ["token", "cert.pem", "encrypted.pem", "next.pem", "crl.pem", "key.pem", "key32"].map { "/etc/authproxy/" + $0 }))
-    #expect(loaded.watched.count == 7)
+          [
+            "token", "cert.pem", "encrypted.pem", "next.pem", "crl.pem", "key.pem", "key32", "ca/issuer.pem", "ca/issuer.key",
+            "open/issuer.pem", "open/issuer.key",
+          ].map { "/etc/authproxy/" + $0 }))
+    #expect(loaded.watched.count == 11)
     #expect(loaded.watched.allSatisfy { $0.digest.count == 32 && $0.identity != nil })
     let sources = loaded.secretSources.mapValues(\.description)
     #expect(sources["clients[0].password"] == "file /etc/authproxy/token")

@@ -6,10 +6,25 @@ struct ClientKeys: KeySet {
   let password = Key(
     "password", .secret, .otherwise("the client is identified by its address"),
     "The password that the client sends in Proxy-Authorization: Basic.")
+  let certificate = Key(
+    "certificate", .section(ClientCertificateNameKeys.self), .otherwise("the client is identified otherwise"),
+    "Identifies the client by its certificate, on listeners that verify certificates.")
   let from = Key(
-    "from", .texts(.addressBlock), .otherwise("the client is identified by its password"),
+    "from", .texts(.addressBlock), .otherwise("the client is identified by its password or certificate"),
     "Lists the addresses that the client connects from.")
   let access = AccessKeys(everything: "everything")
+}
+
+/// `clients.certificate`.
+struct ClientCertificateNameKeys: KeySet {
+  static let table = KeyTable(ClientCertificateNameKeys())
+  static var alternatives: [PartialKeyPath<Self>] { [\.uri, \.dns, \.pin] }
+
+  let uri = Key("uri", .text(.anything), .otherwise(another), "Is a URI among the certificate's alternative names.")
+  let dns = Key("dns", .text(.anything), .otherwise(another), "Is a DNS name among the certificate's alternative names.")
+  let pin = Key("pin", .text(.pin), .otherwise(another), "Is the SHA-256 digest of the certificate's public key.")
+
+  private static let another = "another member"
 }
 
 /// `anonymous`.

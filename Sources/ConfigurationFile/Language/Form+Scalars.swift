@@ -41,6 +41,12 @@ extension Form where Value == Int {
     return measure(.duration(range), range, "at least \(least)ms", Units.duration) { Units.text(duration: $0) }
   }
 
+  /// Milliseconds.
+  static func duration(_ range: ClosedRange<Int>) -> Form {
+    let bounds = "from \(Units.text(duration: range.lowerBound)) to \(Units.text(duration: range.upperBound))"
+    return measure(.duration(range), range, bounds, Units.duration) { Units.text(duration: $0) }
+  }
+
   /// Bytes.
   static func size(_ range: ClosedRange<Int>) -> Form {
     let bounds = "from \(Units.text(size: range.lowerBound)) to \(Units.text(size: range.upperBound))"

@@ -43,6 +43,14 @@ struct TextItem {
   var path: KeyPath
 }
 
+extension Form where Value == TextItem {
+  static func item(_ text: Shape.Text) -> Form {
+    Form(shape: .text(text)) { reading, written in
+      reading.text(written.node, written.path).map { TextItem(text: $0, path: written.path) }
+    }
+  }
+}
+
 extension Form where Value == [TextItem] {
   static func texts(_ text: Shape.Text) -> Form { texts(of: .text(text)) }
 

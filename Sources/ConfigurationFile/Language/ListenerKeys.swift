@@ -1,4 +1,5 @@
 import Settings
+import Trust
 
 /// An entry of `listen`.
 struct ListenerKeys: KeySet {
@@ -11,6 +12,36 @@ struct ListenerKeys: KeySet {
     "clients", .choice([Clients.required, .optional]),
     .otherwise("required if 'clients' is configured or the address is neither loopback nor unix, else optional"),
     "Says whether an app must prove which client it is.")
+  let tls = Key(
+    "tls", .section(ListenerTLSKeys.self), .otherwise("apps speak to the proxy in the clear"),
+    "Makes apps speak TLS to the proxy itself.")
+}
+
+/// `listen.tls`.
+struct ListenerTLSKeys: KeySet {
+  static let table = KeyTable(ListenerTLSKeys())
+
+  let certificate = Key(
+    "certificate", .file, .otherwise("a leaf for 'names'"), "Names the file of the certificate, leaf first, then intermediates."
+  )
+  let key = Key("key", .secret, .otherwise("a leaf for 'names'"), "Is the certificate's private key in PEM form.")
+  let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Opens the private key.")
+  let names = Key(
+    "names", .texts(.hostName), .otherwise("'certificate' and 'key'"),
+    "Lists names and addresses that a CA of 'intercept' signs for.")
+  let clientCertificates = Key(
+    "client_certificates", .section(ClientVerificationKeys.self), .otherwise("clients are not asked for certificates"),
+    "Verifies the certificates of clients in the handshake.")
+  let minVersion = Key(
+    "min_version", .choice([TrustPolicy.TLSVersion.tls12, .tls13]), default: .tls12, "Refuses TLS versions below it.")
+}
+
+/// `listen.tls.client_certificates`.
+struct ClientVerificationKeys: KeySet {
+  static let table = KeyTable(ClientVerificationKeys())
+
+  let caFile = Key("ca_file", .file, .required, "Names the file of the anchors that clients' certificates end in.")
+  let required = Key("required", .boolean, default: false, "Refuses clients without a certificate.")
 }
 
 /// `admin`.

@@ -51,6 +51,9 @@ struct TimeoutKeys: KeySet {
     "request_head", .duration(), default: standard.requestHead, "Bounds the wait for a request's whole head.")
   let idle = Key(
     "idle", .duration(), default: standard.idle, "Closes client connections that are idle for this long.")
+  let handshake = Key(
+    "handshake", .duration(), default: standard.ofClients.handshake,
+    "Bounds an app's TLS handshake, from the 200 of its CONNECT or from its connection on.")
   let ofOrigin = OriginTimeoutKeys { .text(Units.text(duration: standard[keyPath: $0])) }
   let shutdownDelay = Key(
     "shutdown_delay", .duration(atLeast: 0), default: standard.shutdownDelay,

@@ -30,6 +30,9 @@ struct RootKeys: KeySet {
     "unlisted_hosts", .choice([Settings.UnlistedHosts.deny, .forward]), default: .deny,
     "Says what happens to requests for hosts that no upstream entry matches.")
   let connect = Key("connect", .section(ConnectKeys.self), .otherwise("no tunnels"), "Rules CONNECT tunnels.")
+  let intercept = Key(
+    "intercept", .section(InterceptKeys.self), .otherwise("nothing is intercepted"),
+    "Rules how the proxy answers TLS for https:// matches.")
   let forbiddenAddresses = Key(
     "forbidden_addresses", .texts(of: .oneOf([.words(["default"]), .text(.addressBlock)])), .list(["default"]),
     "Lists resolved addresses that the proxy never connects to.")

@@ -6,11 +6,12 @@ struct UpstreamKeys: KeySet {
 
   let name = Key("name", .text(.name), .otherwise("the match"), "Names the entry in logs, metrics and 'allow'.")
   let match = Key(
-    "match", .text(.match), .required,
-    "Says which requests the entry serves, by host, port and whole path segments; the most specific entry wins.")
+    "match", .oneOrMore(of: .item(.match)), .required,
+    "Says which requests the entry serves, by scheme, host, port and whole path segments; the most specific entry wins.")
   let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
   let origin = Key(
-    "origin", .text(.origin), .otherwise("https://<host of the request>:443"), "Says where the proxy sends the requests.")
+    "origin", .text(.origin), .otherwise("https://<host of the request>:443; the port of an https:// match"),
+    "Says where the proxy sends the requests.")
   let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")
   let wildcardCredential = Key(
     "wildcard_credential", .boolean, default: false,
