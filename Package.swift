@@ -65,12 +65,12 @@ let package = Package(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Streams", "Trust", "Credentials", "Fetch",
-        "Settings", "Upstreams", "CZlib", "CZlibShims",
+        "Interception", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "Files", "JSON", "Settings", "SmallHTTP", "Trust", "Upstreams",
+        "Proxy", "CSystem", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS", "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),

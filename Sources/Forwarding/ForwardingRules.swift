@@ -29,12 +29,13 @@ public final class ForwardingRules: Sendable {
   let rewrite: Rewrite
   /// Whether to rewrite URLs below the origin at all.
   let rewritesURLs: Bool
-  /// Replaces the origin's `scheme://authority`; empty: `http://` and the authority that the app requested.
+  /// Replaces the origin's `scheme://authority`; ends with the slashes where the authority that the app requested follows.
   let rewriteTo: [UInt8]
 
   /// - Parameters:
   ///   - credentialField: nil: the entry has no credential.
-  ///   - rewriteTo: `http://host[:port]`; nil below a wildcard, which has no single host: then the requested one.
+  ///   - rewriteTo: `http://host[:port]`, or `https://`. Below a wildcard, which has no single host, `http://` or `https://` alone:
+  ///     then the requested authority follows. nil: `http://`.
   ///   - rewritesURLs: false for hosts that no entry lists.
   public init(
     name: ProxyName, credentialField: [UInt8]?, appCredential: AppCredential = .replace, keepsHost: Bool = false,
@@ -47,7 +48,7 @@ public final class ForwardingRules: Sendable {
     self.decompresses = decompresses
     self.rewrite = rewrite
     self.rewritesURLs = rewritesURLs
-    self.rewriteTo = Array((rewriteTo ?? "").utf8)
+    self.rewriteTo = Array((rewriteTo ?? "http://").utf8)
   }
 
   var hasCredential: Bool { !credentialField.isEmpty }

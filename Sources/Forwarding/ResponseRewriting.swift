@@ -39,7 +39,7 @@ extension ForwardingRules {
     return URLRule(
       from: Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text,
       defaultPort: origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : [],
-      to: rewriteTo.isEmpty ? Array("http://\(asked)".utf8) : rewriteTo)
+      to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo)
   }
 }
 

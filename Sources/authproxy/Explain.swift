@@ -37,7 +37,7 @@ struct Explain: ParsableCommand {
       }
     }
     let snapshot: Snapshot
-    do { snapshot = try SnapshotBuilder().build(settings, generation: 1) } catch {
+    do { snapshot = try SnapshotBuilder(makesAuthorities: false).build(settings, generation: 1) } catch {
       Terminal.error("\(config): error: \(error)")
       throw ExitStatus.badConfiguration
     }

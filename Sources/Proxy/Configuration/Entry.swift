@@ -18,15 +18,15 @@ public final class Entry: Sendable {
   let identity: TLSIdentity?
   /// Index in the snapshot's credentials; nil: none.
   let credential: Int?
-  /// How the heads are rewritten.
-  let rules: ForwardingRules
+  /// How the heads are rewritten, by the match that a request came by.
+  let rules: [ForwardingRules]
   let timeouts: Deadlines
 
   var name: String { settings.name }
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
-    identity: TLSIdentity?, credential: Int?, rules: ForwardingRules
+    identity: TLSIdentity?, credential: Int?, rules: [ForwardingRules]
   ) {
     self.index = index
     self.settings = settings
@@ -42,8 +42,11 @@ public final class Entry: Sendable {
 
 extension ForwardingRules {
   /// - Parameter credentialField: the name of the field that the entry's credential sets; nil: it has none.
-  convenience init(_ settings: UpstreamSettings, isUnlisted: Bool = false, credentialField: [UInt8]?, name: ProxyName) {
-    let match = settings.match
+  convenience init(
+    _ settings: UpstreamSettings, _ match: UpstreamSettings.Match, isUnlisted: Bool = false, credentialField: [UInt8]?,
+    name: ProxyName
+  ) {
+    let (scheme, port): (String, UInt16) = match.scheme == .https ? ("https://", 443) : ("http://", 80)
     let appCredential: AppCredential =
       switch settings.clientAuthorization {
       case .replace: .replace
@@ -55,8 +58,8 @@ extension ForwardingRules {
       name: name, credentialField: credentialField, appCredential: appCredential, keepsHost: settings.hostHeader == .app,
       decompresses: settings.decompress,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
-      rewriteTo: match.isWildcard
-        ? nil : "http://\(Authority.text(host: match.host, port: match.port ?? 80, defaultPort: 80))",
+      rewriteTo: scheme
+        + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
       rewritesURLs: !isUnlisted)
   }
 }

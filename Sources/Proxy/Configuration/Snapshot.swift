@@ -1,7 +1,9 @@
 import Credentials
 import Crypto
+import EventIO
 import Fetch
 import Forwarding
+import Interception
 import Routing
 import Settings
 import Synchronization
@@ -15,9 +17,15 @@ public final class SnapshotBuilder: Sendable {
   private let warn: @Sendable (TrustWarning) -> Void
   private let stores = TokenStores()
   private let credentialSerial = Atomic<UInt64>(0)
+  private let authorities: AuthoritySource
 
-  /// - Parameter warn: called inside handshakes, on any loop; must not block.
-  public init(warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) { self.warn = warn }
+  /// - Parameters:
+  ///   - makesAuthorities: false: CAs that `intercept.ca` lacks are not made, and nothing is written.
+  ///   - warn: called inside handshakes, on any loop; must not block.
+  public init(makesAuthorities: Bool = true, warn: @escaping @Sendable (TrustWarning) -> Void = { _ in }) {
+    authorities = AuthoritySource(makes: makesAuthorities)
+    self.warn = warn
+  }
 
   public struct LoadError: Error, Sendable, CustomStringConvertible {
     public let message: String
@@ -31,10 +39,16 @@ public final class SnapshotBuilder: Sendable {
   public func build(
     _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
   ) throws(LoadError) -> Snapshot {
+    let intercept = try intercept(settings)
+    let refused = Set(intercept?.authorities.list.map(\.publicKeyDigest) ?? [])
     var trust: [String: TrustMaterial] = [:]
-    for (name, policy) in settings.trust { trust[name] = try material(policy, settings.systemRoots) }
+    for (name, policy) in settings.trust { trust[name] = try material(policy, settings.systemRoots, refused) }
     let fallback: TrustMaterial
-    if let own = trust["default"] { fallback = own } else { fallback = try material(.systemDefault, settings.systemRoots) }
+    if let own = trust["default"] {
+      fallback = own
+    } else {
+      fallback = try material(.systemDefault, settings.systemRoots, refused)
+    }
     var identities: [String: TLSIdentity] = [:]
     for upstream in settings.upstreams {
       guard let certificate = upstream.clientCertificate else { continue }
@@ -46,7 +60,7 @@ public final class SnapshotBuilder: Sendable {
     let responders = try material(
       TrustPolicy(
         name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]),
-      settings.systemRoots)
+      settings.systemRoots, refused)
     // Drops anchors that this configuration does not use. They live on where older snapshots still use them.
     anchors.prune(keeping: trust.values.map(\.policy) + [fallback.policy], system: settings.systemRoots)
     let store: any TokenStore
@@ -69,7 +83,19 @@ public final class SnapshotBuilder: Sendable {
     }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
-      identities: identities, credentials: credentials)
+      identities: identities, credentials: credentials, intercept: intercept)
+  }
+
+  private func intercept(_ settings: Settings) throws(LoadError) -> InterceptSettings? {
+    if authorities.makes, settings.upstreams.contains(where: { $0.matches.contains { $0.scheme == .https } }) {
+      throw LoadError(message: "upstreams: a match says https://, which this version cannot serve yet")
+    }
+    if authorities.makes, settings.listeners.contains(where: { $0.tls != nil }) {
+      throw LoadError(message: "listen: 'tls' is set, which this version cannot serve yet")
+    }
+    do throws(AuthoritySupply.Failure) { return try authorities.complete(settings, now: wallClockSeconds()) } catch {
+      throw LoadError(message: "intercept.ca: \(error)")
+    }
   }
 
   /// Digest of where an entry lets its credential be sent, and under which trust.
@@ -83,9 +109,13 @@ public final class SnapshotBuilder: Sendable {
     ])
   }
 
-  private func material(_ policy: TrustPolicy, _ system: SystemRoots?) throws(LoadError) -> TrustMaterial {
+  /// - Parameter refused: digests of the keys that sign for apps: no server is trusted by one of them.
+  private func material(
+    _ policy: TrustPolicy, _ system: SystemRoots?, _ refused: Set<[UInt8]>
+  ) throws(LoadError) -> TrustMaterial {
     do {
-      return try TrustMaterial(TrustEvaluation(policy, warn: warn), anchors: anchors.store(for: policy, system: system))
+      return try TrustMaterial(
+        TrustEvaluation(policy, refusedKeys: refused, warn: warn), anchors: anchors.store(for: policy, system: system))
     } catch { throw LoadError(message: "trust.\(policy.name): \(error)") }
   }
 }
@@ -103,22 +133,28 @@ public final class Snapshot: Sendable {
   let unlisted: Entry?
   let upstreamRules: UpstreamRules
   let defaultTrust: TrustMaterial
+  /// With all authorities, also those that the proxy made.
+  public let intercept: InterceptSettings?
   let name: ProxyName
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
-    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup]
+    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup],
+    intercept: InterceptSettings?
   ) {
     self.generation = generation
     self.settings = settings
     self.trust = trust
     self.defaultTrust = defaultTrust
     self.credentials = credentials
-    name = ProxyName(settings.name)
+    self.intercept = intercept
+    let proxyName = ProxyName(settings.name)
+    name = proxyName
     var entries: [Entry] = []
     for upstream in settings.upstreams {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
+      let field = credential.map { credentials[$0].policy.fieldName }
       var origin: Origin?
       if !upstream.origin.host.isEmpty {
         origin = Self.origin(
@@ -128,13 +164,12 @@ public final class Snapshot: Sendable {
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
           credential: credential,
-          rules: ForwardingRules(
-            upstream, credentialField: credential.map { credentials[$0].policy.fieldName }, name: name)))
+          rules: upstream.matches.map { ForwardingRules(upstream, $0, credentialField: field, name: proxyName) }))
     }
     router = Router(
       entries.map {
         RoutedEntry(
-          name: $0.name, match: $0.settings.match, clients: $0.settings.clients, hasCredential: $0.credential != nil)
+          name: $0.name, matches: $0.settings.matches, clients: $0.settings.clients, hasCredential: $0.credential != nil)
       }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
     if settings.unlistedHosts == .forward {
       let upstream = UpstreamSettings(
@@ -142,7 +177,8 @@ public final class Snapshot: Sendable {
         clientAuthorization: .keep, timeouts: settings.timeouts)
       let entry = Entry(
         index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
-        credential: nil, rules: ForwardingRules(upstream, isUnlisted: true, credentialField: nil, name: name))
+        credential: nil,
+        rules: [ForwardingRules(upstream, upstream.match, isUnlisted: true, credentialField: nil, name: name)])
       entries.append(entry)
       unlisted = entry
     } else {
@@ -175,10 +211,8 @@ public final class Snapshot: Sendable {
       else { return false }
     }
     if entry.isUnlisted { return true }
-    let match = entry.settings.match
-    return identity.isTLS && identity.port == 443
-      && HostPattern(host: match.host, isWildcard: match.isWildcard, port: nil).matches(
-        host: identity.host, port: identity.port)
+    return identity.isTLS && identity.port == entry.settings.origin.port
+      && entry.settings.matches.contains { $0.matches(host: identity.host) }
   }
 
   /// The origin of a request that the entry serves.
@@ -187,7 +221,7 @@ public final class Snapshot: Sendable {
     // A wildcard or unlisted host is an origin of its own. A listed host uses https, an unlisted one what the app asked for.
     let https = entry.isUnlisted ? isHTTPS : true
     return Snapshot.origin(
-      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : 443),
+      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : entry.settings.origin.port),
       entry.trust ?? defaultTrust, entry.identity, checksAddresses: true)
   }
 

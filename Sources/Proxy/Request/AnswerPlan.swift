@@ -35,7 +35,7 @@ extension Request {
       return .upgrade
     }
     if head.isInterim {
-      writeInterim(&head, bytes, entry.rules)
+      writeInterim(&head, bytes, way.rules)
       return .interim(isContinue: status == 100)
     }
     if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
@@ -53,7 +53,7 @@ extension Request {
       return .drop
     }
 
-    let coding = entry.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
+    let coding = way.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
     var inflater: Inflater?
     if let coding, framing != .none { inflater = Inflater(coding) }
     let isUploadCut = !attempt.upload.isSent && (status >= 300 || attempt.awaitsContinue)
@@ -64,8 +64,8 @@ extension Request {
     let outbound = OutboundResponse(
       &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
       keepsClient: message.persists && !app.isClosing && !isUploadCut, note: authorization.relayReason.map { "\($0)" },
-      of: way.pool.origin.authority, rules: entry.rules, asked: record.target.authority)
-    write(outbound, head, bytes, entry.rules)
+      of: way.pool.origin.authority, rules: way.rules, asked: record.target.authority)
+    write(outbound, head, bytes, way.rules)
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
       behind: interim)
@@ -77,9 +77,9 @@ extension Request {
     guard attempt.upload.isSent else { throw .unexpectedUpgrade }
     do {
       let outbound = try OutboundResponse(
-        switching: &head, in: bytes, to: message.outbound, of: way.pool.origin.authority, rules: way.entry.rules,
+        switching: &head, in: bytes, to: message.outbound, of: way.pool.origin.authority, rules: way.rules,
         asked: record.target.authority)
-      write(outbound, head, bytes, way.entry.rules)
+      write(outbound, head, bytes, way.rules)
     } catch { throw ProxyError(error, for: way.entry.name) }
     record.answer.status = 101
     record.answer.author = .upstream

@@ -53,7 +53,7 @@ extension Request {
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     block.append(head.bytes)
     if let credential { block.append(credential) }
-    attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.entry.rules.credentialField)
+    attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialField)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()

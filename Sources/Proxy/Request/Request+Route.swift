@@ -71,21 +71,22 @@ extension Request {
   ) throws(ProxyError) -> RequestMachine.Input {
     let services = services
     let access = try identify(bytes, earlier: earlier)
-    let index: Int
+    let place: RoutePlace
     do {
-      index = try snapshot.router.entry(
+      place = try snapshot.router.place(
         routes, method: message.outbound.method, host: host, port: port, path: target.path, in: bytes, for: access)
     } catch { throw ProxyError(error) }
-    let entry = snapshot.entries[index]
+    let entry = snapshot.entries[place.entry]
+    let rules = entry.rules[place.match]
     if services.requestHead.endsHere(in: bytes) {
       return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
     }
-    do { try message.outbound.decide(&services.requestHead, in: bytes, rules: entry.rules) } catch {
+    do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
     let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
-    message.head = rendered(target, bytes, for: pool.origin.authority, entry.rules)
-    way = Way(entry: entry, pool: pool, stall: entry.timeouts.stall)
+    message.head = rendered(target, bytes, for: pool.origin.authority, rules)
+    way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
     record.upstream.entry = entry
     return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
   }

@@ -70,6 +70,8 @@ final class Request: CredentialWaiter {
   struct Way {
     /// The snapshot owns it, and the request keeps the snapshot.
     unowned(unsafe) let entry: Entry
+    /// The entry's, for the match that the request came by.
+    unowned(unsafe) let rules: ForwardingRules
     let pool: OriginPool
     /// Nanoseconds in which a byte must move: the entry's `stall`, for an event stream its `tunnel`.
     var stall: Int64
