@@ -96,25 +96,6 @@ public final class Router: Sendable {
 
   // MARK: CONNECT
 
-  public enum ConnectWay {
-    /// No tunnel: clear-text HTTP for these entries follows.
-    case entries(HostRoutes)
-    case tunnel
-  }
-
-  /// For an entry's host and port, CONNECT opens no tunnel but a way to that entry. For other targets it is a tunnel, if
-  /// allowed.
-  public func wayOfConnect(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) -> ConnectWay {
-    if let routes = find(host: host, port: port, isHTTPS: false) {
-      guard routes.routes.contains(where: { client.mayReach(entry: entries[$0.entry].name) }) else {
-        throw .notAllowed(client: client.name, upstream: host)
-      }
-      return .entries(routes)
-    }
-    try checkTunnel(host: host, port: port, for: client)
-    return .tunnel
-  }
-
   public func checkTunnel(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) {
     guard connectAllow.contains(where: { $0.matches(host: host, port: port) }) else {
       throw .connectNotAllowed(target: Authority.text(host: host, port: port, defaultPort: 0))

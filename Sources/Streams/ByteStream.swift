@@ -50,6 +50,8 @@ public final class ByteStream {
   public private(set) var isBroken = false
   /// Payload bytes so far.
   public private(set) var bytesWritten = 0
+  /// What was written is not whole: it ends without close_notify.
+  public var isCut = false
   /// errno of the last failed call; 0 if TLS failed.
   public private(set) var error: Int32 = 0
 
@@ -70,6 +72,13 @@ public final class ByteStream {
     tls.becomeEdgeTriggered()
     self.tls = tls
     canRead = true
+  }
+
+  /// Takes off the TLS that `secure` put on last, which is of no use any more.
+  public func unsecure() {
+    tls = tls?.below
+    canRead = true
+    tls?.noteReadable(readsToTheEnd: true)
   }
 
   /// Call it for every event of the descriptor, before anything else.
@@ -224,12 +233,18 @@ public final class ByteStream {
     if let tls { tls.sendCloseNotify() } else { Socket.shutdownWriting(descriptor) }
   }
 
+  /// Ends writing for good: over TLS with close_notify, then with FIN. Nothing is answered to TLS's own messages any more.
+  public func finishWriting() {
+    tls?.sendCloseNotifies()
+    Socket.shutdownWriting(descriptor)
+  }
+
   // MARK: End
 
   /// Ends the registration and closes the descriptor; over TLS it sends close_notify first.
   /// - Parameter reset: close with RST, so that the peer does not take incomplete data for complete.
   public func close(on loop: EventLoop, reset: Bool = false) {
-    if reset { Socket.resetOnClose(descriptor) } else { tls?.sendCloseNotifies() }
+    if reset { Socket.resetOnClose(descriptor) } else if !isCut { tls?.sendCloseNotifies() }
     if let token { loop.retire(token) }
     token = nil
     Socket.close(descriptor)

@@ -87,6 +87,7 @@ struct Explain: ParsableCommand {
     switch explanation.outcome {
     case .forwarded(let forwarding): rows(of: forwarding, &page)
     case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, no inspection")
+    case .intercepted(let names): page.row("entries", names.joined(separator: ", "))
     case .entriesThroughConnect(let names, let tunnelsTLS):
       page.row("entries", names.joined(separator: ", "))
       page.row("then", "no tunnel: if clear-text HTTP follows, these entries serve it, with their credentials")

@@ -27,10 +27,11 @@ import Upstreams
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total result": RevocationCheck.Observation.Result.allCases.map(\.rawValue),
+    "authproxy_intercept_handshakes_total result": HandshakeOutcome.allCases.map(\.rawValue),
     "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
   ]
   /// Labels whose values come from the configuration, the version, or another page.
-  private static let free: Set = ["upstream", "credential", "trust", "version", "code", "error", "evaluator"]
+  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator"]
 
   /// The cells of each row of the table whose head begins with this.
   private func rows(_ head: String) throws -> [[String]] {
@@ -65,10 +66,12 @@ import Upstreams
     credential.wait.observe(1)
     var lifecycle = LifecycleReport()
     lifecycle.pinExpiries = [("t", 1)]
+    lifecycle.authorityExpiries = [("0123456789abcdef", 1)]
     var figures = Figures(lifecycle: lifecycle, version: "1")
     figures.counters.upstreams.append(upstream)
     figures.counters.credentials = [credential]
     figures.counters.errors.add("dns_error")
+    figures.counters.handshakes.add(.full)
     figures.counters.revocation.add(.init(source: .ocsp, result: .good))
     figures.pools = [PoolReport(upstream: "a", idle: 1, active: 1, connecting: 1, certificateExpiry: 1)]
     figures.credentials = [CredentialReport(name: "c", phase: .ready, expiry: 1, refreshes: [.success: 1])]

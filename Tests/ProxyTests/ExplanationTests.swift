@@ -46,6 +46,7 @@ import Testing
     case .forwarded(let forwarding): "\(forwarding.upstream.name) -> \(forwarding.origin.host)"
     case .answered(let status, _, _): "\(status)"
     case .tunnel: "tunnel"
+    case .intercepted(let names): "intercepted \(names.joined(separator: " "))"
     case .entriesThroughConnect(let names, let tunnelsTLS):
       "entries \(names.joined(separator: " "))\(tunnelsTLS ? ", or a tunnel" : "")"
     }

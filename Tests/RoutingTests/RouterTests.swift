@@ -66,9 +66,9 @@ import Testing
     let router = Router()
     func way(_ host: String, _ port: UInt16, _ client: ClientIdentity = anybody) -> String {
       do throws(RoutingError) {
-        switch try router.wayOfConnect(host: host, port: port, for: client) {
+        switch try router.decideConnect(host: host, port: port, for: client) {
         case .tunnel: return "tunnel"
-        case .entries(let routes): return routes.entries.map { entries[$0].name }.joined(separator: " ")
+        case .served(let served): return (served.clear?.entries ?? []).map { entries[$0].name }.joined(separator: " ")
         }
       } catch { return "\(error)" }
     }

@@ -17,4 +17,6 @@ struct LifecycleReport: Sendable {
   var started = 0
   var addresses: [String] = []
   var pinExpiries: [(name: String, expiry: Int64)] = []
+  /// Of CAs that sign for apps, by the beginning of the fingerprint.
+  var authorityExpiries: [(authority: String, expiry: Int64)] = []
 }

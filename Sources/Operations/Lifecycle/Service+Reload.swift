@@ -34,7 +34,7 @@ extension Service {
         "some files or programs cannot be read; their old content stays in use",
         metadata: ["errors": .array(stale.map { .string($0) })])
     }
-    let outcome = apply(loaded)
+    let outcome = apply(loaded, occasion)
     state.withLock {
       let interval = loaded.settings.map(\.watchInterval) ?? $0.snapshot?.settings.watchInterval
       $0.watch.follow(loaded, interval: interval, now: csys_monotonic())
@@ -69,10 +69,14 @@ extension Service {
     }
   }
 
-  private func apply(_ loaded: LoadedConfiguration) -> Outcome {
+  private func apply(_ loaded: LoadedConfiguration, _ occasion: ConfigurationSource.Occasion) -> Outcome {
     guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
     let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
-    if let old, old.settings == settings { return .unchanged }
+    if let old, old.settings == settings {
+      // Somebody may have removed what apps are given.
+      do throws(Publication.Failure) { try publish(old, occasion) } catch { return .failed(["\(error)"]) }
+      return .unchanged
+    }
     let before = old?.settings
 
     // Everything that can fail comes first, and the report has all errors.
@@ -88,6 +92,9 @@ extension Service {
     do throws(StartError) {
       plan = try ListenerPlan(from: listeners + (admin.map { [$0] } ?? []), to: Self.wanted(settings))
     } catch { errors.append("\(error)") }
+    if errors.isEmpty, let snapshot {
+      do throws(Publication.Failure) { try publish(snapshot, occasion) } catch { errors.append("\(error)") }
+    }
     guard let snapshot, let plan, errors.isEmpty else {
       plan?.takeBack()
       return .failed(errors)
@@ -115,6 +122,14 @@ extension Service {
     }
     swap(to: snapshot, bound.0, bound.1, leaving: plan.leaving, formerAdmin: admin)
     return .changed
+  }
+
+  private func publish(_ snapshot: Snapshot, _ occasion: ConfigurationSource.Occasion) throws(Publication.Failure) {
+    var publication = state.withLock { $0.publication }
+    let isDemanded = if case .demand = occasion { true } else { false }
+    try publication.follow(snapshot, mayChangeRoots: isDemanded, now: csys_wall_clock() / 1_000_000_000, logger)
+    let published = publication
+    state.withLock { $0.publication = published }
   }
 
   private func swap(

@@ -34,6 +34,7 @@ public final class Service: Sendable {
     var admin: BoundListener?
     var lifecycle = LifecycleReport()
     var watch = Watch()
+    var publication = Publication()
     /// Number of the timer that counts; earlier timers do nothing.
     var watchTurn = 0
   }
@@ -69,6 +70,11 @@ public final class Service: Sendable {
     do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
       throw StartError(kind: .load, description: "\(error)")
     }
+    var publication = Publication()
+    do throws(Publication.Failure) {
+      try publication.follow(snapshot, mayChangeRoots: true, now: csys_wall_clock() / 1_000_000_000, logger)
+    } catch { throw StartError(kind: .load, description: "\(error)") }
+    let published = publication
     let plan = try ListenerPlan(from: [], to: Self.wanted(settings))
     let (listeners, admin) = Self.split(plan.listeners, settings)
     group.connectionLimit = settings.limits.connections
@@ -85,6 +91,7 @@ public final class Service: Sendable {
       $0.snapshot = snapshot
       $0.listeners = listeners
       $0.admin = admin
+      $0.publication = published
       $0.lifecycle.started = Int(csys_wall_clock() / 1_000_000_000)
       $0.lifecycle.phase = .serving
       $0.lifecycle.follow(snapshot, listeners)
@@ -152,6 +159,7 @@ public final class Service: Sendable {
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
     figures.credentials = shared.credentialReports
+    figures.leafs = shared.handshakes.leafs.figures
     let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
@@ -237,6 +245,10 @@ extension LifecycleReport {
     addresses = listeners.map(\.socket.address.description)
     pinExpiries = snapshot.settings.trust.sorted { $0.key < $1.key }.compactMap { name, policy in
       policy.pinExpiry.map { (name, $0) }
+    }
+    authorityExpiries = (snapshot.intercept?.authorities.list ?? []).map { authority in
+      let mark = authority.fingerprint.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+      return (mark, authority.notAfter)
     }
   }
 }

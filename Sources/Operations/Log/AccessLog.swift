@@ -30,6 +30,7 @@ final class AccessLog: EventHandler {
     if let client = request.client { line.add("client", client) }
     if let peer = request.peer { line.add("peer", peer.description) }
     line.add("method", request.target.method)
+    if request.target.isSecure { line.add("scheme", "https") }
     line.add("authority", request.target.authority)
     line.add("path", request.target.path)
     line.add("status", request.answer.status)

@@ -61,5 +61,7 @@ final class LoopRecorder: LoopObserver {
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
   override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
+  override func handshake(_ outcome: HandshakeOutcome) { counters.handshakes.add(outcome) }
+  override func refused(_ refusal: HandshakeRefusal) { HandshakeLog.write(refusal, to: logger) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

@@ -11,6 +11,7 @@ struct Figures: Sendable {
   var credentials: [CredentialReport] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
+  var leafs: (kept: Int, made: UInt64) = (0, 0)
   var version: String
 
   /// Every metric of docs/metrics.md, always in the same order.
@@ -20,6 +21,7 @@ struct Figures: Sendable {
     connections(&metrics)
     credentials(&metrics)
     trust(&metrics)
+    intercept(&metrics)
     life(&metrics)
     ProcessFigures(started: lifecycle.started).write(to: &metrics)
     return metrics.text
@@ -129,6 +131,19 @@ struct Figures: Sendable {
     for (outcome, count) in counters.revocation.entries {
       metrics.sample([("source", outcome.source.rawValue), ("result", outcome.result.rawValue)], count)
     }
+  }
+
+  private func intercept(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_intercept_handshakes_total", .counter, "TLS handshakes that apps began, by result.")
+    for (outcome, count) in counters.handshakes.entries { metrics.sample([("result", outcome.rawValue)], count) }
+    metrics.family("authproxy_intercept_leafs_total", .counter, "Certificates that the proxy made for intercepted hosts.")
+    metrics.sample(leafs.made)
+    metrics.family("authproxy_intercept_leaf_cache_entries", .gauge, "Certificates for intercepted hosts in memory.")
+    metrics.sample(leafs.kept)
+    metrics.family(
+      "authproxy_ca_expiry_timestamp_seconds", .gauge,
+      "When a CA of intercept.ca expires, in seconds since 1970. The label is the beginning of its fingerprint.")
+    for (authority, expiry) in lifecycle.authorityExpiries { metrics.sample([("ca", authority)], Int(expiry)) }
   }
 
   private func life(_ metrics: inout MetricsText) {

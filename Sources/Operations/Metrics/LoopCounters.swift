@@ -48,6 +48,7 @@ struct LoopCounters: Sendable {
   var errors = Tally<String>()
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
+  var handshakes = Tally<HandshakeOutcome>()
 
   /// Index in `credentials` of each entry's credential; -1 = none.
   private var credentialOfUpstream: [Int] = [-1, -1]
@@ -121,5 +122,6 @@ struct LoopCounters: Sendable {
     left.errors += right.errors
     left.revocation += right.revocation
     left.tunnels += right.tunnels
+    left.handshakes += right.handshakes
   }
 }

@@ -25,7 +25,7 @@ class AppConnection: EventHandler {
   final var route = RouteMemo()
   /// The client that the last Proxy-Authorization identified.
   final var access: AccessMemo?
-  /// After `CONNECT host:80` to a host that an entry matches: the authority of the requests that follow.
+  /// After a CONNECT to a host that an entry matches: the authority of the requests that follow.
   final var connectedAuthority: ConnectedAuthority?
 
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, on loop: EventLoop) {
@@ -45,6 +45,13 @@ class AppConnection: EventHandler {
   func requestEnded(keepAlive: Bool) {}
   /// - Parameter reset: closes with RST, so that the app does not take a cut body for complete.
   func close(reset: Bool = false) {}
+
+  // MARK: What a handshake tells its connection
+
+  /// It is this connection's turn to go on.
+  func handshakeAdmitted() {}
+  /// The certificate is there, or cannot be made.
+  func handshakeResumed(isMade: Bool) {}
 
   // MARK: Blocks
 

@@ -8,7 +8,9 @@ import Upstreams
 /// A connection from an app: reads heads, hands each to a request, and closes. While no request is in progress it holds neither
 /// buffer nor parser state.
 final class ClientConnection: AppConnection {
-  private enum Phase: UInt8 {
+  enum Phase: UInt8 {
+    /// The app has begun a TLS handshake.
+    case handshake
     /// Between requests, or in the middle of a head.
     case head
     /// A request is in progress.
@@ -28,11 +30,13 @@ final class ClientConnection: AppConnection {
   private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
-  unowned(unsafe) private let services: LoopServices
+  unowned(unsafe) let services: LoopServices
   private unowned(unsafe) let register: ClientRegister
   /// Index in the register.
   var place = 0
-  private var phase = Phase.head
+  var phase = Phase.head
+  /// While the phase is `handshake`.
+  var handshake: Handshake?
   private var trickled: TrickledHead?
   private(set) var request: Request? { didSet { requestTimer.request = request } }
   /// Only one request at a time is in progress here, so each uses the same timer. The next request usually just moves it to
@@ -70,6 +74,7 @@ final class ClientConnection: AppConnection {
   override func ready(_ events: UInt32, on loop: EventLoop) {
     stream.note(events)
     switch phase {
+    case .handshake: goOnWithHandshake()
     case .head: readHeads()
     case .exchange: request?.clientReady()
     case .lingering: linger()
@@ -79,11 +84,13 @@ final class ClientConnection: AppConnection {
 
   override func expired(on loop: EventLoop) {
     switch phase {
+    case .handshake: handshakeExpired()
     case .head:
       if stream.token == nil {
         begin()
         return
       }
+      if awaitsHandshake { return handshakeExpired() }
       if inbound == nil { close() } else { refuse(.headTimeout) }
     // The request has its own timer.
     case .exchange: break
@@ -120,9 +127,12 @@ final class ClientConnection: AppConnection {
   /// - Returns: whether a head was taken, and there may be more to do.
   private func parse(_ block: Block) -> Bool {
     if let authority = connectedAuthority, authority.isUnproven {
-      if block.bytes[0] == TunnelStart.clientHello { return startDeferredTunnel(authority) }
+      if block.bytes[0] == TunnelStart.clientHello {
+        return authority.isIntercepted ? startHandshake(authority, block) : startDeferredTunnel(authority)
+      }
       authority.isUnproven = false
     }
+    if connectedAuthority?.pendingOutcome != nil { noteUse() }
     let limit = services.snapshot.settings.limits.requestHead
     let outcome: HeadOutcome
     if let trickled {
@@ -209,8 +219,9 @@ final class ClientConnection: AppConnection {
     }
   }
 
-  private func armHeadTimer() {
+  func armHeadTimer() {
     let timeouts = services.snapshot.settings.timeouts
+    if awaitsHandshake { return armHandshakeTimer() }
     loop.arm(self, afterMilliseconds: served == 0 || trickled != nil ? timeouts.requestHead : timeouts.idle)
   }
 
@@ -229,7 +240,7 @@ final class ClientConnection: AppConnection {
     request = nil
     guard keepAlive, !services.isDraining, !closesAfterAnswer else { return lingerThenClose() }
     phase = .head
-    if services.snapshot.settings.timeouts.idle > 0 { armHeadTimer() }
+    if services.snapshot.settings.timeouts.idle > 0 || awaitsHandshake { armHeadTimer() }
     readHeads()
   }
 
@@ -251,10 +262,23 @@ final class ClientConnection: AppConnection {
 
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 
+  // MARK: Handshakes
+
+  override func handshakeAdmitted() {
+    handshake?.isQueued = false
+    handshake?.isAdmitted = true
+    goOnWithHandshake()
+  }
+
+  override func handshakeResumed(isMade: Bool) {
+    handshake?.resume(isMade: isMade)
+    goOnWithHandshake()
+  }
+
   // MARK: End
 
   /// Half-closes, and discards what still arrives, within bounds.
-  private func lingerThenClose() {
+  func lingerThenClose() {
     holdings.end()
     if stream.peerEnded { return close() }
     phase = .lingering
@@ -262,7 +286,7 @@ final class ClientConnection: AppConnection {
       inbound = nil
       loop.blocks.giveBack(block)
     }
-    stream.endWriting()
+    stream.finishWriting()
     loop.arm(self, afterMilliseconds: Self.lingerTime)
     linger()
   }
@@ -283,6 +307,8 @@ final class ClientConnection: AppConnection {
   override func close(reset: Bool = false) {
     guard phase != .closed else { return }
     phase = .closed
+    handshake = nil
+    if connectedAuthority?.pendingOutcome != nil { noteClose() }
     loop.forget(self)
     loop.forget(requestTimer)
     for block in [inbound, outbound] { if let block { loop.blocks.giveBack(block) } }

@@ -87,9 +87,6 @@ public final class SnapshotBuilder: Sendable {
   }
 
   private func intercept(_ settings: Settings) throws(LoadError) -> InterceptSettings? {
-    if authorities.makes, settings.upstreams.contains(where: { $0.matches.contains { $0.scheme == .https } }) {
-      throw LoadError(message: "upstreams: a match says https://, which this version cannot serve yet")
-    }
     if authorities.makes, settings.listeners.contains(where: { $0.tls != nil }) {
       throw LoadError(message: "listen: 'tls' is set, which this version cannot serve yet")
     }
@@ -213,6 +210,11 @@ public final class Snapshot: Sendable {
     if entry.isUnlisted { return true }
     return identity.isTLS && identity.port == entry.settings.origin.port
       && entry.settings.matches.contains { $0.matches(host: identity.host) }
+  }
+
+  /// Who signs for a host now.
+  func signer(for host: String) -> SigningCA? {
+    intercept?.authorities.signer(for: PeerName(host), at: wallClockSeconds())
   }
 
   /// The origin of a request that the entry serves.

@@ -81,6 +81,19 @@ extension ProxyError {
         body:
           "CONNECT to \(target) is not allowed by `connect.allow`. To let the proxy add a credential, request http://, not https://.\n"
       )
+    case .misdirected(let authority):
+      return OwnAnswer(
+        status: 421, reason: "Misdirected Request", error: "http_request_error",
+        details: "the connection is for \(authority)",
+        body: "This connection is for https://\(authority): a request for another scheme, host or port belongs elsewhere.\n")
+    case .clientGone:
+      return OwnAnswer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "the connection's client is unknown now",
+        body: "The client that began this connection is unknown now: see `clients` in the proxy's configuration.\n")
+    case .noSigner(let host):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "no CA can sign for \(host) now",
+        body: "No CA of `intercept.ca` that has not expired may sign for \(host): see `authproxy ca show`.\n")
     case .loop:
       return OwnAnswer(
         status: 508, reason: "Loop Detected", error: "proxy_loop_detected", details: "the proxy's own name is in Via",

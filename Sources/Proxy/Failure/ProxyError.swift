@@ -24,6 +24,12 @@ enum ProxyError: Error {
   case tooManyRequests(client: String?, limit: Int)
   case hostNotListed(host: String)
   case connectNotAllowed(target: String)
+  /// Inside of TLS that was answered for one authority, a request is for another.
+  case misdirected(authority: String)
+  /// Inside of TLS: who began the connection is no client any more.
+  case clientGone
+  /// No authority may sign for the host now.
+  case noSigner(host: String)
   case loop
   // The connection to the origin.
   case upstream(UpstreamError)

@@ -6,6 +6,7 @@ import Upstreams
 public final class Shared: Sendable {
   public let group: LoopGroup
   let accounts = ClientAccounts()
+  public let handshakes = SharedHandshakes()
   let registry = CredentialRegistry()
   let upstreams: SharedUpstreams
 
@@ -27,6 +28,7 @@ final class LoopServices {
   let observer: LoopObserver
   let upstreams: Upstreams
   let credentials: CredentialDesk
+  let handshakes: Handshakes
   /// New requests begin on this snapshot.
   private(set) var snapshot: Snapshot
   /// The loop drains: each connection closes after its current request.
@@ -46,6 +48,7 @@ final class LoopServices {
     upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
     credentials = .install(
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
+    handshakes = .install(on: loop, shared.handshakes, snapshot.intercept)
     poolOfEntry = ContiguousArray(repeating: nil, count: snapshot.entries.count)
   }
 
@@ -54,6 +57,7 @@ final class LoopServices {
   func adopt(_ next: Snapshot, entry: @escaping (OriginIdentity) -> Entry?) {
     snapshot = next
     credentials.adopt(next)
+    handshakes.adopt(next.intercept)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     upstreams.adopt(next.upstreamRules, next.succession { entry($0)?.name })
     observer.adopted(next)

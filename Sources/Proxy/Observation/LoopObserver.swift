@@ -38,6 +38,10 @@ open class LoopObserver: UpstreamObserver {
   open func tunnels(_ change: Int) {}
   /// An event of a credential. Called on the credential's home loop only.
   open func credential(_ name: String, _ event: CredentialEvent) {}
+  /// A TLS handshake of an app has ended.
+  open func handshake(_ outcome: HandshakeOutcome) {}
+  /// Apps do not trust what they are shown.
+  open func refused(_ refusal: HandshakeRefusal) {}
   /// Something that an operator should know. It contains no secrets.
   open func notice(_ message: String) {}
 }

@@ -13,6 +13,8 @@ public struct RequestRecord: ~Copyable {
     /// Without query.
     public var path = ""
     public var isTunnel = false
+    /// It came inside of TLS that was answered for its authority.
+    public var isSecure = false
   }
 
   /// The answer that the app got.

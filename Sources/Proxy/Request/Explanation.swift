@@ -14,6 +14,8 @@ public struct Explanation: Sendable {
     /// - Parameter tunnelsTLS: if a TLS handshake follows instead, it becomes a tunnel; otherwise the connection is closed.
     case entriesThroughConnect(names: [String], tunnelsTLS: Bool)
     case tunnel
+    /// CONNECT to a host and port of these entries: the proxy answers the TLS handshake that follows.
+    case intercepted(names: [String])
     /// The proxy answers itself.
     case answered(status: Int, reason: String, text: String)
   }
@@ -71,13 +73,17 @@ public struct Explanation: Sendable {
     case .authority:
       guard let port = target.port else { throw .malformed(.port) }
       candidates = router.candidates(host: host, port: port, isHTTPS: false, path: nil, in: bytes, client: access.name)
-      let way: Router.ConnectWay
-      do { way = try router.wayOfConnect(host: host, port: port, for: access) } catch { throw ProxyError(error) }
-      switch way {
+      let decision: ConnectDecision
+      do { decision = try router.decideConnect(host: host, port: port, for: access) } catch { throw ProxyError(error) }
+      switch decision {
       case .tunnel: return .tunnel
-      case .entries(let routes):
-        let tunnels = (try? router.checkTunnel(host: host, port: port, for: access)) != nil
-        return .entriesThroughConnect(names: routes.entries.map { snapshot.entries[$0].name }, tunnelsTLS: tunnels)
+      case .served(let served):
+        if case .intercepted(let routes) = served.tls {
+          return .intercepted(names: routes.entries.map { snapshot.entries[$0].name })
+        }
+        let tunnels = if case .tunnelled = served.tls { true } else { false }
+        return .entriesThroughConnect(
+          names: served.clear?.entries.map { snapshot.entries[$0].name } ?? [], tunnelsTLS: tunnels)
       }
     case .absolute:
       let port = target.effectivePort

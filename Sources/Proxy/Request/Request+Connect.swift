@@ -7,12 +7,9 @@ enum TunnelStart {
   static let clientHello: UInt8 = 0x16
 }
 
-/// CONNECT to a host and port that an entry serves in clear HTTP opens no tunnel: the answer is 200, and the requests that
-/// follow in origin-form go to that entry (`find` in Request+Route). If a TLS handshake follows instead, it is for the real host:
-/// it becomes a tunnel if `connect.allow` has that host. `ClientConnection.parse` tells the two apart by the first byte. CONNECT
-/// to any other host opens a tunnel from the start.
+/// CONNECT. What may follow its 200 is decided before it (`Router.decideConnect`): a TLS handshake that the proxy answers itself, one for
+/// the real host (a tunnel, where `connect.allow` has it), clear HTTP for an entry (`find` in Request+Route), or a tunnel from the start.
 extension Request {
-  /// Routes CONNECT: to an entry, or to a tunnel if that is allowed.
   func routeConnect(
     _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
   ) throws(ProxyError) -> RequestMachine.Input {
@@ -20,13 +17,17 @@ extension Request {
     let host = normalisedHost(target.host.bytes(in: bytes))
     guard let port = target.port else { throw .malformed(.port) }
     record.target.isTunnel = true
-    let way: Router.ConnectWay
-    do { way = try snapshot.router.wayOfConnect(host: host, port: port, for: identity) } catch { throw ProxyError(error) }
-    switch way {
-    case .entries:
+    switch try decideConnect(host, port, identity) {
+    case .served(let served):
+      var isIntercepted = false
+      if case .intercepted = served.tls {
+        guard snapshot.signer(for: host) != nil else { throw .noSigner(host: host) }
+        isIntercepted = true
+      }
       let field = services.requestHead.fields.first(.proxyAuthorization)
       app.connectedAuthority = ConnectedAuthority(
-        host: host, port: port, text: record.target.authority, authorization: field.map { Array($0.value.bytes(in: bytes)) })
+        host: host, port: port, text: record.target.authority, authorization: field.map { Array($0.value.bytes(in: bytes)) },
+        isIntercepted: isIntercepted, established: loop.now)
       return answering(.established)
     case .tunnel:
       tunnel = TunnelState(TunnelTarget(host: host, port: port))
@@ -34,8 +35,14 @@ extension Request {
     }
   }
 
-  /// Opens a tunnel, because a TLS handshake followed the CONNECT to an entry. The app already has the 200.
-  /// - Throws: no tunnel is allowed. Nothing was begun, and nothing is recorded.
+  private func decideConnect(
+    _ host: String, _ port: UInt16, _ identity: ClientIdentity
+  ) throws(ProxyError) -> ConnectDecision {
+    do { return try snapshot.router.decideConnect(host: host, port: port, for: identity) } catch { throw ProxyError(error) }
+  }
+
+  /// A CONNECT to an entry was followed by a TLS handshake, for the real host: a tunnel where that is allowed. The 200 has gone.
+  /// - Throws: nothing was begun, and nothing is recorded.
   func beginDeferredTunnel(_ authority: ConnectedAuthority) throws(ProxyError) {
     record.target.method = "CONNECT"
     record.target.isTunnel = true
@@ -43,8 +50,10 @@ extension Request {
     // The tunnel begins now: a reload since the CONNECT may have changed the clients.
     let identity = try ClientAccess.identify(earlier: authority.authorization, on: app, in: snapshot)
     try admit(identity)
-    do { try snapshot.router.checkTunnel(host: authority.host, port: authority.port, for: identity) } catch {
-      throw ProxyError(error)
+    switch try decideConnect(authority.host, authority.port, identity) {
+    case .tunnel: break
+    case .served(let served):
+      guard case .tunnelled = served.tls else { throw .connectNotAllowed(target: authority.text) }
     }
     tunnel = TunnelState(TunnelTarget(host: authority.host, port: authority.port))
     take(.tunnelAllowed(isAnswered: true))

@@ -38,7 +38,7 @@ extension Request {
     switch target.form {
     case .authority:
       record.target.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
-      return try routeConnect(target, bytes, try identify(bytes, earlier: nil))
+      return try routeConnect(target, bytes, try identify(bytes))
     case .asterisk, .origin:
       guard let connected = app.connectedAuthority else {
         if target.form == .asterisk { return answering(.own(.options)) }
@@ -46,31 +46,72 @@ extension Request {
       }
       record.target.authority = connected.text
       note(path: target, bytes)
-      // The route is looked up for each request, because a reload since the CONNECT may have changed the entries.
-      let routes = snapshot.router.find(host: connected.host, port: connected.port, isHTTPS: false)
-      return try routeTo(connected.host, connected.port, routes, target, bytes, earlier: connected.authorization)
+      return try routeInside(connected, target, bytes)
     case .absolute:
-      // After CONNECT the connection has one authority. A second one in the target could contradict it.
-      if app.connectedAuthority != nil { throw .malformed(.targetForm) }
+      if let connected = app.connectedAuthority {
+        // After CONNECT the connection speaks for one authority; a second one in the target would be another opinion.
+        guard connected.isSecure else { throw .malformed(.targetForm) }
+        record.target.authority = connected.text
+        note(path: target, bytes)
+        return try routeInside(connected, target, bytes)
+      }
       app.route.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
       record.target.authority = app.route.text
       note(path: target, bytes)
-      return try routeTo(app.route.host, app.route.port, app.route.routes, target, bytes, earlier: nil)
+      return try routeTo(
+        app.route.host, app.route.port, app.route.routes, target.isHTTPS, target, bytes, try identify(bytes))
     }
   }
 
-  private func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]?) throws(ProxyError) -> ClientIdentity {
+  /// After a CONNECT: in the clear, or inside of TLS.
+  private func routeInside(
+    _ connected: ConnectedAuthority, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
+  ) throws(ProxyError) -> RequestMachine.Input {
+    let (host, port, isSecure) = (connected.host, connected.port, connected.isSecure)
+    record.target.isSecure = isSecure
+    if isSecure { try checkAuthority(connected, target, bytes) }
+    let access = isSecure ? try identifyInside(connected) : try identify(bytes, earlier: connected.authorization)
+    // The present entries: a reload may have come since the CONNECT. Where none is left nothing is served, unlisted or not.
+    let found =
+      isSecure
+      ? snapshot.router.findIntercepted(host: host, port: port) : snapshot.router.find(host: host, port: port, isHTTPS: false)
+    guard let found else { throw .hostNotListed(host: host) }
+    return try routeTo(host, port, found, isSecure, target, bytes, access)
+  }
+
+  /// Inside of TLS target and Host say the authority of the handshake, if they say one.
+  private func checkAuthority(
+    _ connected: ConnectedAuthority, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer
+  ) throws(ProxyError) {
+    if target.form == .absolute, !target.isHTTPS || !connected.isSame(target.host, target.port, in: bytes) {
+      throw .misdirected(authority: connected.text)
+    }
+    if let field = services.requestHead.fields.first(.host), !connected.isNamed(by: field.value, in: bytes) {
+      throw .misdirected(authority: connected.text)
+    }
+  }
+
+  /// Inside of TLS: by the CONNECT alone. No 407 is possible there.
+  private func identifyInside(_ connected: ConnectedAuthority) throws(ProxyError) -> ClientIdentity {
+    let access: ClientIdentity
+    do { access = try ClientAccess.identify(earlier: connected.authorization, on: app, in: snapshot) } catch {
+      throw .clientGone
+    }
+    try admit(access)
+    return access
+  }
+
+  private func identify(_ bytes: UnsafeRawBufferPointer, earlier: [UInt8]? = nil) throws(ProxyError) -> ClientIdentity {
     let identity = try ClientAccess.identify(services.requestHead, bytes, earlier: earlier, on: app, in: snapshot)
     try admit(identity)
     return identity
   }
 
   private func routeTo(
-    _ host: String, _ port: UInt16, _ routes: HostRoutes?, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
-    earlier: [UInt8]?
+    _ host: String, _ port: UInt16, _ routes: HostRoutes?, _ isHTTPS: Bool, _ target: RequestTarget,
+    _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
   ) throws(ProxyError) -> RequestMachine.Input {
     let services = services
-    let access = try identify(bytes, earlier: earlier)
     let place: RoutePlace
     do {
       place = try snapshot.router.place(
@@ -84,7 +125,7 @@ extension Request {
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
-    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: target.isHTTPS)
+    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
     record.upstream.entry = entry

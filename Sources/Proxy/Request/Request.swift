@@ -196,6 +196,7 @@ final class Request: CredentialWaiter {
     case .cut:
       if case .error(let error) = reply { note(error.answer(for: way?.entry.name)) }
       let isReset = attempt.download?.endsByClose ?? false
+      app.stream.isCut = true
       end()
       app.close(reset: isReset)
     case .finish(let keepsClient):

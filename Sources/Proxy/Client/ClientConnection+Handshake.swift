@@ -1,0 +1,123 @@
+import EventIO
+import Routing
+import TLS
+
+/// TLS that the app begins after a CONNECT, and that the proxy answers itself.
+extension ClientConnection {
+  /// A CONNECT was answered that a handshake must follow, or clear HTTP, within `timeouts.handshake`.
+  var awaitsHandshake: Bool {
+    guard let connectedAuthority else { return false }
+    return connectedAuthority.isUnproven && connectedAuthority.isIntercepted
+  }
+
+  func armHandshakeTimer() {
+    let limit = Int64(services.snapshot.settings.timeouts.ofClients.handshake) * 1_000_000
+    loop.arm(self, at: (connectedAuthority?.established ?? loop.now) + limit)
+  }
+
+  func handshakeExpired() {
+    services.observer.handshake(.timeout)
+    close()
+  }
+
+  /// The beginning of a ClientHello stands in the block.
+  /// - Returns: false: the connection was closed.
+  func startHandshake(_ authority: ConnectedAuthority, _ block: Block) -> Bool {
+    let handshake: Handshake
+    do { handshake = try prepare(authority, block.bytes) } catch {
+      services.observer.notice("TLS after CONNECT \(authority.text): closed, \(error.reason)")
+      services.observer.handshake(.failed)
+      close()
+      return false
+    }
+    inbound = nil
+    loop.blocks.giveBack(block)
+    stream.secure(handshake.tls)
+    self.handshake = handshake
+    phase = .handshake
+    armHandshakeTimer()
+    goOnWithHandshake()
+    return true
+  }
+
+  private struct Obstacle: Error { let reason: String }
+
+  /// A reload since the CONNECT may have changed clients, entries and authorities.
+  private func prepare(_ authority: ConnectedAuthority, _ received: UnsafeRawBufferPointer) throws(Obstacle) -> Handshake {
+    let snapshot = services.snapshot
+    let identity: ClientIdentity
+    do { identity = try ClientAccess.identify(earlier: authority.authorization, on: self, in: snapshot) } catch {
+      throw Obstacle(reason: error.answer(for: nil).details ?? "not allowed")
+    }
+    guard
+      case .served(let served)? = try? snapshot.router.decideConnect(
+        host: authority.host, port: authority.port, for: identity), case .intercepted = served.tls
+    else { throw Obstacle(reason: "a reload has changed what may follow") }
+    guard let signer = snapshot.signer(for: authority.host) else { throw Obstacle(reason: "no CA can sign for it now") }
+    let client: [UInt8] = identity.name.map { [1] + Array($0.utf8) } ?? [0]
+    do {
+      return try services.handshakes.begin(
+        on: self, for: PeerName(authority.host), by: signer, received: received,
+        binding: [Array("\(listener.socket.address)".utf8), client])
+    } catch { throw Obstacle(reason: "\(error)") }
+  }
+
+  func goOnWithHandshake() {
+    guard phase == .handshake, let handshake, services.handshakes.admits(handshake, of: self) else { return }
+    switch services.handshakes.step(handshake, of: self) {
+    case .waits, .suspended: break
+    case .done: finish(handshake)
+    case .failed(let failure): fail(failure)
+    }
+  }
+
+  private func finish(_ handshake: Handshake) {
+    self.handshake = nil
+    connectedAuthority?.secured(handshake.tls.isResumed ? .resumed : .full)
+    phase = .head
+    armHeadTimer()
+    readHeads()
+  }
+
+  /// OpenSSL has sent the alert, if there is one to send: it must not be lost to a reset.
+  private func fail(_ failure: AcceptFailure) {
+    handshake = nil
+    let outcome = HandshakeOutcome(failure.reason)
+    services.observer.handshake(outcome)
+    if outcome == .refusedByClient || outcome == .closed { tell(outcome, failure.received) }
+    stream.unsecure()
+    lingerThenClose()
+  }
+
+  // MARK: What became of it
+
+  /// The first bytes have come inside: the app trusts the certificate.
+  func noteUse() {
+    guard let authority = connectedAuthority, let outcome = authority.pendingOutcome else { return }
+    authority.pendingOutcome = nil
+    services.observer.handshake(outcome)
+    _ = services.shared.handshakes.note(.served, client: client(of: authority), host: authority.host, at: loop.now)
+  }
+
+  /// The app has gone after a finished handshake, without a byte.
+  func noteClose() {
+    connectedAuthority?.pendingOutcome = nil
+    services.observer.handshake(.closed)
+    tell(.closed, nil)
+  }
+
+  private func tell(_ outcome: HandshakeOutcome, _ alert: TLSAlert?) {
+    guard let authority = connectedAuthority else { return }
+    let client = client(of: authority)
+    let report = services.shared.handshakes.note(
+      outcome == .closed ? .closed : .refused, client: client, host: authority.host, at: loop.now)
+    guard let report else { return }
+    services.observer.refused(
+      HandshakeRefusal(client: client, host: authority.host, alert: alert, count: report.count))
+  }
+
+  private func client(of authority: ConnectedAuthority) -> String {
+    let identity = try? ClientAccess.identify(earlier: authority.authorization, on: self, in: services.snapshot)
+    return identity?.name ?? peer.host
+  }
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""A client that sends CONNECT to the proxy, then TLS, then what stands on its standard input.
+
+    inside.py PROXY TARGET CA [--sni NAME] [--alpn NAME,...] [--tls 1.2|1.3] [--password NAME:PASSWORD] [--together] [--bytewise]
+              [--repeat N] [--half-close] [--over HOST:CA]
+
+Prints one JSON object: connect (status of the CONNECT), handshake ("" or OpenSSL's reason), version, alpn, resumed (of each turn), received
+(what came inside, as Latin-1), end ("close_notify", "cut" or "open" after a second of silence).
+
+--together sends the ClientHello in the CONNECT's packet. --bytewise sends each byte of TLS in a packet of its own until the handshake is
+done. --repeat makes the connection N times with the session of the one before. --half-close sends close_notify behind the input. --over
+speaks TLS to the proxy itself, for HOST and with the roots of CA."""
+
+import argparse
+import base64
+import json
+import socket
+import ssl
+import sys
+
+
+class Layer:
+    """TLS over a transport with `send` and `receive`, so that layers can lie over each other."""
+
+    def __init__(self, below, context, name, session=None, bytewise=False):
+        self.below, self.bytewise = below, bytewise
+        self.inbound, self.outbound = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.inbound, self.outbound, server_hostname=name, session=session)
+
+    def run(self, call, *arguments):
+        while True:
+            try:
+                result = call(*arguments)
+                self.push()
+                return result
+            except ssl.SSLWantReadError:
+                self.push()
+                data = self.below.receive()
+                if data:
+                    self.inbound.write(data)
+                else:
+                    self.inbound.write_eof()
+            except ssl.SSLError:
+                self.push()
+                raise
+
+    def hello(self):
+        """The first flight, which is not sent."""
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        return self.outbound.read()
+
+    def push(self):
+        data = self.outbound.read()
+        if self.bytewise:
+            for byte in data:
+                self.below.send(bytes([byte]))
+        elif data:
+            self.below.send(data)
+
+    def handshake(self):
+        self.run(self.tls.do_handshake)
+        self.bytewise = False
+
+    def send(self, data):
+        self.run(self.tls.write, data)
+
+    def receive(self):
+        """b"" after close_notify."""
+        try:
+            return self.run(self.tls.read, 65536)
+        except ssl.SSLZeroReturnError:
+            return b""
+
+    def half_close(self):
+        try:
+            self.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass
+        self.push()
+
+
+class Wire:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def receive(self):
+        return self.socket.recv(65536)
+
+
+def context(ca, alpn, version):
+    made = ssl.create_default_context(cafile=ca)
+    made.verify_flags |= ssl.VERIFY_X509_STRICT
+    if alpn:
+        made.set_alpn_protocols(alpn.split(","))
+    if version:
+        made.minimum_version = made.maximum_version = {
+            "1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3, "1.1": ssl.TLSVersion.TLSv1_1}[version]
+    return made
+
+
+def connect(arguments, tls, session, request, result):
+    wire = Wire(arguments.proxy)
+    if arguments.over:
+        host, ca = arguments.over.split(":", 1)
+        over = Layer(wire, context(ca, None, None), host)
+        over.handshake()
+        transport = over
+    else:
+        transport = wire
+    fields = ""
+    if arguments.password:
+        fields = "Proxy-Authorization: Basic %s\r\n" % base64.b64encode(arguments.password.encode()).decode()
+    head = ("CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (arguments.target, arguments.target, fields)).encode()
+    host = arguments.target.rsplit(":", 1)[0].strip("[]")
+    inside = Layer(transport, tls, arguments.sni or host, session, arguments.bytewise)
+    transport.send(head + (inside.hello() if arguments.together else b""))
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        data = transport.receive()
+        if not data:
+            break
+        answer += data
+    result["connect"] = int(answer.split()[1])
+    if result["connect"] != 200:
+        result["received"] = answer.decode("latin-1")
+        return None
+    try:
+        inside.handshake()
+    except (ssl.SSLError, OSError) as error:
+        result["handshake"] = "%s %s" % (getattr(error, "reason", None) or "", error)
+        return None
+    result["version"], result["alpn"] = inside.tls.version(), inside.tls.selected_alpn_protocol() or ""
+    result["resumed"].append(inside.tls.session_reused)
+    received = b""
+    try:
+        if request:
+            inside.send(request)
+        if arguments.half_close:
+            inside.half_close()
+        wire.socket.settimeout(arguments.patience)
+        while True:
+            data = inside.receive()
+            if not data:
+                result["end"] = "close_notify"
+                break
+            received += data
+    except TimeoutError:
+        result["end"] = "open"
+    except (ssl.SSLError, OSError):
+        result["end"] = "cut"
+    result["received"] = received.decode("latin-1")
+    return inside.tls.session
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("proxy", type=int)
+    parser.add_argument("target")
+    parser.add_argument("ca")
+    parser.add_argument("--sni")
+    parser.add_argument("--alpn")
+    parser.add_argument("--tls")
+    parser.add_argument("--password")
+    parser.add_argument("--over")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=1)
+    for flag in ("--together", "--bytewise", "--half-close"):
+        parser.add_argument(flag, action="store_true")
+    arguments = parser.parse_args()
+    request = sys.stdin.buffer.read()
+    result = {"connect": 0, "handshake": "", "version": "", "alpn": "", "resumed": [], "received": "", "end": ""}
+    tls = context(arguments.ca, arguments.alpn, arguments.tls)
+    session = None
+    for _ in range(arguments.repeat):
+        session = connect(arguments, tls, session, request, result)
+    print(json.dumps(result))
+
+
+main()
