@@ -12,7 +12,9 @@ enum HandshakeLog {
 
   private static func hint(_ refusal: HandshakeRefusal) -> String {
     let start = refusal.alert == nil ? "if that is why it closes without a word, " : ""
-    return start + "let it trust our root: see `authproxy ca env` for the variable (SSL_CERT_FILE, REQUESTS_CA_BUNDLE, "
-      + "NODE_EXTRA_CA_CERTS, JAVA_TOOL_OPTIONS and others); if it pins certificates, add \(refusal.host):443 to connect.allow"
+    let trust =
+      start + "let it trust our root: see `authproxy ca env` for the variable (SSL_CERT_FILE, REQUESTS_CA_BUNDLE, "
+      + "NODE_EXTRA_CA_CERTS, JAVA_TOOL_OPTIONS and others)"
+    return refusal.port.map { "\(trust); if it pins certificates, add \(refusal.host):\($0) to connect.allow" } ?? trust
   }
 }

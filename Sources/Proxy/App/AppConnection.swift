@@ -2,6 +2,7 @@ import EventIO
 import HTTPWire
 import Routing
 import Streams
+import TLS
 import Upstreams
 
 /// A connection from an app, as its requests know it: the stream, the blocks in transit, and what one request leaves for the
@@ -25,6 +26,8 @@ class AppConnection: EventHandler {
   final var route = RouteMemo()
   /// The client that the last Proxy-Authorization identified.
   final var access: AccessMemo?
+  /// What the app showed in the handshake with a TLS listener.
+  final var certificate: ClientCertificate?
   /// After a CONNECT to a host that an entry matches: the authority of the requests that follow.
   final var connectedAuthority: ConnectedAuthority?
 
@@ -125,6 +128,25 @@ class AppConnection: EventHandler {
     case partly(Int)
     /// The connection is broken.
     case failed(Int)
+  }
+}
+
+/// A client's certificate, verified in the handshake, and who that is in the present configuration.
+final class ClientCertificate {
+  let certificate: Certificate
+  private var generation = -1
+  private var identity: ClientIdentity?
+
+  init(_ certificate: Certificate) { self.certificate = certificate }
+
+  /// nil: no client's, or it has expired since.
+  func identity(generation: Int, _ find: (Certificate) -> ClientIdentity?) -> ClientIdentity? {
+    if certificate.notAfter <= wallClockSeconds() { return nil }
+    if self.generation != generation {
+      self.generation = generation
+      identity = find(certificate)
+    }
+    return identity
   }
 }
 

@@ -1,11 +1,14 @@
+import Crypto
 import EventIO
 import Routing
+import Settings
 import TLS
 
-/// TLS that the app begins after a CONNECT, and that the proxy answers itself.
+/// TLS that the app begins, and that the proxy answers itself: after a CONNECT, or at once to a TLS listener.
 extension ClientConnection {
   /// A CONNECT was answered that a handshake must follow, or clear HTTP, within `timeouts.handshake`.
   var awaitsHandshake: Bool {
+    if expectsTLS { return true }
     guard let connectedAuthority else { return false }
     return connectedAuthority.isUnproven && connectedAuthority.isIntercepted
   }
@@ -30,14 +33,56 @@ extension ClientConnection {
       close()
       return false
     }
+    begin(handshake, block)
+    armHandshakeTimer()
+    goOnWithHandshake()
+    return true
+  }
+
+  /// The first byte to a TLS listener stands in the block. The time runs since the connection was accepted.
+  /// - Returns: false: it is answered or closed.
+  func startListenerHandshake(_ block: Block) -> Bool {
+    expectsTLS = false
+    guard block.bytes[0] == TunnelStart.clientHello else {
+      refuse(.clearToTLS)
+      return false
+    }
+    let snapshot = services.snapshot
+    do throws(OpenSSLError) {
+      guard let tls = listener.settings.tls, let identity = snapshot.listeners[tls] else {
+        throw OpenSSLError(.configuration, "the listener is gone")
+      }
+      let signer =
+        identity.identity == nil
+        ? snapshot.intercept?.authorities.signer(forAll: identity.hosts, at: wallClockSeconds()) : nil
+      begin(try services.handshakes.begin(on: self, showing: identity, by: signer, received: block.bytes), block)
+    } catch {
+      services.observer.notice("TLS to \(listener.socket.address): closed, \(error)")
+      services.observer.handshake(.failed)
+      close()
+      return false
+    }
+    goOnWithHandshake()
+    return true
+  }
+
+  /// A TLS handshake came to a listener that speaks none.
+  func closeForeignHandshake() {
+    let place = "\(listener.socket.address)"
+    if let report = services.shared.handshakes.note(.refused, client: peer.host, host: place, at: loop.now) {
+      services.observer.notice(
+        "TLS to the plain listener \(place): closed (\(report.count) of \(peer.host)). Its apps need http_proxy=http://..., or it needs `tls`"
+      )
+    }
+    close()
+  }
+
+  private func begin(_ handshake: Handshake, _ block: Block) {
     inbound = nil
     loop.blocks.giveBack(block)
     stream.secure(handshake.tls)
     self.handshake = handshake
     phase = .handshake
-    armHandshakeTimer()
-    goOnWithHandshake()
-    return true
   }
 
   private struct Obstacle: Error { let reason: String }
@@ -73,7 +118,13 @@ extension ClientConnection {
 
   private func finish(_ handshake: Handshake) {
     self.handshake = nil
-    connectedAuthority?.secured(handshake.tls.isResumed ? .resumed : .full)
+    let outcome: HandshakeOutcome = handshake.tls.isResumed ? .resumed : .full
+    if let connectedAuthority {
+      connectedAuthority.secured(outcome)
+    } else {
+      certificate = handshake.tls.clientCertificate.map { ClientCertificate($0) }
+      services.observer.handshake(outcome)
+    }
     phase = .head
     armHeadTimer()
     readHeads()
@@ -107,13 +158,14 @@ extension ClientConnection {
   }
 
   private func tell(_ outcome: HandshakeOutcome, _ alert: TLSAlert?) {
-    guard let authority = connectedAuthority else { return }
-    let client = client(of: authority)
+    let client = connectedAuthority.map { self.client(of: $0) } ?? peer.host
+    let host = connectedAuthority?.host ?? "\(listener.socket.address)"
     let report = services.shared.handshakes.note(
-      outcome == .closed ? .closed : .refused, client: client, host: authority.host, at: loop.now)
+      outcome == .closed ? .closed : .refused, client: client, host: host, at: loop.now)
     guard let report else { return }
     services.observer.refused(
-      HandshakeRefusal(client: client, host: authority.host, alert: alert, count: report.count))
+      HandshakeRefusal(
+        client: client, host: host, port: connectedAuthority?.port, alert: alert, count: report.count))
   }
 
   private func client(of authority: ConnectedAuthority) -> String {

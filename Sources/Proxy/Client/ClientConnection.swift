@@ -35,6 +35,8 @@ final class ClientConnection: AppConnection {
   /// Index in the register.
   var place = 0
   var phase = Phase.head
+  /// The first byte of a connection to a TLS listener has not come.
+  var expectsTLS: Bool
   /// While the phase is `handshake`.
   var handshake: Handshake?
   private var trickled: TrickledHead?
@@ -53,6 +55,7 @@ final class ClientConnection: AppConnection {
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
     self.services = services
     self.register = register
+    expectsTLS = listener.settings.tls != nil
     super.init(descriptor, peer: peer, listener: listener, on: services.loop)
   }
 
@@ -126,6 +129,7 @@ final class ClientConnection: AppConnection {
   /// Parses a head and starts its request.
   /// - Returns: whether a head was taken, and there may be more to do.
   private func parse(_ block: Block) -> Bool {
+    if expectsTLS { return startListenerHandshake(block) }
     if let authority = connectedAuthority, authority.isUnproven {
       if block.bytes[0] == TunnelStart.clientHello {
         return authority.isIntercepted ? startHandshake(authority, block) : startDeferredTunnel(authority)
@@ -156,7 +160,11 @@ final class ClientConnection: AppConnection {
       }
       return false
     case .invalid(let error):
-      refuse(.malformed(error))
+      if block.bytes[0] == TunnelStart.clientHello, served == 0, stream.tls == nil {
+        closeForeignHandshake()
+      } else {
+        refuse(.malformed(error))
+      }
       return false
     }
   }
@@ -245,7 +253,7 @@ final class ClientConnection: AppConnection {
   }
 
   /// Answers a head that cannot be served, then closes.
-  private func refuse(_ error: ProxyError) {
+  func refuse(_ error: ProxyError) {
     let request = Request(app: self, services: services, timer: requestTimer)
     self.request = request
     phase = .exchange

@@ -81,15 +81,17 @@ public final class SnapshotBuilder: Sendable {
         policy, identity, generation: generation, trust: endpoint, store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
+    var listeners: [ListenerTLS: ListenerIdentity] = [:]
+    for tls in settings.listeners.compactMap(\.tls) where listeners[tls] == nil {
+      do { listeners[tls] = try ListenerIdentity(tls) } catch { throw LoadError(message: "listen.tls: \(error)") }
+    }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
-      identities: identities, credentials: credentials, intercept: intercept)
+      identities: identities, credentials: credentials, intercept: intercept,
+      listeners: listeners)
   }
 
   private func intercept(_ settings: Settings) throws(LoadError) -> InterceptSettings? {
-    if authorities.makes, settings.listeners.contains(where: { $0.tls != nil }) {
-      throw LoadError(message: "listen: 'tls' is set, which this version cannot serve yet")
-    }
     do throws(AuthoritySupply.Failure) { return try authorities.complete(settings, now: wallClockSeconds()) } catch {
       throw LoadError(message: "intercept.ca: \(error)")
     }
@@ -132,12 +134,15 @@ public final class Snapshot: Sendable {
   let defaultTrust: TrustMaterial
   /// With all authorities, also those that the proxy made.
   public let intercept: InterceptSettings?
+  /// What TLS listeners show.
+  let listeners: [ListenerTLS: ListenerIdentity]
+  let clientCertificates: ClientCertificateNames
   let name: ProxyName
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
     responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup],
-    intercept: InterceptSettings?
+    intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity]
   ) {
     self.generation = generation
     self.settings = settings
@@ -145,6 +150,8 @@ public final class Snapshot: Sendable {
     self.defaultTrust = defaultTrust
     self.credentials = credentials
     self.intercept = intercept
+    self.listeners = listeners
+    clientCertificates = ClientCertificateNames(settings.clients)
     let proxyName = ProxyName(settings.name)
     name = proxyName
     var entries: [Entry] = []

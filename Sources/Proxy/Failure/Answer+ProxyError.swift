@@ -28,6 +28,10 @@ extension ProxyError {
         body:
           "This is a proxy, not a web server: set http_proxy=http://<this address> in the app's environment, and let the app request http://<host>/ as usual.\n",
         closes: true)
+    case .clearToTLS:
+      return OwnAnswer(
+        status: 400, reason: "Bad Request", error: "http_request_error", details: "clear HTTP to a TLS listener",
+        body: "This listener speaks TLS: set http_proxy=https://<this address>, not http://.\n", closes: true)
     case .headTimeout:
       return OwnAnswer(
         status: 408, reason: "Request Timeout", error: "http_request_error", details: "request head not complete in time",

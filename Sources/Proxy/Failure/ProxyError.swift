@@ -11,6 +11,8 @@ enum ProxyError: Error {
   case malformed(HeadError)
   case malformedBody(ChunkedError)
   case originForm
+  /// To a TLS listener.
+  case clearToTLS
   case headTimeout
   case unknownExpectation
   case traceWithCredential

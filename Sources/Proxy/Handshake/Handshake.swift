@@ -13,11 +13,15 @@ final class Handshake {
     case failed(AcceptFailure)
   }
 
+  /// What the app is shown.
+  enum Source {
+    case identity(TLSIdentity)
+    /// - lifetime: seconds.
+    case leaf([PeerName], SigningCA, lifetime: Int64)
+  }
+
   let tls: TLSConnection
-  /// The CONNECT's.
-  let host: PeerName
-  let authority: SigningCA
-  private let lifetime: Int64
+  private let source: Source
   /// What its tickets are bound to.
   private let sessionContext: [UInt8]
   /// Its turn has come: see `Handshakes`.
@@ -25,11 +29,9 @@ final class Handshake {
   var isQueued = false
   private(set) var isSuspended = false
 
-  init(_ tls: TLSConnection, host: PeerName, by authority: SigningCA, lifetime: Int64, sessionContext: [UInt8]) {
+  init(_ tls: TLSConnection, _ source: Source, sessionContext: [UInt8]) {
     self.tls = tls
-    self.host = host
-    self.authority = authority
-    self.lifetime = lifetime
+    self.source = source
     self.sessionContext = sessionContext
   }
 
@@ -42,16 +44,31 @@ final class Handshake {
       case .wantRead, .wantWrite: return .waits
       case .failed(let failure): return .failed(failure)
       case .wantIdentity:
-        switch leafs.find(host, by: authority, lifetime: lifetime, for: waiter()) {
-        case .leaf(let leaf):
-          do { try tls.serve(leaf.identity, sessionContext: sessionContext) } catch { tls.refuse() }
+        switch find(leafs, waiter) {
+        case .leaf(let leaf): serve(leaf.identity)
         case .later:
           isSuspended = true
           return .suspended
         case .failed: tls.refuse()
+        case nil: break
         }
       }
     }
+  }
+
+  /// - Returns: nil: it has been served.
+  private func find(_ leafs: LeafStore, _ waiter: () -> LeafStore.Waiter) -> LeafStore.Found? {
+    switch source {
+    case .identity(let identity):
+      serve(identity)
+      return nil
+    case .leaf(let hosts, let authority, let lifetime):
+      return leafs.find(hosts, by: authority, lifetime: lifetime, for: waiter())
+    }
+  }
+
+  private func serve(_ identity: TLSIdentity) {
+    do { try tls.serve(identity, sessionContext: sessionContext) } catch { tls.refuse() }
   }
 
   /// The leaf is there, or cannot be made.

@@ -18,7 +18,7 @@ final class Handshakes: EventHandler {
   private unowned(unsafe) let loop: EventLoop
   let shared: SharedHandshakes
   private var settings: InterceptSettings?
-  /// By the authority.
+  /// By the authority or the listener.
   private var contexts: [[UInt8]: Context] = [:]
   private var turn: Int64 = 0
   private var left = 0
@@ -27,10 +27,10 @@ final class Handshakes: EventHandler {
   private var suspended: [Int: AppConnection] = [:]
   private var lastTicket = 0
 
-  static func install(on loop: EventLoop, _ shared: SharedHandshakes, _ settings: InterceptSettings?) -> Handshakes {
+  static func install(on loop: EventLoop, _ shared: SharedHandshakes, _ snapshot: Snapshot) -> Handshakes {
     let handshakes = Handshakes(loop, shared)
     loop.install(handshakes)
-    handshakes.adopt(settings)
+    handshakes.adopt(snapshot)
     return handshakes
   }
 
@@ -41,14 +41,13 @@ final class Handshakes: EventHandler {
   }
 
   /// An authority that stays keeps leafs and tickets.
-  func adopt(_ next: InterceptSettings?) {
-    let authorities = next?.authorities.list ?? []
-    let kept = Set(authorities.map(\.fingerprint))
-    if next?.minimumVersion != settings?.minimumVersion { contexts = [:] }
-    contexts = contexts.filter { kept.contains($0.key) }
-    settings = next
-    shared.leafs.adopt(authorities, capacity: next?.leafCache ?? 1)
-    shared.tickets.keep(only: kept)
+  func adopt(_ snapshot: Snapshot) {
+    settings = snapshot.intercept
+    let authorities = settings?.authorities.list ?? []
+    // Made anew with the options that hold now; what clients hold of them is the ticket keys' matter.
+    contexts = [:]
+    shared.leafs.adopt(authorities, capacity: settings?.leafCache ?? 1)
+    shared.tickets.keep(only: Set(authorities.map(\.fingerprint) + snapshot.listeners.values.map(\.digest)))
   }
 
   /// Begins a handshake for a host.
@@ -67,24 +66,61 @@ final class Handshakes: EventHandler {
         try TLSConnection(context: context, accepting: app.stream.descriptor, for: host, received: received)
       }
     return Handshake(
-      tls, host: host, by: authority, lifetime: Int64((settings?.leafLifetime ?? 0) / 1_000),
+      tls, .leaf([host], authority, lifetime: lifetime),
       sessionContext: SHA256.digest(parts: [Array(host.text.utf8), authority.fingerprint] + binding))
   }
 
-  private func context(of authority: SigningCA) throws(OpenSSLError) -> TLSContext {
-    let now = wallClockSeconds()
-    if let known = contexts[authority.fingerprint], now < known.renewal { return known.tls }
-    let context: TLSContext
-    if let known = contexts[authority.fingerprint] {
-      context = known.tls
+  /// Begins a handshake for a TLS listener.
+  /// - Parameters:
+  ///   - signer: for a listener that has names instead of files.
+  ///   - received: what was read of it already; copied.
+  func begin(
+    on app: AppConnection, showing identity: ListenerIdentity, by signer: SigningCA?, received: UnsafeRawBufferPointer
+  ) throws(OpenSSLError) -> Handshake {
+    let source: Handshake.Source
+    if let own = identity.identity {
+      source = .identity(own)
+    } else if let signer {
+      source = .leaf(identity.hosts, signer, lifetime: lifetime)
     } else {
-      var options = AcceptingOptions()
-      options.minimumVersion = settings?.minimumVersion == .tls13 ? .tls13 : .tls12
-      context = try TLSContext.accepting(options)
+      throw OpenSSLError(.configuration, "no CA can sign for \(identity.settings.names.joined(separator: ", ")) now")
     }
-    let keys = try shared.tickets.keys(of: authority.fingerprint, now: now)
+    let context = try context(of: identity)
+    let tls = try TLSConnection(context: context, accepting: app.stream.descriptor, for: nil, received: received)
+    let place = Array("\(app.listener.socket.address)".utf8)
+    return Handshake(
+      tls, source, sessionContext: SHA256.digest(parts: [place, identity.digest, signer?.fingerprint ?? []]))
+  }
+
+  /// Seconds.
+  private var lifetime: Int64 { Int64((settings?.leafLifetime ?? 86_400_000) / 1_000) }
+
+  private func context(of listener: ListenerIdentity) throws(OpenSSLError) -> TLSContext {
+    var options = AcceptingOptions()
+    options.minimumVersion = listener.settings.minimumVersion.protocolVersion
+    if let anchors = listener.anchors {
+      options.clientCertificates = .init(
+        anchors: anchors, authorities: listener.authorities,
+        isRequired: listener.settings.clientCertificates?.isRequired == true)
+    }
+    return try context(of: listener.digest, options)
+  }
+
+  private func context(of authority: SigningCA) throws(OpenSSLError) -> TLSContext {
+    var options = AcceptingOptions()
+    options.minimumVersion = settings?.minimumVersion.protocolVersion ?? .tls12
+    return try context(of: authority.fingerprint, options)
+  }
+
+  /// - Parameter issuer: whose tickets these are.
+  private func context(of issuer: [UInt8], _ options: AcceptingOptions) throws(OpenSSLError) -> TLSContext {
+    let now = wallClockSeconds()
+    let known = contexts[issuer]
+    if let known, now < known.renewal { return known.tls }
+    let context = if let known { known.tls } else { try TLSContext.accepting(options) }
+    let keys = try shared.tickets.keys(of: issuer, now: now)
     try context.use(keys)
-    contexts[authority.fingerprint] = Context(tls: context, renewal: keys.renewal)
+    contexts[issuer] = Context(tls: context, renewal: keys.renewal)
     return context
   }
 

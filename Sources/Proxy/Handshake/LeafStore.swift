@@ -32,8 +32,12 @@ public final class LeafStore: Sendable {
   /// How many leafs are kept now, and how many were made so far.
   public var figures: (kept: Int, made: UInt64) { state.withLock { ($0.cache.count, $0.made) } }
 
-  /// - Parameter lifetime: seconds.
-  func find(_ host: PeerName, by authority: SigningCA, lifetime: Int64, for waiter: Waiter) -> Found {
+  /// - Parameters:
+  ///   - hosts: one leaf has them all.
+  ///   - lifetime: seconds.
+  func find(_ hosts: [PeerName], by authority: SigningCA, lifetime: Int64, for waiter: Waiter) -> Found {
+    // No name has a comma.
+    let host = hosts.count == 1 ? hosts[0] : PeerName(hosts.map(\.text).joined(separator: ","))
     let key = LeafCache.Key(host: host, authority: authority)
     let now = wallClockSeconds()
     let answer = state.withLock { state in
@@ -50,12 +54,12 @@ public final class LeafStore: Sendable {
     case .wait: return .later
     case .make(let old):
       guard authority.signsSlowly else {
-        let leaf = try? authority.makeLeaf(for: host, lifetime: lifetime, now: now)
+        let leaf = try? authority.makeLeaf(forAll: hosts, lifetime: lifetime, now: now)
         finish(key, leaf)
         return (leaf ?? old).map { .leaf($0) } ?? .failed
       }
       let isQueued = Self.lane.run {
-        self.finish(key, try? authority.makeLeaf(for: host, lifetime: lifetime, now: wallClockSeconds()))
+        self.finish(key, try? authority.makeLeaf(forAll: hosts, lifetime: lifetime, now: wallClockSeconds()))
       }
       if !isQueued { finish(key, nil) }
       return old.map { .leaf($0) } ?? (isQueued ? .later : .failed)

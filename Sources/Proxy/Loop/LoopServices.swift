@@ -48,7 +48,7 @@ final class LoopServices {
     upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
     credentials = .install(
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
-    handshakes = .install(on: loop, shared.handshakes, snapshot.intercept)
+    handshakes = .install(on: loop, shared.handshakes, snapshot)
     poolOfEntry = ContiguousArray(repeating: nil, count: snapshot.entries.count)
   }
 
@@ -57,7 +57,7 @@ final class LoopServices {
   func adopt(_ next: Snapshot, entry: @escaping (OriginIdentity) -> Entry?) {
     snapshot = next
     credentials.adopt(next)
-    handshakes.adopt(next.intercept)
+    handshakes.adopt(next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
     upstreams.adopt(next.upstreamRules, next.succession { entry($0)?.name })
     observer.adopted(next)

@@ -29,6 +29,8 @@ public struct HandshakeRefusal: Sendable {
   /// A name, or an address.
   public var client: String
   public var host: String
+  /// nil: the host is a listener of the proxy.
+  public var port: UInt16?
   /// nil: the app closed without one.
   public var alert: TLSAlert?
   /// How many handshakes this stands for.

@@ -12,8 +12,8 @@ extension ClientIdentity {
   }
 }
 
-/// Identifies the client: by Proxy-Authorization, else by address, else as anonymous if the listener allows it. If there are
-/// clients to tell apart, wrong credentials are always 407, even if the listener requires none.
+/// Identifies the client: by Proxy-Authorization, else by certificate, else by address, else as anonymous if the listener allows it. If
+/// there are clients to tell apart, wrong credentials are always 407, even if the listener requires none.
 enum ClientAccess {
   /// - Parameter earlier: Proxy-Authorization of the CONNECT that this request follows, as the request has none itself; nil:
   ///   none.
@@ -37,6 +37,7 @@ enum ClientAccess {
       guard let found = earlier.withUnsafeBytes({ identity(by: $0, app, snapshot) }) else { throw .wrongPassword }
       return found
     }
+    if let found = app.certificate.flatMap({ byCertificate($0, snapshot) }) { return found }
     if let found = byAddress(app.peer, snapshot.settings.clients) { return found }
     guard !app.listener.settings.clientsRequired else { throw .passwordRequired }
     return ClientIdentity(anonymousIn: snapshot.settings)
@@ -72,6 +73,12 @@ enum ClientAccess {
     let isRight = constantTimeEquals(given, SHA256.digest(client?.password?.bytes ?? []))
     guard let client, isRight else { return nil }
     return ClientIdentity(client)
+  }
+
+  private static func byCertificate(_ shown: ClientCertificate, _ snapshot: Snapshot) -> ClientIdentity? {
+    shown.identity(generation: snapshot.generation) { certificate in
+      snapshot.clientCertificates.client(of: certificate).map { ClientIdentity(snapshot.settings.clients[$0]) }
+    }
   }
 
   private static func byAddress(_ peer: Address, _ clients: [ClientSettings]) -> ClientIdentity? {
