@@ -125,11 +125,14 @@ def connect(arguments, tls, session, request, result):
     while b"\r\n\r\n" not in answer:
         data = transport.receive()
         if not data:
-            break
+            raise SystemExit("no answer to the CONNECT: %r" % answer)
         answer += data
+    answer, rest = answer.split(b"\r\n\r\n", 1)
+    # The ServerHello may follow the 200 at once.
+    inside.inbound.write(rest)
     result["connect"] = int(answer.split()[1])
     if result["connect"] != 200:
-        result["received"] = answer.decode("latin-1")
+        result["received"] = (answer + rest).decode("latin-1")
         return None
     try:
         inside.handshake()
