@@ -2,13 +2,13 @@
 """A client that sends CONNECT to the proxy, then TLS, then what stands on its standard input.
 
     inside.py PROXY TARGET CA [--sni NAME] [--alpn NAME,...] [--tls 1.2|1.3] [--password NAME:PASSWORD] [--together] [--bytewise]
-              [--repeat N] [--half-close] [--over HOST:CA]
+              [--repeat N] [--then TARGET] [--other NAME:PASSWORD] [--half-close] [--over HOST:CA]
 
 Prints one JSON object: connect (status of the CONNECT), handshake ("" or OpenSSL's reason), version, alpn, resumed (of each turn), received
 (what came inside, as Latin-1), end ("close_notify", "cut" or "open" after a second of silence).
 
 --together sends the ClientHello in the CONNECT's packet. --bytewise sends each byte of TLS in a packet of its own until the handshake is
-done. --repeat makes the connection N times with the session of the one before. --half-close sends close_notify behind the input. --over
+done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input. --over
 speaks TLS to the proxy itself, for HOST and with the roots of CA."""
 
 import argparse
@@ -172,6 +172,8 @@ def main():
     parser.add_argument("--tls")
     parser.add_argument("--password")
     parser.add_argument("--over")
+    parser.add_argument("--then")
+    parser.add_argument("--other")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1)
     for flag in ("--together", "--bytewise", "--half-close"):
@@ -183,6 +185,10 @@ def main():
     session = None
     for _ in range(arguments.repeat):
         session = connect(arguments, tls, session, request, result)
+        if arguments.then:
+            arguments.target = arguments.then
+        if arguments.other:
+            arguments.password = arguments.other
     print(json.dumps(result))
 
 
