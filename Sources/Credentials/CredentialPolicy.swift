@@ -81,19 +81,19 @@ public struct OAuth2Policy: Sendable, Hashable {
       self.attempts = attempts
     }
   }
-  public var endpoint: Endpoint
-  public var grant: Grant
-  public var clientID: String?
-  public var clientAuthentication: ClientAuthentication
-  public var scope: String?
-  public var parameters: [String: String]
-  public var refreshBeforeExpiry: Int
-  public var defaultLifetime: Int
-  public var refreshWindow: RefreshWindow
-  public var retryStatuses: Set<Int>
-  public var timeout: Int
+  public let endpoint: Endpoint
+  public let grant: Grant
+  public let clientID: String?
+  public let clientAuthentication: ClientAuthentication
+  public let scope: String?
+  public let parameters: [String: String]
+  public let refreshBeforeExpiry: Int
+  public let defaultLifetime: Int
+  public let refreshWindow: RefreshWindow
+  public let retryStatuses: Set<Int>
+  public let timeout: Int
   /// Name of the trust policy of the token endpoint; nil = as for upstreams.
-  public var trust: String?
+  public let trust: String?
   public init(
     endpoint: Endpoint, grant: Grant, clientID: String?, clientAuthentication: ClientAuthentication, scope: String? = nil,
     parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,

@@ -44,18 +44,17 @@ extension OAuth2Machine {
     "an earlier process ended while it was using this refresh token, so the server probably issued a new one, which is lost"
 
   mutating func startInBackground(_ now: Int64) {
-    guard flight == nil, operatorReason == nil, !retired, backOffUntil.map({ now >= $0 }) ?? true else { return }
+    guard flight == nil, failures.operatorReason == nil, !retired, failures.backingOff(at: now) == nil else { return }
     start(byRefusal: false, now)
   }
 
   mutating func start(byRefusal: Bool, _ now: Int64) {
-    lastID += 1
-    flight = Flight(id: lastID, started: now, byRefusal: byRefusal)
+    takeOff(byRefusal: byRefusal, now)
     if !usesStore {
       request(now)
-    } else if holdsLock {
+    } else if stored.holdsLock {
       // The mark also saves a token that could not be saved before.
-      unsaved?.retryAt = now + Self.saveRetry
+      stored.unsaved?.retryAt = now + Self.saveRetry
       mark()
     } else {
       lock()
@@ -69,7 +68,7 @@ extension OAuth2Machine {
     if case .issuer = policy.endpoint { requests = 3 }
     flight?.requested = now
     flight?.phase = .requesting(deadline: now + requests * Int64(policy.timeout) + Self.fetchGrace)
-    actions.append(.fetch(id: id, refreshToken: usesStore ? refreshToken : nil))
+    actions.append(.fetch(id: id, refreshToken: usesStore ? stored.refreshToken : nil))
   }
 
   mutating func succeed(_ grant: TokenGrant, _ now: Int64) {
@@ -94,53 +93,51 @@ extension OAuth2Machine {
     guard let ended = flight else { return }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
-    lastFailure = text
+    failures.last = text
     if needsOperator {
-      operatorReason = text
-      backOffUntil = nil
+      failures.operatorReason = text
+      failures.backOffUntil = nil
       actions.append(.report(.needsOperator(text)))
     } else {
-      failures += 1
+      failures.count += 1
       let until = now + backOff(retryAfter: retryAfter, now)
-      backOffUntil = until
+      failures.backOffUntil = until
       actions.append(.report(.failed(text, retryAt: until)))
     }
-    if refusedWaiting { actions.append(.releaseRefused(needsOperator ? .needsOperator : .refreshFailed)) }
-    if needWaiting {
-      let until = backOffUntil ?? now
+    if waiters.refused { actions.append(.releaseRefused(needsOperator ? .needsOperator : .refreshFailed)) }
+    if waiters.need {
+      let until = failures.backOffUntil ?? now
       actions.append(
         .failWaiters(needsOperator ? .needsOperator(text) : .temporarily(text, retryAfter: max(1, until - now))))
     }
-    clearWaiters()
+    waiters.release()
   }
 
   /// Publishes a token; nil if it cannot be rendered. True: it differs from the one before.
   mutating func publish(_ token: Secret, lifetime: Int64, expiry: Int64) -> Bool? {
     guard let field = try? CredentialRenderer.bearer(token) else { return nil }
     let isNew = current?.line != field.line
-    if isNew { latestVersion += 1 }
+    let version = isNew ? nextVersion() : latestVersion
     let margin = margin(of: lifetime)
     // With jitter, so that proxies that started together do not refresh together.
-    let refreshAt = lifetime < Self.shortestRefreshedAhead ? .max : expiry - margin + random.upTo(margin / 5)
+    let refreshAt = lifetime < Self.shortestRefreshedAhead ? .max : expiry - margin + jitter(upTo: margin / 5)
     let credential = RenderedCredential(
-      name: name, field: field, version: latestVersion, expiry: expiry, refreshAt: refreshAt)
+      name: name, field: field, version: version, expiry: expiry, refreshAt: refreshAt)
     current = credential
-    failures = 0
-    backOffUntil = nil
-    operatorReason = nil
-    needWaiting = false
+    failures.forgive()
+    waiters.need = false
     actions.append(.publish(credential))
     return isNew
   }
 
   /// After `publish`: decides about the requests with a held answer.
   mutating func settleRefused(isNew: Bool, byRefusal: Bool, _ now: Int64) {
-    if !isNew, refusedWaiting {
-      for key in refusers { memory.remember(key, now: now) }
-      if byRefusal, let first = refusers.first { window.wasInVain(for: first.client) }
+    if !isNew, waiters.refused {
+      for key in waiters.refusers { refusals.memory.remember(key, now: now) }
+      if byRefusal, let first = waiters.refusers.first { refusals.window.wasInVain(for: first.client) }
       actions.append(.releaseRefused(.sameToken))
     }
-    clearWaiters()
+    waiters.release()
   }
 
   func margin(of lifetime: Int64) -> Int64 { max(0, min(Int64(policy.refreshBeforeExpiry), lifetime / 2)) }
@@ -149,24 +146,18 @@ extension OAuth2Machine {
     grant.lifetime.map { $0 * 1000 } ?? max(1000, Int64(policy.defaultLifetime))
   }
 
-  mutating func clearWaiters() {
-    needWaiting = false
-    refusedWaiting = false
-    refusers.removeAll()
-  }
-
   mutating func startForWaiters(_ now: Int64) {
-    if flight == nil, needWaiting || refusedWaiting { start(byRefusal: false, now) }
+    if flight == nil, waiters.need || waiters.refused { start(byRefusal: false, now) }
   }
 
   mutating func endFlight() {
     flight = nil
-    if unsaved == nil { unlock() }
+    if stored.unsaved == nil { unlock() }
   }
 
   private mutating func backOff(retryAfter: Int64?, _ now: Int64) -> Int64 {
-    let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(min(failures - 1, 16)))
-    let delay = longest - random.upTo(longest / 2)
+    let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(min(failures.count - 1, 16)))
+    let delay = longest - jitter(upTo: longest / 2)
     if let retryAfter { return min(max(delay, retryAfter), Self.longestBackOff) }
     // When the token expires, one attempt is worthwhile in spite of the back-off.
     if let current, current.expiry != .max, current.expiry >= now + Self.firstBackOff {
@@ -175,18 +166,7 @@ extension OAuth2Machine {
     return delay
   }
 
-  /// The collected actions, and the next wake-up time if it changed.
-  mutating func flush(_ now: Int64) -> [Action] {
-    let next = nextWake(now)
-    if next != wake {
-      wake = next
-      actions.append(.wakeAt(next))
-    }
-    defer { actions = [] }
-    return actions
-  }
-
-  private func nextWake(_ now: Int64) -> Int64? {
+  func nextWake(_ now: Int64) -> Int64? {
     switch flight?.phase {
     case .lockBusy(let retryAt): return retryAt
     case .requesting(let deadline): return deadline
@@ -194,9 +174,9 @@ extension OAuth2Machine {
     case nil: break
     }
     var times: [Int64] = []
-    if let retryAt = unsaved?.retryAt { times.append(retryAt) }
-    if let current, current.refreshAt != .max, operatorReason == nil, !retired {
-      let due = max(current.refreshAt, backOffUntil ?? 0)
+    if let retryAt = stored.unsaved?.retryAt { times.append(retryAt) }
+    if let current, current.refreshAt != .max, failures.operatorReason == nil, !retired {
+      let due = max(current.refreshAt, failures.backOffUntil ?? 0)
       if due < current.expiry { times.append(due) }
     }
     return times.min()

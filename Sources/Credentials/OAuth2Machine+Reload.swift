@@ -8,9 +8,7 @@ extension OAuth2Machine {
     assert(TokenBinding.digest(of: policy) == binding && policy.scope == self.policy.scope)
     guard policy != self.policy else { return flush(now) }
     self.policy = policy
-    failures = 0
-    backOffUntil = nil
-    operatorReason = nil
+    failures.forgive()
     flight?.outdated = true
     return flush(now)
   }
@@ -28,7 +26,7 @@ extension OAuth2Machine {
     guard usesStore else { return false }
     switch flight?.phase {
     case .marking, .requesting, .saving: return true
-    case .locking, .lockBusy, nil: return unsaved != nil
+    case .locking, .lockBusy, nil: return stored.unsaved != nil
     }
   }
 
@@ -38,9 +36,9 @@ extension OAuth2Machine {
     retired = true
     if let flight { actions.append(.cancelFetch(id: flight.id)) }
     flight = nil
-    unsaved = nil
+    stored.unsaved = nil
     unlock()
-    clearWaiters()
+    waiters.release()
     current = nil
     return flush(now)
   }

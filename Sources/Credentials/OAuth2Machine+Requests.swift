@@ -10,12 +10,12 @@ extension OAuth2Machine {
       return (.ready(current), flush(now))
     }
     guard flight == nil else {
-      needWaiting = true
+      waiters.need = true
       return (.wait, flush(now))
     }
     if let unavailable = unavailable(now) { return (.unavailable(unavailable), flush(now)) }
     start(byRefusal: false, now)
-    needWaiting = true
+    waiters.need = true
     return (.wait, flush(now))
   }
 
@@ -26,8 +26,8 @@ extension OAuth2Machine {
     version: UInt64, by key: RequestKey, isRetry: Bool, now: Int64
   ) -> (decision: RefusalDecision, actions: [Action]) {
     if isRetry {
-      memory.remember(key, now: now)
-      window.wasInVain(for: key.client)
+      refusals.memory.remember(key, now: now)
+      refusals.window.wasInVain(for: key.client)
       return (.relay(.refusedAgain), flush(now))
     }
     return (decide(version: version, key, now), flush(now))
@@ -35,29 +35,29 @@ extension OAuth2Machine {
 
   /// A response was not a refusal. Matters only for requests that had refused a fresh token.
   public mutating func accepted(_ key: RequestKey) {
-    memory.forget(key)
+    refusals.memory.forget(key)
   }
 
   private mutating func decide(version: UInt64, _ key: RequestKey, _ now: Int64) -> RefusalDecision {
     let usable = current.flatMap { $0.isUsable(at: now) ? $0 : nil }
     if let usable, version < usable.version { return .resend(usable) }
-    if usable != nil, memory.remembered(key, now: now) != nil { return .relay(.remembered) }
+    if usable != nil, refusals.memory.remembered(key, now: now) != nil { return .relay(.remembered) }
     if flight == nil {
-      if operatorReason != nil { return .relay(.needsOperator) }
-      if let backOffUntil, now < backOffUntil { return .relay(.backingOff) }
+      if failures.operatorReason != nil { return .relay(.needsOperator) }
+      if failures.backingOff(at: now) != nil { return .relay(.backingOff) }
       // If the token has expired or is due anyway, its age causes the refresh.
       let byRefusal = usable.map { now < $0.refreshAt } ?? false
-      if byRefusal, !window.admits(key.client, policy.refreshWindow, now: now) { return .relay(.windowUsedUp) }
+      if byRefusal, !refusals.window.admits(key.client, policy.refreshWindow, now: now) { return .relay(.windowUsedUp) }
       start(byRefusal: byRefusal, now)
     }
-    refusedWaiting = true
-    if refusers.count < Self.maximumRefusers { refusers.append(key) }
+    waiters.refused = true
+    if waiters.refusers.count < Self.maximumRefusers { waiters.refusers.append(key) }
     return .waitForRefresh
   }
 
   private func unavailable(_ now: Int64) -> CredentialUnavailable? {
-    if let operatorReason { return .needsOperator(operatorReason) }
-    if let backOffUntil, now < backOffUntil { return .temporarily(lastFailure, retryAfter: backOffUntil - now) }
+    if let reason = failures.operatorReason { return .needsOperator(reason) }
+    if let until = failures.backingOff(at: now) { return .temporarily(failures.last, retryAfter: until - now) }
     return nil
   }
 }

@@ -6,7 +6,7 @@ extension OAuth2Machine {
   static let saveRetry: Int64 = 5_000
 
   public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
-    if let pending = unsaved, pending.id == id, flight == nil {
+    if let pending = stored.unsaved, pending.id == id, flight == nil {
       saved(pending.record, answer, now)
       return flush(now)
     }
@@ -17,7 +17,7 @@ extension OAuth2Machine {
     }
     switch (flight.phase, answer) {
     case (.locking, .locked(let record, let setAside)):
-      holdsLock = true
+      stored.holdsLock = true
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
     case (.locking, .busy):
@@ -25,20 +25,20 @@ extension OAuth2Machine {
       if now - flight.started > 2 * Int64(policy.timeout) + Self.fetchGrace {
         fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
       } else {
-        self.flight?.phase = .lockBusy(retryAt: now + Self.lockRetry / 2 + random.upTo(Self.lockRetry / 2))
+        self.flight?.phase = .lockBusy(retryAt: now + Self.lockRetry / 2 + jitter(upTo: Self.lockRetry / 2))
       }
     case (.locking, .wrongKey):
       fail("\(TokenFailure.store("its record is encrypted with another key"))", retryAfter: nil, needsOperator: true, now)
     case (.marking, .written):
-      unsaved = nil
-      ownMark = true
+      stored.unsaved = nil
+      stored.ownMark = true
       request(now)
     case (.saving(let grant, _), .written):
-      ownMark = false
+      stored.ownMark = false
       succeed(grant, now)
     case (.saving(let grant, let record), .failed(let text)):
       // The server has rotated the token already, so not using it would help nobody. The lock keeps others from the old token.
-      unsaved = (id: flight.id, record: record, retryAt: now + Self.saveRetry)
+      stored.unsaved = Stored.Unsaved(id: flight.id, record: record, retryAt: now + Self.saveRetry)
       actions.append(.report(.notSaved(text)))
       succeed(grant, now)
     case (.locking, .failed(let text)), (.marking, .failed(let text)):
@@ -55,21 +55,21 @@ extension OAuth2Machine {
   }
 
   mutating func unlock() {
-    guard holdsLock else { return }
-    holdsLock = false
+    guard stored.holdsLock else { return }
+    stored.holdsLock = false
     actions.append(.store(id: lastID, .release))
   }
 
   /// Takes the store's record if it belongs to this configuration and is newer than the known one.
   private mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
     if let record, record.binding == binding {
-      flight?.interrupted = record.inFlight && !ownMark
-      if record.generation > generation {
-        generation = record.generation
-        refreshToken = record.refreshToken
+      flight?.interrupted = record.inFlight && !stored.ownMark
+      if record.generation > stored.generation {
+        stored.generation = record.generation
+        stored.refreshToken = record.refreshToken
         flight?.record = record
         if adopt(record, now, wall) { return }
-      } else if record.generation == generation {
+      } else if record.generation == stored.generation {
         flight?.record = record
       }
     }
@@ -83,16 +83,15 @@ extension OAuth2Machine {
     guard left > 0, let field = try? CredentialRenderer.bearer(token), field.line != current?.line else { return false }
     guard publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else { return false }
     actions.append(.report(.adopted(version: latestVersion, expiry: now + left)))
-    refusedWaiting = false
-    refusers.removeAll()
+    waiters.releaseRefused()
     guard left > margin(of: record.lifetime * 1000) else { return false }
     endFlight()
     return true
   }
 
   mutating func mark() {
-    guard let id = flight?.id, let refreshToken else { return }
-    var record = flight?.record ?? TokenRecord(binding: binding, generation: generation, refreshToken: refreshToken)
+    guard let id = flight?.id, let refreshToken = stored.refreshToken else { return }
+    var record = flight?.record ?? TokenRecord(binding: binding, generation: stored.generation, refreshToken: refreshToken)
     record.refreshToken = refreshToken
     flight?.record = record
     record.inFlight = true
@@ -102,19 +101,19 @@ extension OAuth2Machine {
 
   /// The answer contained no new refresh token.
   mutating func clearMark() {
-    guard usesStore, holdsLock, let flight, var record = flight.record else { return }
+    guard usesStore, stored.holdsLock, let flight, var record = flight.record else { return }
     record.inFlight = false
-    ownMark = false
+    stored.ownMark = false
     actions.append(.store(id: flight.id, .write(record)))
   }
 
   mutating func save(_ grant: TokenGrant, _ now: Int64, _ wall: Int64) {
-    guard let flight, let sent = refreshToken else { return }
+    guard let flight, let sent = stored.refreshToken else { return }
     // A server that does not rotate sends none.
     let next = grant.refreshToken ?? sent
-    refreshToken = next
-    generation += 1
-    var record = TokenRecord(binding: binding, generation: generation, refreshToken: next)
+    stored.refreshToken = next
+    stored.generation += 1
+    var record = TokenRecord(binding: binding, generation: stored.generation, refreshToken: next)
     let lifetime = max(1, milliseconds(of: grant) / 1000)
     record.accessToken = grant.accessToken
     record.lifetime = min(lifetime, TokenResponse.maximumLifetime)
@@ -124,18 +123,18 @@ extension OAuth2Machine {
   }
 
   mutating func retrySaving(_ now: Int64) {
-    guard flight == nil, let pending = unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
-    unsaved?.retryAt = nil
+    guard flight == nil, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
+    stored.unsaved?.retryAt = nil
     actions.append(.store(id: pending.id, .write(pending.record)))
   }
 
   private mutating func saved(_ record: TokenRecord, _ answer: TokenStoreAnswer, _ now: Int64) {
     switch answer {
     case .written:
-      unsaved = nil
-      ownMark = false
+      stored.unsaved = nil
+      stored.ownMark = false
       unlock()
-    case .failed: unsaved?.retryAt = now + Self.saveRetry
+    case .failed: stored.unsaved?.retryAt = now + Self.saveRetry
     default: break
     }
   }

@@ -69,34 +69,19 @@ public struct OAuth2Machine: Sendable {
 
   var current: RenderedCredential?
   /// Version that was published last; it outlives `current`.
-  var latestVersion: UInt64 = 0
+  private(set) var latestVersion: UInt64 = 0
   var flight: Flight?
-  var lastID: UInt64 = 0
+  private(set) var lastID: UInt64 = 0
 
-  var failures = 0
-  var backOffUntil: Int64?
-  var lastFailure = ""
-  var operatorReason: String?
-
-  var needWaiting = false
-  var refusedWaiting = false
-  /// Waiting requests with a held answer, up to a limit. The machine remembers them if it gets the same token again.
-  var refusers: [RequestKey] = []
-  var memory = RefusalMemory()
-  var window = RefusalWindow()
-
-  /// For the grant `refresh_token`: the newest known token, and the generation of its record.
-  var refreshToken: Secret?
-  var generation: UInt64 = 0
-  /// A mark in the store may be this machine's own.
-  var ownMark = false
-  var holdsLock = false
-  /// A record that could not be saved. The machine keeps the lock until it is.
-  var unsaved: (id: UInt64, record: TokenRecord, retryAt: Int64?)?
+  var failures = Failures()
+  var waiters = Waiters()
+  var refusals = Refusals()
+  /// For the grant `refresh_token`.
+  var stored = Stored()
 
   var retired = false
-  var random: Jitter
-  var wake: Int64?
+  private var random: Jitter
+  private var wake: Int64?
   var actions: [Action] = []
 
   /// - Parameters:
@@ -108,30 +93,54 @@ public struct OAuth2Machine: Sendable {
     self.policy = policy
     binding = TokenBinding.digest(of: policy)
     random = Jitter(state: seed)
-    if case .refreshToken(let first) = policy.grant { refreshToken = first }
+    if case .refreshToken(let first) = policy.grant { stored.refreshToken = first }
   }
 
   /// The version published last, whether it is still usable or not.
   public var lastVersion: UInt64 { latestVersion }
 
   /// Reason of the last failure; empty if there was none.
-  public var failureReason: String { lastFailure }
+  public var failureReason: String { failures.last }
 
   /// The version published last, which may have expired since; nil after `stop`.
   public var published: RenderedCredential? { current }
 
   public func state(now: Int64) -> State {
     let usable = current.flatMap { $0.isUsable(at: now) ? $0.version : nil }
-    if let operatorReason { return .needsOperator(reason: operatorReason, old: usable) }
+    if let reason = failures.operatorReason { return .needsOperator(reason: reason, old: usable) }
     if flight != nil { return .refreshing(old: usable) }
     if let usable { return .ready(version: usable) }
-    if let backOffUntil, now < backOffUntil { return .failed(until: backOffUntil) }
+    if let until = failures.backingOff(at: now) { return .failed(until: until) }
     return .empty
   }
 
   /// Whether its refresh tokens are in a store, which other processes may use.
   public var usesStore: Bool {
     if case .refreshToken = policy.grant { true } else { false }
+  }
+
+  /// The next flight.
+  mutating func takeOff(byRefusal: Bool, _ now: Int64) {
+    lastID += 1
+    flight = Flight(id: lastID, started: now, byRefusal: byRefusal)
+  }
+
+  mutating func nextVersion() -> UInt64 {
+    latestVersion += 1
+    return latestVersion
+  }
+
+  mutating func jitter(upTo limit: Int64) -> Int64 { random.upTo(limit) }
+
+  /// The collected actions, and the next wake-up time if it changed.
+  mutating func flush(_ now: Int64) -> [Action] {
+    let next = nextWake(now)
+    if next != wake {
+      wake = next
+      actions.append(.wakeAt(next))
+    }
+    defer { actions = [] }
+    return actions
   }
 
   /// A running refresh.
@@ -155,6 +164,70 @@ public struct OAuth2Machine: Sendable {
     var interrupted = false
     /// The configuration has changed since, so a failure says nothing about the new one.
     var outdated = false
+  }
+
+  /// Failures in a row, and what they forbid.
+  struct Failures: Sendable {
+    var count = 0
+    var backOffUntil: Int64?
+    /// Text of the last one; outlives success.
+    var last = ""
+    /// No fetch before the configuration or a secret changes.
+    var operatorReason: String?
+
+    /// The end of the back-off, if `now` is in it.
+    func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
+
+    mutating func forgive() {
+      count = 0
+      backOffUntil = nil
+      operatorReason = nil
+    }
+  }
+
+  /// Requests that wait for the running refresh.
+  struct Waiters: Sendable {
+    /// Some have no usable token.
+    var need = false
+    /// Some hold an answer that refused the token.
+    var refused = false
+    /// Those with a held answer, up to `maximumRefusers`. The machine remembers them if it gets the same token again.
+    var refusers: [RequestKey] = []
+
+    mutating func releaseRefused() {
+      refused = false
+      refusers.removeAll()
+    }
+
+    mutating func release() {
+      need = false
+      releaseRefused()
+    }
+  }
+
+  /// What keeps refusals from causing refreshes in vain.
+  struct Refusals: Sendable {
+    var memory = RefusalMemory()
+    var window = RefusalWindow()
+  }
+
+  /// The refresh token as the token store has it.
+  struct Stored: Sendable {
+    /// The newest known one, and the generation of its record.
+    var refreshToken: Secret?
+    var generation: UInt64 = 0
+    /// A mark in the store may be this machine's own.
+    var ownMark = false
+    var holdsLock = false
+    /// A record that could not be saved. The machine keeps the lock until it is.
+    var unsaved: Unsaved?
+
+    struct Unsaved: Sendable {
+      let id: UInt64
+      let record: TokenRecord
+      /// nil: an attempt runs.
+      var retryAt: Int64?
+    }
   }
 
   /// SplitMix64. Jitter must differ between processes, but need not be unpredictable.

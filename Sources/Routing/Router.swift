@@ -96,7 +96,7 @@ public final class Router: Sendable {
 
   // MARK: CONNECT
 
-  public func checkTunnel(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) {
+  func checkTunnel(host: String, port: UInt16, for client: ClientIdentity) throws(RoutingError) {
     guard connectAllow.contains(where: { $0.matches(host: host, port: port) }) else {
       throw .connectNotAllowed(target: Authority.text(host: host, port: port, defaultPort: 0))
     }

@@ -6,35 +6,32 @@ import Trust
 /// The whole configuration, read and checked: names are resolved, files and secrets loaded, and nothing contradicts itself.
 /// All durations are milliseconds, all sizes bytes.
 public struct Settings: Sendable, Hashable {
-  public var name: String
-  public var listeners: [ListenerSettings]
-  public var admin: AdminSettings?
+  public let name: String
+  public let listeners: [ListenerSettings]
+  public let admin: AdminSettings?
   /// nil = auto.
-  public var threads: Int?
+  public let threads: Int?
   /// nil = off.
-  public var watchInterval: Int?
-  public var log: LogSettings
-  public var limits: Limits
-  public var timeouts: Timeouts
-  public var clients: [ClientSettings]
-  public var unnamed: AnonymousSettings
-  public var unlistedHosts: UnlistedHosts
-  public var connectAllow: [HostPattern]
-  public var forbiddenAddresses: [AddressRange]
-  public var upstreams: [UpstreamSettings]
-  public var credentials: [String: CredentialPolicy]
-  public var tokenStore: TokenStoreSettings
-  public var trust: [String: TrustPolicy]
-  public var allHostsMustBeEvaluated: Bool
+  public let watchInterval: Int?
+  public let log: LogSettings
+  public let limits: Limits
+  public let timeouts: Timeouts
+  public let clients: [ClientSettings]
+  public let unnamed: AnonymousSettings
+  public let unlistedHosts: UnlistedHosts
+  public let connectAllow: [HostPattern]
+  public let forbiddenAddresses: [AddressRange]
+  public let upstreams: [UpstreamSettings]
+  public let credentials: [String: CredentialPolicy]
+  public let tokenStore: TokenStoreSettings
+  public let trust: [String: TrustPolicy]
+  public let allHostsMustBeEvaluated: Bool
   /// Read with the configuration, if a policy may use them; nil: not read, or there are none.
   public var systemRoots: SystemRoots?
   /// nil: nothing is intercepted.
-  public var intercept: InterceptSettings?
+  public let intercept: InterceptSettings?
 
-  @inlinable public var anonymous: Access {
-    get { unnamed.access }
-    set { unnamed.access = newValue }
-  }
+  @inlinable public var anonymous: Access { unnamed.access }
   @inlinable public var anonymousMaxRequests: Int? { unnamed.maxRequests }
 
   public static let standardName = "authproxy"

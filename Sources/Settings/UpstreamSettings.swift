@@ -3,24 +3,24 @@ import Routing
 
 /// One entry of `upstreams`.
 public struct UpstreamSettings: Sendable, Hashable {
-  public var name: String
+  public let name: String
   /// At least one.
-  public var matches: [Match]
+  public let matches: [Match]
   /// nil = for every client.
-  public var clients: Set<String>?
-  public var origin: Origin
+  public let clients: Set<String>?
+  public let origin: Origin
   /// Whether the file has `origin`; then `forbidden_addresses` does not apply.
-  public var originIsExplicit: Bool
-  public var credential: String?
+  public let originIsExplicit: Bool
+  public let credential: String?
   /// nil = the policy `default` if there is one, else the system's roots.
-  public var trust: String?
-  public var clientCertificate: ClientCertificate?
-  public var clientAuthorization: ClientAuthorization
-  public var retry: Retry
-  public var rewrite: Rewrite
-  public var timeouts: Timeouts
-  public var decompress: Bool
-  public var hostHeader: HostHeader
+  public let trust: String?
+  public let clientCertificate: ClientCertificate?
+  public let clientAuthorization: ClientAuthorization
+  public let retry: Retry
+  public let rewrite: Rewrite
+  public let timeouts: Timeouts
+  public let decompress: Bool
+  public let hostHeader: HostHeader
 
   /// The first one.
   @inlinable public var match: Match { matches[0] }

@@ -20,14 +20,15 @@ public struct CertificateBuilder: Sendable {
   public var notBefore: Int64
   public var notAfter: Int64
   public var purposes: [Purpose] = []
-  public var ocspURLs: [String] = []
-  public var revocationListURLs: [String] = []
+  public var revocation = RevocationPlaces()
   public var constraints = NameConstraints()
-  /// id-pkix-ocsp-nocheck (RFC 6960 section 4.2.2.2.1).
-  public var isExemptFromRevocation = false
   public var digest = Digest.sha256
-  /// Big-endian; nil = random.
-  public var serialNumber: [UInt8]?
+
+  /// URLs where the state of the certificate can be asked for.
+  public struct RevocationPlaces: Sendable {
+    public var responders: [String] = []
+    public var lists: [String] = []
+  }
 
   /// For whom a certificate speaks.
   public struct AlternativeNames: Sendable {
@@ -88,11 +89,8 @@ public struct CertificateBuilder: Sendable {
     ERR_clear_error()
     guard let pointer = X509_new() else { throw .drained(.encoding, "certificate") }
     let result = Certificate(owning: pointer)
-    var serial = serialNumber ?? []
-    if serial.isEmpty {
-      // With the zero before it that keeps it positive at most 17 of the 20 bytes that it may have (RFC 5280 section 4.1.2.2).
-      serial = try SecureRandom.bytes(16)
-    }
+    // With the zero before it that keeps it positive at most 17 of the 20 bytes that it may have (RFC 5280 section 4.1.2.2).
+    let serial = try SecureRandom.bytes(16)
     guard X509_set_version(pointer, 2) == 1, set(serial, on: pointer),
       ASN1_TIME_set(X509_getm_notBefore(pointer), Int(notBefore)) != nil,
       ASN1_TIME_set(X509_getm_notAfter(pointer), Int(notAfter)) != nil,
@@ -130,9 +128,8 @@ public struct CertificateBuilder: Sendable {
     let lists: [(Int32, [String])] = [
       (NID_subject_alt_name, names.isEmpty || !commonName.isEmpty ? names : ["critical"] + names),
       (NID_ext_key_usage, purposes.map(\.rawValue)),
-      (NID_info_access, ocspURLs.map { "OCSP;URI:" + $0 }),
-      (NID_crl_distribution_points, revocationListURLs.map { "URI:" + $0 }),
-      (NID_id_pkix_OCSP_noCheck, isExemptFromRevocation ? ["ignored"] : []),
+      (NID_info_access, revocation.responders.map { "OCSP;URI:" + $0 }),
+      (NID_crl_distribution_points, revocation.lists.map { "URI:" + $0 }),
     ]
     for (identifier, list) in lists where !list.isEmpty { values.append((identifier, list.joined(separator: ","))) }
     for (identifier, value) in values {

@@ -8,8 +8,8 @@ import Testing
     let authority = try Authority("Root, \"quoted\"\n")
     let key = try PrivateKey.generateP256()
     var builder = CertificateBuilder.server(["api.example.com", "*.example.org", "192.0.2.7", "2001:db8::1"])
-    builder.ocspURLs = ["http://ocsp.example.com/x", "https://ocsp.example.com/no"]
-    builder.revocationListURLs = ["http://crl.example.com/a.crl", "ldap://crl.example.com/b"]
+    builder.revocation.responders = ["http://ocsp.example.com/x", "https://ocsp.example.com/no"]
+    builder.revocation.lists = ["http://crl.example.com/a.crl", "ldap://crl.example.com/b"]
     builder.notBefore = 1_700_000_000
     builder.notAfter = 2_900_000_000
     let leaf = try builder.issued(to: key, by: authority.certificate, authority.key)

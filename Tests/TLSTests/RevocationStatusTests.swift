@@ -13,7 +13,7 @@ import Testing
   init() throws {
     authority = try Authority()
     var builder = CertificateBuilder.server(["api.example.com"])
-    builder.revocationListURLs = ["http://crl.example.com/7.crl"]
+    builder.revocation.lists = ["http://crl.example.com/7.crl"]
     leaf = try builder.issued(to: .generateP256(), by: authority.certificate, authority.key)
     other = try CertificateBuilder.server(["b.example.com"])
       .issued(to: .generateP256(), by: authority.certificate, authority.key)

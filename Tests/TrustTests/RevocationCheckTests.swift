@@ -18,10 +18,10 @@ import Testing
 
   init() throws {
     root = try Authority()
-    middle = try root.intermediate { $0.ocspURLs = [Self.middleOCSP] }
+    middle = try root.intermediate { $0.revocation.responders = [Self.middleOCSP] }
     leaf = try middle.leaf {
-      $0.ocspURLs = [Self.leafOCSP]
-      $0.revocationListURLs = [Self.leafList]
+      $0.revocation.responders = [Self.leafOCSP]
+      $0.revocation.lists = [Self.leafList]
     }.certificate
   }
 
@@ -281,7 +281,7 @@ import Testing
   }
 
   @Test func `one fetched list serves all certificates of its issuer, and reveals the revoked among them`() throws {
-    let other = try middle.leaf(["b.example.com"]) { $0.revocationListURLs = [Self.leafList] }.certificate
+    let other = try middle.leaf(["b.example.com"]) { $0.revocation.lists = [Self.leafList] }.certificate
     let list = try CertificateListBuilder(revoking: [other]).signed(by: middle.certificate, middle.key).der
     var good = try check(.init(methods: [.crl], scope: .leaf))
     #expect(try run(&good) { _ in list }.asked == [Self.leafList])

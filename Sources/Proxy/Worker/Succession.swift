@@ -43,7 +43,13 @@ struct Succession {
     let settings = next.settings
     let known = settings.clients.first { $0.name == client }
     let identity = known.map { ClientIdentity($0) } ?? ClientIdentity(anonymousIn: settings)
-    return (try? next.router.checkTunnel(host: target.host, port: target.port, for: identity)) != nil
+    switch try? next.router.decideConnect(host: target.host, port: target.port, for: identity) {
+    case .tunnel: return true
+    case .served(let served):
+      if case .tunnelled = served.tls { return true }
+      return false
+    case nil: return false
+    }
   }
 
   /// The first entry whose requests may go to this origin under this trust.
