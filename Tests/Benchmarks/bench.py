@@ -14,6 +14,8 @@ import pathlib
 import platform
 import shutil
 import signal
+import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -24,7 +26,6 @@ import plot
 import servers
 import table
 
-URL = "http://api.example.com"
 
 
 class Bench:
@@ -45,9 +46,14 @@ class Bench:
             return servers.authproxy(self.arguments.program, self.folder, self.origin, tls, **options)
         return getattr(servers, program)(self.folder, self.origin, tls, **options)
 
+    def load_words(self, server, path, timeout):
+        words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--timeout", str(timeout)]
+        if server.app_ca:
+            words += ["--ca", str(server.app_ca), *["--connect"][: server.connects]]
+        return [*words, "--url", f"{'https' if server.app_ca else 'http'}://{servers.SERVED}{path}"]
+
     def load(self, server, path, *options, timeout=120):
-        words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + path, "--timeout", str(timeout)]
-        done = subprocess.run([*words, *map(str, options)], check=True, capture_output=True, text=True)
+        done = subprocess.run([*self.load_words(server, path, timeout), *map(str, options)], check=True, capture_output=True, text=True)
         result = json.loads(done.stdout)
         if result["good"] != result["requests"]:
             raise SystemExit(f"{server.name}: not every request was answered with success: {result}")
@@ -161,6 +167,103 @@ class Bench:
 
         self.compare("new client connections, https origin", True, measure)
 
+    def intercepted(self):
+        """https:// URLs: TLS towards the app and towards the origin. nginx and HAProxy are spoken to without CONNECT."""
+        names, ours = self.names, [name for name in self.names if name == "authproxy"]
+        if shutil.which("mitmdump"):
+            self.names = [*names, "mitmproxy"]
+        try:
+            self.intercepted_requests()
+            self.intercepted_connections()
+            self.names = ours
+            self.new_hosts()
+            self.names = names
+            self.intercepted_idle()
+        finally:
+            self.names = names
+
+    def fewer(self, server, count):
+        """mitmproxy takes a hundred times as long as the others."""
+        return max(64, count // 60) if server.name == "mitmproxy" else count
+
+    def intercepted_requests(self):
+        for clients in (64, 1, 1000):
+            def measure(server, warm_up):
+                count = self.fewer(server, int({1: 10000, 64: 40000, 1000: 40000}[clients] * self.scale))
+                result = self.measured(server, "/small", "--clients", clients, "--requests", max(clients, count // 10) if warm_up else count)
+                # Without the handshakes, which the row of new connections counts: every client keeps its connection.
+                return {CPU: result["cpu"] / count * 1e6, ("throughput", "requests/s"): count / result["seconds"]}
+
+            self.compare(f"small, intercepted, {clients} clients", True, measure, front=True)
+
+        def larger(server, warm_up):
+            count = self.fewer(server, int(20000 * self.scale))
+            result = self.measured(server, "/64k", "--clients", 64, "--requests", count // 10 if warm_up else count)
+            return {CPU: result["cpu"] / count * 1e6, ("per CPU second", "MiB"): result["bytes"] / result["cpu"] / 2**20}
+
+        self.compare("64 KiB, intercepted, 64 clients", True, larger, front=True)
+
+    def intercepted_connections(self):
+        for kind, options in (("full", ()), ("resumed", ("--resume",))):
+            def measure(server, warm_up):
+                count = self.fewer(server, int(6000 * self.scale))
+                result = self.measured(
+                    server, "/small", "--clients", 16, "--new-connections", "fin", *options, "--requests", count // 10 if warm_up else count)
+                if not warm_up and options and result["resumed"] < count * 0.9:
+                    print(f"{server.name}: only {result['resumed']} of {count} handshakes were resumed", flush=True)
+                return {
+                    ("per CPU second", "handshakes"): count / result["cpu"],
+                    ("p50", "us"): result["p50_us"], ("p99", "us"): result["p99_us"],
+                }
+
+            self.compare(f"new connections, intercepted, {kind}", True, measure, front=True)
+
+    def new_hosts(self):
+        """The first request to a host that has no leaf yet: CONNECT, leaf, handshake, request, answer."""
+        number = 0
+
+        def measure(server, warm_up):
+            nonlocal number
+            trust = ssl.create_default_context(cafile=server.app_ca)
+            times = []
+            for _ in range(100):
+                host, number = f"h{number}.wild.example", number + 1
+                begin = time.monotonic()
+                with socket.create_connection(("127.0.0.1", server.port)) as plain:
+                    plain.sendall(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
+                    if b" 200 " not in plain.recv(4096):
+                        raise SystemExit(f"{server.name}: CONNECT was refused")
+                    with trust.wrap_socket(plain, server_hostname=host) as app:
+                        app.sendall(f"GET /small HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                        if b" 200 " not in app.recv(4096):
+                            raise SystemExit(f"{server.name}: the request failed")
+                        times.append((time.monotonic() - begin) * 1000)
+            return {("median", "ms"): statistics.median(times), ("most", "ms"): max(times)}
+
+        self.compare("first request to a new host, intercepted", True, measure, front=True)
+
+    def intercepted_idle(self):
+        row, connections = "memory of an idle intercepted connection", 1000
+        if not self.wanted(row):
+            return
+        figures = {}
+        for turn in range(self.rounds):
+            for name in self.names:
+                server = self.start(name, True, front=True)
+                try:
+                    self.load(server, "/small", "--clients", 64, "--requests", 2000)
+                    before = server.memory_kib()
+                    words = [*self.load_words(server, "/small", 60), "--clients", str(connections), "--requests", str(connections), "--hold"]
+                    holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                    if json.loads(holder.stdout.readline())["good"] != connections:
+                        raise SystemExit(f"{name}: not every connection was answered")
+                    figures.setdefault(name, []).append((server.memory_kib() - before) * 1024 / connections)
+                    holder.stdin.close()
+                    holder.wait()
+                finally:
+                    server.stop()
+        self.record(row, "bytes", figures)
+
     def latency(self):
         rate = 5000
         count = int(rate * 5 * self.scale)
@@ -189,7 +292,7 @@ class Bench:
                     before = server.memory_kib()
                     holder = subprocess.Popen(
                         [self.loadgen, "hold", "--to", f"127.0.0.1:{server.port}", "--connections", str(connections),
-                         "--answered", "--send", f"GET {URL}/small HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n"],
+                         "--answered", "--send", f"GET http://{servers.SERVED}/small HTTP/1.1\\r\\nHost: {servers.SERVED}\\r\\n\\r\\n"],
                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                     held = int(holder.stdout.readline().split()[1])
                     if held != connections:
@@ -261,8 +364,7 @@ class Bench:
             server = self.start("authproxy", True, token_port=tokens.port)
             try:
                 before = server.memory_kib()
-                words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", URL + "/small", "--timeout", "60"]
-                load = subprocess.Popen([*words, "--clients", str(crowd), "--requests", str(crowd)], stdout=subprocess.PIPE, text=True)
+                load = subprocess.Popen([*self.load_words(server, "/small", 60), "--clients", str(crowd), "--requests", str(crowd)], stdout=subprocess.PIPE, text=True)
                 # When load generator and proxy are idle, every request is connected and waits.
                 busy = -1
                 while load.poll() is None and (server.descriptors() < crowd or busy != (busy := server.cpu_seconds())):
@@ -317,6 +419,7 @@ class Bench:
             self.larger_answers()
             self.bulk()
             self.new_connections()
+            self.intercepted()
             self.latency()
             self.threads()
             self.thousand_entries()

@@ -14,6 +14,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TOKEN = "benchmark-token-0123456789abcdef"
 TICK = os.sysconf("SC_CLK_TCK")
+# The host that apps ask for.
+SERVED = "api.example.com"
 
 
 def free_port():
@@ -45,6 +47,8 @@ class Server:
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
         wait_for_port(port, self.process, seconds)
         self.start_seconds = time.monotonic() - started
+        # With TLS towards apps: the CA that they trust, and whether they begin with CONNECT.
+        self.app_ca, self.connects = None, False
 
     def pids(self):
         """The process and its children. All of these programs have only one level."""
@@ -82,14 +86,16 @@ class Server:
 
 
 def make_certificates(folder):
-    """A CA and a leaf for localhost, P-256, made by `openssl`."""
+    """A CA, and leafs for localhost and for api.example.com, P-256, made by `openssl`."""
     run = lambda *words: subprocess.run(words, check=True, cwd=folder, capture_output=True)
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     run("openssl", "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Benchmark CA", "-days", "30")
-    run("openssl", "req", *key, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=localhost")
-    (folder / "leaf.ext").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
-    run("openssl", "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
-        "-extfile", "leaf.ext", "-out", "leaf.pem")
+    for leaf, host in (("leaf", "localhost"), ("front", SERVED)):
+        run("openssl", "req", *key, "-keyout", f"{leaf}.key", "-out", f"{leaf}.csr", "-subj", f"/CN={host}")
+        (folder / f"{leaf}.ext").write_text(f"subjectAltName=DNS:{host}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
+        run("openssl", "x509", "-req", "-in", f"{leaf}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+            "-extfile", f"{leaf}.ext", "-out", f"{leaf}.pem")
+    (folder / "front.both").write_text((folder / "front.pem").read_text() + (folder / "front.key").read_text())
 
 
 def nginx_main(folder, name, body):
@@ -185,36 +191,41 @@ class TokenServer:
         self.server.shutdown()
 
 
-def nginx(folder, origin, tls, access_log=False):
+def nginx(folder, origin, tls, access_log=False, front=False):
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     verify = f"""\
       proxy_ssl_verify on; proxy_ssl_trusted_certificate {folder}/ca.pem; proxy_ssl_name localhost; proxy_ssl_server_name on;
       proxy_ssl_protocols TLSv1.2 TLSv1.3; proxy_ssl_session_reuse on;
 """ if tls else ""
-    name = f"nginx-{scheme}"
+    name = f"nginx-{scheme}{'-front' if front else ''}"
+    certificate = f"""\
+    ssl_certificate {folder}/front.pem; ssl_certificate_key {folder}/front.key; ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:f:1m;
+""" if front else ""
     log = f"access_log {folder}/{name}.log combined buffer=64k flush=1s;" if access_log else ""
     body = f"""\
   keepalive_requests 100000000; keepalive_timeout 300s; tcp_nodelay on; client_max_body_size 0;
   {log}
   upstream origin {{ server localhost:{target}; keepalive 1024; keepalive_requests 100000000; keepalive_timeout 300s; }}
   server {{
-    listen 127.0.0.1:{port} backlog=4096;
-    location / {{
+    listen 127.0.0.1:{port} {"ssl " if front else ""}backlog=4096;
+{certificate}    location / {{
       proxy_pass {scheme}://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host localhost:{target}; proxy_set_header Authorization "Bearer {TOKEN}"; proxy_request_buffering off;
 {verify}    }}
   }}
 """
-    return Server("nginx", nginx_main(folder, name, body), port)
+    server = Server("nginx", nginx_main(folder, name, body), port)
+    server.app_ca = folder / "ca.pem" if front else None
+    return server
 
 
-def haproxy(folder, origin, tls, access_log=False):
+def haproxy(folder, origin, tls, access_log=False, front=False):
     port = free_port()
     target = origin.tls_port if tls else origin.port
     ssl = f" ssl verify required ca-file {folder}/ca.pem verifyhost localhost sni str(localhost)" if tls else ""
     log = "  log stdout format raw daemon\n  option httplog\n" if access_log else ""
-    path = folder / f"haproxy-{'https' if tls else 'http'}.cfg"
+    path = folder / f"haproxy-{'https' if tls else 'http'}{'-front' if front else ''}.cfg"
     path.write_text(f"""\
 global
   nbthread 1
@@ -229,7 +240,7 @@ defaults
   timeout http-keep-alive 300s
   http-reuse always
 frontend f
-  bind 127.0.0.1:{port} backlog 4096
+  bind 127.0.0.1:{port} backlog 4096{f" ssl crt {folder}/front.both" if front else ""}
   # An absolute-form target becomes what an origin expects.
   http-request set-uri %[path]
   http-request set-header Host localhost:{target}
@@ -238,18 +249,38 @@ frontend f
 backend b
   server s 127.0.0.1:{target}{ssl} pool-max-conn 1024
 """)
-    return Server("haproxy", ["haproxy", "-q", "-db", "-f", str(path)], port)
+    server = Server("haproxy", ["haproxy", "-q", "-db", "-f", str(path)], port)
+    server.app_ca = folder / "ca.pem" if front else None
+    return server
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None):
-    """With `token_port` the credential is OAuth 2, with a token server at this port."""
+def mitmproxy(folder, origin, tls, front=True):
+    """The same work by mitmproxy: CONNECT, a leaf of its own CA, verified TLS to the origin, the header."""
+    port = free_port()
+    own = folder / "mitmproxy"
+    words = [
+        "mitmdump", "-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={own}", "--set", "connection_strategy=lazy",
+        "--set", f"ssl_verify_upstream_trusted_ca={folder}/ca.pem", "--map-remote", f"|//{SERVED}/|//localhost:{origin.tls_port}/",
+        "--modify-headers", f"|~q|Authorization|Bearer {TOKEN}",
+    ]
+    server = Server("mitmproxy", words, port, 30)
+    server.app_ca, server.connects = own / "mitmproxy-ca-cert.pem", True
+    return server
+
+
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False):
+    """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
         f"  - match: service-{i}.example.com\n    origin: {scheme}://localhost:{target}\n    credential: api\n"
         for i in range(entries - 1)
     )
-    path = folder / f"{name}-{scheme}.conf"
+    path = folder / f"{name}-{scheme}{'-front' if front else ''}.conf"
+    published = folder / f"{name}-published"
+    match, intercept = SERVED, ""
+    if front:
+        match, intercept = f'["https://{SERVED}", "https://*.wild.example"]', f"intercept: {{ca: memory, publish: {published}}}\n"
     oauth = f"{{grant: client_credentials, token_url: http://127.0.0.1:{token_port}/token, client_id: me, client_secret: benchmark}}"
     credential = f"oauth2: {oauth}" if token_port else f"bearer: {{token: {TOKEN}}}"
     path.write_text(f"""\
@@ -258,8 +289,8 @@ threads: {threads}
 limits: {{connections: 12000, upstream_connections: 1024, waiting_for_credential: 12000}}
 timeouts: {{idle: 300s, upstream_idle: 300s, credential: 60s, connect: 60s}}
 log: {{access: {"true" if access_log else "false"}, file: {folder}/{name}.log}}
-upstreams:
-  - match: api.example.com
+{intercept}upstreams:
+  - match: {match}
     origin: {scheme}://localhost:{target}
     credential: api
 {others}credentials:
@@ -273,13 +304,16 @@ trust:
     path.chmod(0o600)
     # For a process that is not dumpable, only root sees descriptors and memory map.
     debugging = [] if os.geteuid() == 0 else ["--allow-debugging"]
-    return Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
+    server = Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
+    if front:
+        server.app_ca, server.connects = published / "ca.pem", True
+    return server
 
 
 def build_load_generator(folder):
     path = folder / "loadgen"
     source = HERE.parent / "Support" / "loadgen.c"
-    subprocess.run(["cc", "-O2", "-o", str(path), str(source)], check=True)
+    subprocess.run(["cc", "-O2", "-o", str(path), str(source), "-lssl", "-lcrypto"], check=True)
     return str(path)
 
 

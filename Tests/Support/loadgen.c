@@ -2,10 +2,13 @@
 //
 //   loadgen load --to HOST:PORT --url URL --clients N --requests N [--rate PER_SECOND] [--new-connections fin|rst]
 //                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
+//                [--ca FILE [--connect] [--resume]] [--hold]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
 //       --stop-on-refusal ends the run when a new connection is refused, and does not count that one as failed. After SIGTERM it
 //       finishes the requests in flight and ends. --slow limits the speed of reading.
+//       --ca: requests go over verified TLS, in origin-form; with --connect inside of a CONNECT to the URL's host and port.
+//       --resume offers the last session's ticket. --hold keeps all connections open, after the line, until the end of standard input.
 //       One line of JSON at the end.
 //   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--answered] [--trickle TEXT --every MS]
 //       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), with --answered awaits one byte on each, prints
@@ -17,6 +20,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,8 +96,12 @@ static void watch(int fd, uint32_t events, uint64_t key) {
 // ---- load
 
 enum Framing { LENGTH, CHUNKED, UNTIL_CLOSE };
+// What stands between the connection and its first request.
+enum Stage { ASKING, ASKED, SHAKING, READY };
 typedef struct {
   int fd;
+  SSL *ssl;
+  enum Stage stage;
   bool busy, writable, connected, closes, head_done;
   size_t head_sent;
   uint64_t body_sent, due;
@@ -115,12 +125,48 @@ static Client *clients;
 static int client_count;
 static double rate;
 static uint64_t begin;
+static SSL_CTX *context;
+static SSL_SESSION *session;
+static char *connect_head, *server_name;
+static uint64_t handshakes, resumed;
+static bool resumes, holds;
+
+static int keep_session(SSL *ssl, SSL_SESSION *it) {
+  (void)ssl;
+  if (!resumes) return 0;
+  if (session) SSL_SESSION_free(session);
+  session = it;
+  return 1;
+}
+
+// As recv and send, but over TLS where there is TLS.
+static ssize_t over_tls(Client *client, int result) {
+  if (result > 0) return result;
+  int error = SSL_get_error(client->ssl, result);
+  ERR_clear_error();
+  if (error == SSL_ERROR_ZERO_RETURN) return 0;
+  errno = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;
+  return -1;
+}
+
+static ssize_t client_get(Client *client, void *to, size_t size) {
+  return client->ssl ? over_tls(client, SSL_read(client->ssl, to, (int)size)) : recv(client->fd, to, size, 0);
+}
+
+static ssize_t client_put(Client *client, const void *data, size_t size) {
+  return client->ssl ? over_tls(client, SSL_write(client->ssl, data, (int)size)) : send(client->fd, data, size, MSG_NOSIGNAL);
+}
 
 static void client_close(Client *client) {
   if (client->fd >= 0) {
     if (rst_each) {
       struct linger linger = {1, 0};
       setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    }
+    if (client->ssl) {
+      if (fin_each) SSL_shutdown(client->ssl);
+      SSL_free(client->ssl);
+      client->ssl = NULL;
     }
     close(client->fd);
   }
@@ -136,6 +182,7 @@ static void client_open(Client *client) {
   client->fd = open_connection(&target);
   client->connected = false;
   client->writable = true;
+  client->stage = connect_head ? ASKING : context ? SHAKING : READY;
   if (client->fd < 0) die("connect");
   if (slow) {
     int small = 16384;
@@ -270,15 +317,54 @@ static bool client_received(Client *client, const char *data, size_t count) {
   return count > 0 && body(client, data, count);
 }
 
+// CONNECT and the TLS handshake, where they are wanted. False: not ready yet, or failed.
+static bool client_ready(Client *client) {
+  ssize_t count = -1;
+  switch (client->stage) {
+    case ASKING:
+      if ((count = send(client->fd, connect_head, strlen(connect_head), MSG_NOSIGNAL)) < 0) break;
+      client->stage = ASKED;
+      // fall through
+    case ASKED:
+      // Nothing may follow the head before the ClientHello.
+      count = recv(client->fd, client->head + client->head_length, sizeof client->head - 1 - client->head_length, 0);
+      if (count <= 0) break;
+      client->head[client->head_length += (size_t)count] = 0;
+      if (!strstr(client->head, "\r\n\r\n")) return false;
+      if (atoi(client->head + 9) != 200) return client_finish(client, false), false;
+      client->head_length = 0;
+      client->stage = SHAKING;
+      // fall through
+    case SHAKING:
+      if (!client->ssl) {
+        client->ssl = SSL_new(context);
+        SSL_set_fd(client->ssl, client->fd);
+        SSL_set_tlsext_host_name(client->ssl, server_name);
+        SSL_set1_host(client->ssl, server_name);
+        if (session) SSL_set_session(client->ssl, session);
+      }
+      if ((count = over_tls(client, SSL_connect(client->ssl))) <= 0) break;
+      handshakes++;
+      if (SSL_session_reused(client->ssl)) resumed++;
+      client->stage = READY;
+      // fall through
+    case READY: return true;
+  }
+  if (count < 0 && (errno == EAGAIN || errno == ENOTCONN)) return false;
+  client_finish(client, false);
+  return false;
+}
+
 static void client_advance(Client *client) {
+  if (!client->busy || !client_ready(client)) return;
   while (client->busy && client->writable && (client->head_sent < request_length || client->body_sent < upload)) {
     ssize_t sent;
     if (client->head_sent < request_length) {
-      sent = send(client->fd, request + client->head_sent, request_length - client->head_sent, MSG_NOSIGNAL);
+      sent = client_put(client, request + client->head_sent, request_length - client->head_sent);
       if (sent > 0) client->head_sent += (size_t)sent;
     } else {
       size_t piece = upload - client->body_sent < BUFFER ? upload - client->body_sent : BUFFER;
-      sent = send(client->fd, pattern + client->body_sent % PERIOD, piece, MSG_NOSIGNAL);
+      sent = client_put(client, pattern + client->body_sent % PERIOD, piece);
       if (sent > 0) client->body_sent += (size_t)sent;
     }
     if (sent < 0) {
@@ -294,14 +380,18 @@ static void client_advance(Client *client) {
 }
 
 static void client_read(Client *client) {
-  while (client->fd >= 0) {
-    ssize_t count = recv(client->fd, buffer, slow ? slow : sizeof buffer, 0);
+  if (client->stage != READY) {
+    client_advance(client);
+    if (client->stage != READY) return;
+  }
+  while (client->fd >= 0 && client->stage == READY) {
+    ssize_t count = client_get(client, buffer, slow ? slow : sizeof buffer);
     if (slow && count > 0) usleep(1000);
     if (count > 0) {
       if (!client->busy) return client_close(client);
       if (client_received(client, buffer, (size_t)count)) {
         client_finish(client, true);
-        if (!slow && count < (ssize_t)sizeof buffer) return;
+        if (!slow && !client->ssl && count < (ssize_t)sizeof buffer) return;
       }
     } else if (count < 0 && errno == EAGAIN) {
       return;
@@ -381,7 +471,9 @@ static int load(int timeout) {
   bool first = true;
   for (int i = 0; i < 600; i++)
     if (statuses[i]) printf("%s\"%d\": %lu", first ? "" : ", ", i, statuses[i]), first = false;
-  printf("}}\n");
+  printf("}, \"handshakes\": %lu, \"resumed\": %lu}\n", handshakes, resumed);
+  fflush(stdout);
+  while (holds && read(0, buffer, sizeof buffer) > 0) continue;
   return 0;
 }
 
@@ -559,13 +651,17 @@ int main(int count, char **arguments) {
   char headers[8192] = "";
   int connections = 1, every = 1000, timeout = 120, port = 0;
   size_t size = 3;
-  bool answered = false;
+  bool answered = false, connects = false;
+  const char *ca = NULL;
   client_count = 1;
   for (int i = 2; i < count; i++) {
     const char *option = arguments[i];
     if (!strcmp(option, "--answered")) { answered = true; continue; }
     if (!strcmp(option, "--verify")) { verify = true; continue; }
     if (!strcmp(option, "--stop-on-refusal")) { stop_on_refusal = true; continue; }
+    if (!strcmp(option, "--connect")) { connects = true; continue; }
+    if (!strcmp(option, "--resume")) { resumes = true; continue; }
+    if (!strcmp(option, "--hold")) { holds = true; continue; }
     if (i + 1 == count) return 64;
     const char *value = arguments[++i];
     if (!strcmp(option, "--to")) target = address(value);
@@ -577,6 +673,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--upload")) upload = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--header")) strcat(strcat(headers, value), "\r\n");
     else if (!strcmp(option, "--slow")) slow = strtoull(value, NULL, 10);
+    else if (!strcmp(option, "--ca")) ca = value;
     else if (!strcmp(option, "--timeout")) timeout = atoi(value);
     else if (!strcmp(option, "--connections")) connections = atoi(value);
     else if (!strcmp(option, "--send")) text = unescape(value);
@@ -593,6 +690,20 @@ int main(int count, char **arguments) {
   if (!authority) return 64;
   authority += 3;
   int authority_length = (int)strcspn(authority, "/?");
+  if (ca) {
+    signal(SIGPIPE, SIG_IGN);
+    context = SSL_CTX_new(TLS_client_method());
+    if (!SSL_CTX_load_verify_locations(context, ca, NULL)) die(ca);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context, keep_session);
+    server_name = strndup(authority, strcspn(authority, ":/?"));
+    const char *port = (int)strlen(server_name) == authority_length ? ":443" : "";
+    if (connects && asprintf(&connect_head, "CONNECT %.*s%s HTTP/1.1\r\nHost: %.*s%s\r\n\r\n", authority_length, authority, port,
+                             authority_length, authority, port) < 0) return 1;
+    url = authority + authority_length;
+  }
   char length[64] = "";
   if (upload) sprintf(length, "Content-Length: %lu\r\n", upload);
   request_length = (size_t)asprintf(&request, "%s %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: loadgen\r\nAccept: */*\r\n%s%s\r\n",

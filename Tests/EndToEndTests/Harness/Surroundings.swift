@@ -53,7 +53,7 @@ enum Surroundings {
 
   private static let builtGenerator = Result {
     let path = folder + "/loadgen"
-    let made = try ChildProcess.run("cc", ["-O2", "-o", path, support + "/loadgen.c"])
+    let made = try ChildProcess.run("cc", ["-O2", "-o", path, support + "/loadgen.c", "-lssl", "-lcrypto"])
     guard made.status == .exited(0) else { throw HarnessError("cc: \(made.errors)") }
     return path
   }
