@@ -25,7 +25,8 @@ extension OAuth2Machine {
       if now - flight.started > 2 * Int64(policy.timeout) + Self.fetchGrace {
         fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
       } else {
-        self.flight?.phase = .lockBusy(retryAt: now + Self.lockRetry / 2 + jitter(upTo: Self.lockRetry / 2))
+        let pause = Self.lockRetry / 2 + jitter(upTo: Self.lockRetry / 2)
+        self.flight?.phase = .lockBusy(retryAt: now + pause)
       }
     case (.locking, .wrongKey):
       fail("\(TokenFailure.store("its record is encrypted with another key"))", retryAfter: nil, needsOperator: true, now)

@@ -10,8 +10,7 @@ open class EventHandler {
   // The wheel's list that contains this handler. The forward link owns.
   var timerNext: EventHandler?
   unowned(unsafe) var timerPrevious: EventHandler?
-  /// Level << 6
-  /// slot of the wheel; -1 = in no list.
+  /// Level of the wheel shifted left by 6, or'ed with the slot; -1 = in no list.
   var timerSlot: Int16 = -1
   /// Nanoseconds: the latest time at which the wheel checks that list. A later deadline needs no other list.
   var timerLooks: Int64 = 0

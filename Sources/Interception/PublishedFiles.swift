@@ -8,6 +8,7 @@ public struct PublishedFiles: Sendable, Hashable {
   public static let bundleName = "bundle.pem"
   public static let trustStoreName = "truststore.jks"
   public static let environmentName = "env.sh"
+  public static let names = [rootsName, bundleName, trustStoreName, environmentName]
 
   public struct File: Sendable, Hashable {
     public let name: String

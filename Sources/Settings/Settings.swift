@@ -7,18 +7,18 @@ import Trust
 /// All durations are milliseconds, all sizes bytes.
 public struct Settings: Sendable, Hashable {
   public let name: String
-  public let listeners: [ListenerSettings]
+  public var listeners: [ListenerSettings]
   public let admin: AdminSettings?
   /// nil = auto.
   public let threads: Int?
   /// nil = off.
   public let watchInterval: Int?
-  public let log: LogSettings
+  public var log: LogSettings
   public let limits: Limits
   public let timeouts: Timeouts
   public let clients: [ClientSettings]
   public let unnamed: AnonymousSettings
-  public let unlistedHosts: UnlistedHosts
+  public var unlistedHosts: UnlistedHosts
   public let connectAllow: [HostPattern]
   public let forbiddenAddresses: [AddressRange]
   public let upstreams: [UpstreamSettings]

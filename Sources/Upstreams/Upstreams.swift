@@ -66,7 +66,7 @@ public final class Upstreams {
   // MARK: Configuration
 
   /// The parts of one configuration that stay valid under the next.
-  public struct Succession {
+  public struct Kept {
     /// Name of the entry that leads to an origin under this trust; nil: none does.
     public var entry: (OriginIdentity) -> String?
     /// Digests of trust policies, and of client certificates, that are in use.
@@ -81,12 +81,12 @@ public final class Upstreams {
 
   /// Takes over the rules of the next configuration. Pools of origins that no entry leads to any more are retired. Contexts,
   /// sessions and fetch connections whose trust is gone are dropped.
-  public func adopt(_ next: UpstreamRules, _ succession: Succession) {
+  public func adopt(_ next: UpstreamRules, _ kept: Kept) {
     let addressesChanged = rules.forbiddenAddresses != next.forbiddenAddresses
     rules = next
     for (identity, pool) in pools {
       pool.isOfEntry = false
-      if let entry = succession.entry(identity), !(addressesChanged && identity.checksAddresses) {
+      if let entry = kept.entry(identity), !(addressesChanged && identity.checksAddresses) {
         pool.upstream = entry
       } else {
         pools[identity] = nil
@@ -95,13 +95,13 @@ public final class Upstreams {
         if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
       }
     }
-    fetch.keepOnly(succession.policies)
+    fetch.keepOnly(kept.policies)
     contexts = contexts.filter {
-      succession.policies.contains($0.key.trust) && succession.certificates.contains($0.key.certificate)
+      kept.policies.contains($0.key.trust) && kept.certificates.contains($0.key.certificate)
     }
     // The new configuration may correct a responder that failed.
     if loop.executor.index == 0 { shared.revocation.forgetFailures() }
-    sessions.retire { succession.policies.contains($0.policy) && succession.certificates.contains($0.identity) }
+    sessions.retire { kept.policies.contains($0.policy) && kept.certificates.contains($0.identity) }
   }
 
   /// Gives the pools their new limit of connections. Requests in line may get a connection by it.

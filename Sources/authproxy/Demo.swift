@@ -20,15 +20,18 @@ struct Demo: ParsableCommand {
       throw ExitStatus.internalError
     }
     if once {
+      defer { world.folder.remove() }
       guard DemoTour(world).run() else { throw ExitCode(1) }
       return
     }
     introduce(world)
+    let folder = world.folder
     let farewell = DispatchQueue(label: "farewell")
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
         // With a deadline, as the reader of standard output may hang.
         _ = farewell.run(within: 200) { Terminal.print("\nbye") }
+        folder.remove()
         Process.exit()
       }
     }
@@ -55,9 +58,10 @@ struct Demo: ParsableCommand {
 
       Try this in another terminal:
 
-        export http_proxy=http://\(world.proxy)
+        export http_proxy=http://\(world.proxy) https_proxy=http://\(world.proxy)
         curl \(api)/hello
         curl -H 'Authorization: Bearer guess' \(api)/hello
+        curl --cacert \(world.folder.roots) https://\(DemoConfiguration.api)/hello
         curl \(api)/revoke
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/

@@ -21,16 +21,18 @@ struct DemoConfiguration {
     var api, tokenServer, retired, responder: Address
   }
 
-  init(_ places: Places, authority: [UInt8], clientSecret: String) {
+  /// - Parameter published: folder for the CA that apps trust.
+  init(_ places: Places, authority: [UInt8], clientSecret: String, published: String) {
     text = """
       listen: 127.0.0.1:0                  # a free port
       upstreams:
-        - match: \(Self.api)         # apps request http://\(Self.api)/
+        - match: [\(Self.api), https://\(Self.api)]  # what apps request
           origin: https://\(places.api)  # the proxy forwards to this
           credential: demo
         - match: \(Self.retired)
           origin: https://\(places.retired)
           credential: demo
+      intercept: {ca: memory, publish: \(published)}  # for https:// URLs
       credentials:
         demo:
           oauth2:

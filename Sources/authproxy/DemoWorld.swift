@@ -16,6 +16,7 @@ final class DemoWorld: Sendable {
 
   let narrator = DemoNarrator()
   let configuration: DemoConfiguration
+  let folder: DemoFolder
   let proxy: Address
   private let service: Service
   /// Runs the demo's servers and the tour's requests; the proxy has its own loops.
@@ -28,7 +29,8 @@ final class DemoWorld: Sendable {
       api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
       retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
     let secret = try TokenBook.randomText()
-    configuration = DemoConfiguration(sockets.places, authority: authority.pem, clientSecret: secret)
+    folder = try DemoFolder()
+    configuration = DemoConfiguration(sockets.places, authority: authority.pem, clientSecret: secret, published: folder.path)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))

@@ -57,14 +57,14 @@ struct RefusalTests {
       version += 1
       _ = driver.answer(grant("t\(version)"))
       #expect(driver.refused(version, by: key("/bad"), isRetry: true).decision.reason == .refusedAgain)
-      #expect(!driver.machine.memory.isEmpty)
+      #expect(!driver.machine.refusals.memory.isEmpty)
       driver.pass(wait - 1)
       #expect(driver.refused(version, by: key("/bad")).decision.reason == .remembered)
       #expect(driver.need().need.version == version)
       driver.pass(30_000)
     }
     driver.machine.accepted(key("/bad"))
-    #expect(driver.machine.memory.isEmpty)
+    #expect(driver.machine.refusals.memory.isEmpty)
     _ = driver.refused(version, by: key("/bad"))
     _ = driver.answer(grant("last"))
     _ = driver.refused(version + 1, by: key("/bad"), isRetry: true)

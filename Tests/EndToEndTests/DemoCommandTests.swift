@@ -30,14 +30,14 @@ import Testing
     let demo = try ChildProcess(Surroundings.program, ["demo"])
     defer { demo.signal(SIGKILL) }
     let line = try #require(demo.awaitLine(where: { $0.contains("export http_proxy=") }), "\(demo.output)\(demo.errors)")
-    let proxy = String(line.split(separator: "=")[1])
+    let proxy = String(line.split(separator: "=")[1].split(separator: " ")[0])
     _ = demo.awaitLine(where: { $0.contains("Ctrl-C") })
     let proposed = demo.lines.compactMap { line in line.split(separator: " ").first == "curl" ? line : nil }
-    #expect(proposed.count >= 3)
+    #expect(proposed.contains { $0.contains("https://") } && proposed.count >= 4)
     for command in proposed {
       let done = try ChildProcess.run(
         "/bin/sh", ["-c", command.trimmingCharacters(in: .whitespaces) + " -sS -w '%{http_code}'"],
-        environment: ["http_proxy": proxy, "no_proxy": "", "NO_PROXY": ""])
+        environment: ["http_proxy": proxy, "https_proxy": proxy, "no_proxy": "", "NO_PROXY": ""])
       let expected = command.contains("//other.") ? "403" : command.contains("//retired.") ? "502" : "200"
       #expect(done.output.hasSuffix(expected), "\(command): \(done.output)\(done.errors)")
     }
@@ -46,5 +46,7 @@ import Testing
     #expect(demo.awaitLine(seconds: 12, where: { $0.contains("cannot be read") }) == nil, "\(demo.output)")
     demo.signal(SIGINT)
     #expect(demo.awaitEnd(seconds: 5) == .exited(0))
+    let folder = try #require(demo.output.firstMatch(of: #/publish: ([^}\n]+)/#)).1
+    #expect(!FileManager.default.fileExists(atPath: String(folder)), "\(folder)")
   }
 }

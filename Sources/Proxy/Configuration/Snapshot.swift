@@ -195,15 +195,10 @@ public final class Snapshot: Sendable {
   }
 
   /// What upstreams keep of older configurations under this one.
-  func succession(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Succession {
-    Upstreams.Succession(
+  func kept(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Kept {
+    Upstreams.Kept(
       policies: Set(trust.values.map(\.digest) + [defaultTrust.digest]),
       certificates: Set(entries.map { PolicyDigest.of($0.identity) } + [[]]), entry: entry)
-  }
-
-  /// The first entry whose requests may go to this origin under this trust. It searches all entries, so it is for rare events.
-  func entry(leadingTo identity: OriginIdentity) -> Entry? {
-    entries.first { $0.origin.map { $0.identity == identity } ?? mayLead($0, to: identity) }
   }
 
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.

@@ -59,7 +59,7 @@ final class LoopServices {
     credentials.adopt(next)
     handshakes.adopt(next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
-    upstreams.adopt(next.upstreamRules, next.succession { entry($0)?.name })
+    upstreams.adopt(next.upstreamRules, next.kept { entry($0)?.name })
     observer.adopted(next)
   }
 

@@ -6,7 +6,7 @@ import Upstreams
 /// An answer that refused the credential, held until the proxy knows whether it can send the request again. A small one is
 /// copied, and its connection returns to the pool at once. A larger one waits on its connection.
 final class HeldAnswer {
-  /// How many bytes of the body are copied.
+  /// A body up to this size is copied. Of a larger one this is copied, and at most one block more.
   private static let limit = 16 << 10
 
   enum Progress {
@@ -24,7 +24,6 @@ final class HeldAnswer {
   private(set) var payload: [UInt8] = []
   /// The connection broke inside the body.
   private(set) var isBroken = false
-  private(set) var isWhole = false
   private var pausedAt: OriginLimit?
 
   init(_ head: UnsafeRawBufferPointer, framing: BodyFraming, keepsUpstream: Bool) {
@@ -66,7 +65,6 @@ final class HeldAnswer {
       case .truncated, .failed: isBroken = true
       }
     }
-    isWhole = true
     return .whole
   }
 }

@@ -58,8 +58,8 @@ struct Attempt {
 
   // MARK: End
 
-  /// Both messages have ended: the connection returns to the pool if it can.
-  /// - Parameter inStep: the origin keeps the connection, and its answer has ended.
+  /// The answer has ended: the connection returns to the pool if the request was sent whole.
+  /// - Parameter inStep: the answer ended where its framing says, and the origin keeps the connection.
   mutating func complete(inStep: Bool, on loop: EventLoop) {
     let isSent = upload.isSent
     release(on: loop)

@@ -7,8 +7,8 @@ import Upstreams
 /// `HeldAnswer` keeps the answer's body: it copies a small one and frees the connection; a larger one waits on its connection.
 /// `AppBody` keeps the request's body.
 extension Request {
-  /// Whether to hold this answer. If it is relayed instead, the owner is told anyway: that may spare the next request a
-  /// refusal.
+  /// Whether to hold this answer. If it is relayed instead, the owner is told anyway, because that may spare the next request a
+  /// refusal; but not of a lack of scope, which another token does not cure.
   func holds(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let view = authorization.view, let attached = authorization.attached, !machine.refusalIsSettled else { return false }
     guard view.setup.refusals.contains(head.status) else {
@@ -56,7 +56,13 @@ extension Request {
   /// The attempt holds a refusal: finds out what to do with it.
   func settleHeldRefusal() -> RequestMachine.Input? {
     attempt.stopUploading(on: loop)
-    if let input = collectHeld() { return input }
+    if let input = collectHeld() {
+      // Relayed at once, but the next request shall not be refused.
+      if let attached = authorization.attached {
+        authorization.view?.reportRefusal(of: self, version: attached.version, isRetry: false)
+      }
+      return input
+    }
     if let input = readBodyWhileHeld() { return input }
     guard let view = authorization.view, let attached = authorization.attached, let entry = way?.entry else {
       return follow(.relay(.unchanged), .newerVersion)

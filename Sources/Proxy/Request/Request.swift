@@ -153,7 +153,7 @@ final class Request: CredentialWaiter {
   }
 
   /// The attempt failed before its answer began.
-  /// - Parameter isStale: a pooled connection was found closed, and the origin cannot have acted upon this request.
+  /// - Parameter isStale: as `exchangeFailed` decides.
   func attemptFailed(_ error: ProxyError, isStale: Bool) -> RequestMachine.Input {
     reply = .error(error)
     return .attemptFailed(isStale: isStale && canReplay, mayRepeat: error.isWorthRepeating && mayRetry)

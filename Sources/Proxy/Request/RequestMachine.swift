@@ -32,7 +32,7 @@ struct RequestMachine: Equatable {
     case originFound(needsCredential: Bool)
     /// - Parameter isAnswered: the app already has the 200.
     case tunnelAllowed(isAnswered: Bool)
-    /// The proxy answers itself, although nothing went wrong.
+    /// The proxy answers itself. The answer is no error: the 200 of a CONNECT, the last answer to TRACE or OPTIONS.
     case answerFound
     case credentialAttached
     case connectionLent
@@ -40,8 +40,8 @@ struct RequestMachine: Equatable {
     case credentialExpired
     /// The attempt failed before its answer began.
     /// - Parameters:
-    ///   - isStale: a pooled connection was found closed, the origin cannot have acted upon the request, and it can be sent
-    ///     again.
+    ///   - isStale: a pooled connection was found closed, and sending the request again is harmless: nothing of it was written,
+    ///     or its method is idempotent.
     ///   - mayRepeat: the entry's `retry` allows one more attempt.
     case attemptFailed(isStale: Bool, mayRepeat: Bool)
     /// An answer refused the credential, and a newer version may avoid that.
@@ -160,7 +160,7 @@ struct RequestMachine: Equatable {
       phase = .opening
       if isAnswered { answer = .begun }
       return .openTunnel
-    case .answerFound: return phase == .routing ? fail() : .none
+    case .answerFound: return phase == .routing ? answerItself() : .none
     case .credentialAttached: return phase == .authorizing ? connect() : .none
     case .connectionLent:
       guard phase == .connecting else { return .none }
@@ -185,7 +185,7 @@ struct RequestMachine: Equatable {
     case .answerBroken(let hasBegun):
       guard phase == .relaying else { return .none }
       if hasBegun { answer = .begun }
-      return fail()
+      return answerItself()
     case .answerDropped: return phase == .exchanging ? pause() : .none
     case .expectationRefused:
       guard phase == .exchanging else { return .none }
@@ -195,7 +195,7 @@ struct RequestMachine: Equatable {
     case .tunnelOpened: return phase == .opening ? tunnel() : .none
     case .answerSent(let keepsClient):
       return phase == .relaying || phase == .answering ? end(.finish(keepsClient: keepsClient)) : .none
-    case .failed: return fail()
+    case .failed: return answerItself()
     case .timeUp(let waiting): return timeUp(waiting)
     case .clientClosed(let bodyIsRead): return clientClosed(bodyIsRead)
     case .clientBroken: return clientBroken()
@@ -243,8 +243,8 @@ struct RequestMachine: Equatable {
         staleConnections += 1
         return .reconnect
       }
-      return mayRepeat ? pause() : fail()
-    case .holding, .relaying: return fail()
+      return mayRepeat ? pause() : answerItself()
+    case .holding, .relaying: return answerItself()
     case .routing, .authorizing, .pausing, .opening, .tunnelling, .answering, .ended: return .none
     }
   }
@@ -265,7 +265,8 @@ struct RequestMachine: Equatable {
     return .relayHeld(reason)
   }
 
-  private mutating func fail() -> Step {
+  /// The proxy's own answer, where one is still possible.
+  private mutating func answerItself() -> Step {
     switch phase {
     case .ended: return .none
     case .tunnelling: return end(.endTunnel)

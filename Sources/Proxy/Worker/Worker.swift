@@ -12,7 +12,7 @@ public final class Worker {
   private var retiringAcceptors: [Acceptor] = []
   /// The other addresses on which this process listens: the admin listener's.
   private var otherAddresses: [Address] = []
-  private lazy var retirement = Retirement(self)
+  private lazy var cutOffTimer = CutOffTimer(self)
 
   var loop: EventLoop { services.loop }
   var group: LoopGroup { services.shared.group }
@@ -44,7 +44,7 @@ public final class Worker {
       // A second reload neither extends nor shortens the time that the first one gave.
       request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
     }
-    armRetirement()
+    armCutOffTimer()
     upstreams.adoptCapacity()
   }
 
@@ -55,12 +55,12 @@ public final class Worker {
       request.endsAt = nil
       request.cutOff()
     }
-    armRetirement()
+    armCutOffTimer()
   }
 
-  private func armRetirement() {
+  private func armCutOffTimer() {
     let next = register.clients.lazy.compactMap { $0.request?.endsAt }.min()
-    if let next { loop.arm(retirement, at: next) } else { loop.disarm(retirement) }
+    if let next { loop.arm(cutOffTimer, at: next) } else { loop.disarm(cutOffTimer) }
   }
 
   /// From now on, listens on exactly these. Sockets that stay are not touched.

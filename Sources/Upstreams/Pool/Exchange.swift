@@ -126,8 +126,8 @@ open class Exchange {
     return pool.abandon(self)
   }
 
-  /// Both messages have ended.
-  /// - Parameter inStep: both ended where their framing says, and the origin keeps the connection.
+  /// Nothing more is sent or read.
+  /// - Parameter inStep: what was begun of both messages ended where its framing says, and the origin keeps the connection.
   public final func finish(inStep: Bool) {
     guard let connection else { return }
     self.connection = nil

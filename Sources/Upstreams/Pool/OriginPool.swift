@@ -4,9 +4,11 @@ import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
 ///
-/// Idle connections end here: at the deadline that `place` and `keep` set (the connection closes itself: `expired`), if the origin
-/// speaks or closes (`lookWhileIdle`), if another loop's requests wait for a place (`surrenderIdle`, called through `OriginLimit.wait`)
-/// or the process has no descriptors left (`Upstreams.ranOutOfDescriptors`), and when a reload retires the pool (`retire`).
+/// An idle connection closes itself at the deadline that `place` and `keep` set (`UpstreamConnection.expired`), if the origin speaks
+/// or closes (`lookWhileIdle`), and if its renewed verdict is bad. The pool closes it if another loop's requests wait for a place
+/// (`surrenderIdle`, called through `OriginLimit.wait`) or the process has no descriptors left, if several stale ones were found in a
+/// row (`dropIdle`), and when a reload retires the pool (`retire`). One that belongs to an app connection also goes with it
+/// (`ClientHoldings.end`), or for the line (`connectForLine`).
 public final class OriginPool {
   /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
   private static let handshakes = 16

@@ -10,8 +10,7 @@ public final class UpstreamConnection: EventHandler {
   enum Phase: UInt8 {
     case resolving, connecting, handshaking, judging
     case idle, active
-    /// Its exchange has ended, and part of a TLS record came after it. It is neither lent nor closed until the record is
-    /// complete.
+    /// Part of a TLS record came while no exchange ran. It is neither lent nor closed until the record is complete.
     case settling
     /// A tunnel uses its stream.
     case detached
@@ -169,8 +168,8 @@ public final class UpstreamConnection: EventHandler {
   /// user of the same app connection has authenticated over it.
   func mayServe(_ exchange: Exchange) -> Bool { isTrusted(at: loop.now) && owner?.name == exchange.clientName }
 
-  /// Ends the exchange. This is the only way back to the pool. The connection is lent again only if nothing unread follows the
-  /// response: in the block, in the TLS layer or in the kernel.
+  /// Ends the exchange. This is the only way of a lent connection back to the pool. It is lent again only if nothing unread follows
+  /// the response: in the block, in the TLS layer or in the kernel.
   /// - Parameter inStep: both messages ended where they should, and the origin keeps the connection.
   func finished(inStep: Bool) {
     exchange = nil
