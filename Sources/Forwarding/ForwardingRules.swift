@@ -24,7 +24,7 @@ public final class ForwardingRules: Sendable {
   public let credentialField: [UInt8]
   let appCredential: AppCredential
   /// Sends the app's authority in Host, instead of the origin's.
-  let keepsHost: Bool
+  public let keepsHost: Bool
   let decompresses: Bool
   let rewrite: Rewrite
   /// Whether to rewrite URLs below the origin at all.

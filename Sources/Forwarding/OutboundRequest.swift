@@ -69,18 +69,20 @@ public struct OutboundRequest: Sendable {
 
   /// Most bytes that `write` needs after `decide`.
   public func sizeLimit(
-    of head: borrowing RequestHead, _ target: RequestTarget, to origin: OriginAuthority, rules: ForwardingRules
+    of head: borrowing RequestHead, _ target: RequestTarget, asked: [UInt8]? = nil, to origin: OriginAuthority,
+    rules: ForwardingRules
   ) -> Int {
     // The received bytes as they will be written (each line may grow by a space), and at most 152 bytes of the proxy's own
     // lines.
     head.methodText.count + target.pathAndQuery.count + head.fields.keptSize
-      + max(origin.hostLine.count, target.authority.count + 8) + rules.name.viaLine.count + 256
+      + max(origin.hostLine.count, max(target.authority.count, asked?.count ?? 0) + 8) + rules.name.viaLine.count + 256
   }
 
   /// Writes a new head. Copies only names, values and the target's path.
+  /// - Parameter asked: the authority that the app asked for, where its target has none; for rules that keep Host.
   public func write(
-    _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, _ target: RequestTarget, to origin: OriginAuthority,
-    rules: ForwardingRules, into writer: inout ByteWriter
+    _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, _ target: RequestTarget, asked: [UInt8]? = nil,
+    to origin: OriginAuthority, rules: ForwardingRules, into writer: inout ByteWriter
   ) {
     writer.append(head.methodText, of: bytes)
     writer.append(" ")
@@ -88,6 +90,8 @@ public struct OutboundRequest: Sendable {
     writer.append(" HTTP/1.1\r\n")
     if rules.keepsHost, target.form == .absolute {
       writer.appendField("Host", target.authority.bytes(in: bytes))
+    } else if rules.keepsHost, let asked {
+      asked.withUnsafeBytes { writer.appendField("Host", $0) }
     } else {
       writer.append(origin.hostLine)
     }

@@ -1,5 +1,5 @@
 /// Decides which handshakes that apps gave up are told in the log, and what with: the first of a client and host, then one line a minute
-/// with a count; apps that close without an alert only from the third in a row on, as closing alone proves nothing.
+/// with a count, and at most `linesAnInterval` in all; apps that close without an alert only from the third in a row on, as closing alone proves nothing.
 ///
 /// A value without clock or I/O. Bounded: of too many clients and hosts the ones that were told longest ago are forgotten.
 public struct RefusalMemory {
@@ -33,11 +33,15 @@ public struct RefusalMemory {
 
   /// Seconds between two lines about one client and host.
   static let interval: Int64 = 60
+  /// Lines in one interval about all clients and hosts: under a wildcard a client can invent hosts.
+  static let linesAnInterval = 60
   /// Closings in a row from which on they are told.
   static let patience = 3
 
   private let capacity: Int
   private var states: [Key: State] = [:]
+  private var intervalBegan: Int64 = 0
+  private var linesLeft = linesAnInterval
 
   /// - Parameter capacity: clients and hosts that are remembered.
   public init(capacity: Int = 1000) {
@@ -71,6 +75,9 @@ public struct RefusalMemory {
       state.closedInARow = 0
     }
     if let told = state.told, now - told < Self.interval { return nil }
+    if now - intervalBegan >= Self.interval { (intervalBegan, linesLeft) = (now, Self.linesAnInterval) }
+    guard linesLeft > 0 else { return nil }
+    linesLeft -= 1
     state.told = now
     defer { state.silent = 0 }
     return Report(count: state.silent)

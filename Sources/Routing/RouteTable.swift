@@ -48,6 +48,11 @@ struct RouteTable: Sendable {
   /// - Parameter host: lower-case, without a trailing dot.
   func find(host: String, port: UInt16, isHTTPS: Bool) -> HostRoutes? {
     if isHTTPS, let found = findSecure(host: host, port: port) { return found }
+    return findPlain(host: host, port: port, isHTTPS: isHTTPS)
+  }
+
+  /// The entries whose match has no scheme.
+  func findPlain(host: String, port: UInt16, isHTTPS: Bool) -> HostRoutes? {
     var key = Key(host: host, port: port, isHTTPS: isHTTPS)
     if let found = exact[key] { return found }
     if wildcard.isEmpty { return nil }

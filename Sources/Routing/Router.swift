@@ -44,33 +44,25 @@ public final class Router: Sendable {
     table.find(host: host, port: port, isHTTPS: isHTTPS)
   }
 
-  /// The index of the entry that serves a request of this client; throws the reason if none does. The index after the last
-  /// entry means a host that no entry lists.
+  /// The entry that serves a request of this client, and the match by which the request comes to it; throws the reason if none does.
+  /// The index after the last entry means a host that no entry lists.
   /// - Parameters:
   ///   - routes: the result of `find` for host and port.
   ///   - path: without its query.
   ///   - bytes: the bytes that `path` refers to.
-  public func entry(
-    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
-    for client: ClientIdentity
-  ) throws(RoutingError) -> Int {
-    try place(routes, method: method, host: host, port: port, path: path, in: bytes, for: client).entry
-  }
-
-  /// As `entry`, with the match by which the request comes to it.
+  ///   - isBound: the connection was opened for these routes (CONNECT): the request goes nowhere else.
   public func place(
-    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, path: ByteSlice, in bytes: UnsafeRawBufferPointer,
-    for client: ClientIdentity
+    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
+    in bytes: UnsafeRawBufferPointer, for client: ClientIdentity, isBound: Bool = false
   ) throws(RoutingError) -> RoutePlace {
     var found: RoutePlace?
-    if let routes {
-      found = routes.place(forPath: path.bytes(in: bytes), client: client.name)
-      if routes.hasPrefixes {
-        do { try checkReadings(of: path, in: bytes, routes, found?.entry, client) } catch { throw .malformed(error) }
-      }
+    if let routes { found = try look(routes, path, bytes, client) }
+    // Entries for https:// come first; what none of them serves is served as if there were none.
+    if found == nil, isHTTPS, !isBound, let others = table.findPlain(host: host, port: port, isHTTPS: true) {
+      found = try look(others, path, bytes, client)
     }
     guard let found else {
-      guard forwardsUnlisted else { throw .hostNotListed(host: host) }
+      guard forwardsUnlisted, !isBound else { throw .hostNotListed(host: host) }
       guard client.mayReach(host: host, port: port) else { throw .notAllowed(client: client.name, upstream: host) }
       return RoutePlace(entry: entries.count, match: 0)
     }
@@ -84,6 +76,16 @@ public final class Router: Sendable {
   /// The entries of a host and port for https:// URLs: what a request inside of an intercepted connection may use.
   /// - Parameter host: as `normalisedHost` gives it.
   public func findIntercepted(host: String, port: UInt16) -> HostRoutes? { table.findSecure(host: host, port: port) }
+
+  private func look(
+    _ routes: HostRoutes, _ path: ByteSlice, _ bytes: UnsafeRawBufferPointer, _ client: ClientIdentity
+  ) throws(RoutingError) -> RoutePlace? {
+    let found = routes.place(forPath: path.bytes(in: bytes), client: client.name)
+    if routes.hasPrefixes {
+      do { try checkReadings(of: path, in: bytes, routes, found?.entry, client) } catch { throw .malformed(error) }
+    }
+    return found
+  }
 
   /// A prefix is a boundary: no spelling of a path may lead to one entry here, and to another entry's part of the origin there.
   private func checkReadings(

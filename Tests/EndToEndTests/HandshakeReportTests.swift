@@ -42,4 +42,13 @@ import Testing
       #expect(text.contains("\nauthproxy_ca_expiry_timestamp_seconds{ca=\""))
     }
   }
+
+  @Test func `a connection that the proxy closes unused says nothing about its app`() throws {
+    try withProxy(try Intercepted.configuration(top: "timeouts: {idle: 300ms}\nadmin: 127.0.0.1:0")) { proxy throws in
+      for _ in 0..<3 { #expect(try proxy.inside("", "--patience", "10").end == "close_notify") }
+      try awaitCount(proxy, "full", 3)
+      #expect(try count(proxy, "closed") == 0)
+      #expect(!proxy.process.lines.contains { $0.contains("does not trust") })
+    }
+  }
 }

@@ -9,29 +9,17 @@ import Testing
       - {name: other, password: other-5ecret}
     """
 
-  /// Sends a request, waits until the test has written a file, and sends another one.
+  /// Statuses of two requests on one intercepted connection, before and after a change.
   private func twice(_ proxy: ProxyProcess, root: String, between: () throws -> Void) throws -> [Int] {
-    let mark = proxy.folder + "/" + UUID().uuidString
-    let script = """
-      import base64, os, socket, ssl, sys, time
-      wire = socket.create_connection(("127.0.0.1", \(proxy.port)), timeout=10)
-      word = base64.b64encode(b"app:app-5ecret").decode()
-      wire.sendall(("CONNECT api.test:443 HTTP/1.1\\r\\nHost: api.test:443\\r\\nProxy-Authorization: Basic %s\\r\\n\\r\\n" % word).encode())
-      assert b" 200 " in wire.recv(4096)
-      tls = ssl.create_default_context(cafile="\(root)").wrap_socket(wire, server_hostname="api.test")
-      for turn in range(2):
-          tls.sendall(b"GET /echo HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n")
-          print(tls.recv(65536).decode("latin-1").split()[1], flush=True)
-          end = time.time() + 10
-          while turn == 0 and not os.path.exists("\(mark)") and time.time() < end:
-              time.sleep(0.02)
-      """
-    let child = try ChildProcess(Surroundings.python, ["-c", script])
-    #expect(child.awaitLine(seconds: 10) { !$0.isEmpty } != nil, "\(child.errors)")
+    let client = try SteppedClient(proxy.port)
+    #expect(try client.connect("api.test:443", password: "app:app-5ecret").status == 200)
+    try client.tls("api.test", root: root)
+    let first = try client.get("/echo")
     try between()
-    try "".write(toFile: mark, atomically: true, encoding: .utf8)
-    #expect(child.awaitEnd(seconds: 15) == .exited(0), "\(child.errors)")
-    return child.lines.compactMap { Int($0) }
+    let second = try client.get("/echo")
+    // Behind a refusal of the connection's client or host no other request can be served.
+    if second.says("connection: close") { #expect(try client.end().end == "close_notify") }
+    return [first.status, second.status]
   }
 
   @Test func `a client that lost its rights gets 403 inside, never 407`() throws {
@@ -57,6 +45,17 @@ import Testing
             .replacingOccurrences(of: "clients:", with: "unlisted_hosts: forward\nclients:"))
       }
       #expect(answers.count == 2 && answers[1] == 403, "\(answers)")
+    }
+  }
+
+  @Test func `an entry that is another client's now serves nothing inside, also not as an unlisted host`() throws {
+    let configuration = try Intercepted.configuration(
+      entry: "clients: [app]", top: "unlisted_hosts: forward\n" + Self.clients)
+    try withProxy(configuration) { proxy throws in
+      let answers = try twice(proxy, root: proxy.root) {
+        try proxy.reload(configuration.replacingOccurrences(of: "clients: [app]", with: "clients: [other]"))
+      }
+      #expect(answers == [200, 403])
     }
   }
 

@@ -14,6 +14,23 @@ import Testing
     }
   }
 
+  @Test func `an answer that the app ends by a FIN ends without close_notify, too`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try origin.script(name, [.readBody, .send("HTTP/1.1 200 OK\r\n\r\nhello"), .gate("more"), .send(" world")])
+    try withProxy(try Intercepted.configuration()) { proxy throws in
+      let client = try SteppedClient(proxy.port)
+      #expect(try client.connect("api.test:443").status == 200)
+      try client.tls("api.test", root: proxy.root)
+      try client.send("GET /?id=\(name) HTTP/1.0\r\nHost: api.test\r\n\r\n")
+      #expect(try client.read().status == 200)
+      try client.fin()
+      let seen = try client.end()
+      #expect(seen.end == "cut", "\(seen)")
+      try origin.open("more", of: name)
+    }
+  }
+
   @Test func `an origin that is not trusted is 502 inside, and gets no byte of the request`() throws {
     let text = """
       upstreams:

@@ -47,10 +47,22 @@ import Testing
     }
   }
 
+  @Test func `host_header app keeps what the app asked for, inside and after a CONNECT in the clear`() throws {
+    let clear = "  - {match: api.test, origin: \"https://localhost:\(try Origin.shared().ports.https)\", host_header: app}"
+    try withProxy(try Intercepted.configuration(entry: "host_header: app", entries: clear)) { proxy throws in
+      #expect(try proxy.inside(ProxyProcess.last("GET", "/echo", host: "API.test:443")).echoed()["Host"] == "api.test")
+      let client = try proxy.connect()
+      try client.send("CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n\r\n")
+      #expect(try client.readAnswer(to: "CONNECT").status == 200)
+      try client.send(ProxyProcess.request("GET", "/echo", ["Host: other.test"]))
+      #expect(try client.readAnswer().received()["Host"] == "api.test:80")
+    }
+  }
+
   @Test func `there is no CONNECT inside, and no TLS inside of TLS`() throws {
     try withProxy(try Intercepted.configuration()) { proxy throws in
       let connect = try proxy.inside("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n")
-      #expect(connect.statuses == [400], "\(connect)")
+      #expect(connect.statuses == [405], "\(connect)")
       let hello = try proxy.inside("\u{16}\u{03}\u{01}\u{00}\u{05}\u{01}\u{00}\u{00}\u{01}\u{00}")
       #expect(hello.statuses == [400], "\(hello)")
     }

@@ -34,6 +34,28 @@ import Testing
     #expect(proxy.process.awaitEnd(seconds: 5) == .exited(0))
   }
 
+  @Test func `a CONNECT that comes while the proxy drains is of use: one request inside, which says close`() throws {
+    let proxy = try ProxyProcess(try Intercepted.configuration(top: "timeouts: {drain: 10s}"))
+    let fresh = try SteppedClient(proxy.port)
+    let begun = try SteppedClient(proxy.port)
+    #expect(try begun.connect("api.test:443").status == 200)
+    let open = try SteppedClient(proxy.port)
+    #expect(try open.connect("api.test:443").status == 200)
+    try open.tls("api.test", root: proxy.root)
+    #expect(try open.get("/echo").status == 200)
+    let lines = proxy.process.lines.count
+    proxy.process.signal(SIGTERM)
+    #expect(proxy.process.awaitLine(from: lines, where: { $0.contains("draining") }) != nil)
+    #expect(try fresh.connect("api.test:443").status == 200)
+    for client in [fresh, begun] { #expect(try client.tls("api.test", root: proxy.root).error == nil) }
+    for client in [fresh, begun, open] {
+      let answer = try client.get("/echo")
+      #expect(answer.status == 200 && answer.says("connection: close"), "\(answer)")
+      #expect(try client.end().end == "close_notify")
+    }
+    #expect(proxy.process.awaitEnd(seconds: 5) == .exited(0))
+  }
+
   @Test func `a drain under load cuts nothing and loses no connection that the kernel had accepted`() throws {
     let served = try LoadGenerator.serve(size: 2000)
     let proxy = try ProxyProcess(try Configuration.http(port: served.port))

@@ -132,4 +132,42 @@ import Testing
       }
     }
   }
+
+  @Test func `a certificate is worth nothing any more once its CA is gone, also on open connections`() throws {
+    try certificate("billing", "URI:spiffe://example.test/billing")
+    try certificate("other", "URI:spiffe://example.test/billing")
+    let clients = "clients:\n  - {name: billing, certificate: {uri: \"spiffe://example.test/billing\"}}\n"
+    func text(_ ca: String) throws -> String {
+      try configuration(
+        listen("names: [localhost], client_certificates: {ca_file: \(folder)/\(ca).pem}", clients: ", clients: required"),
+        top: clients)
+    }
+    try withProxy(try text("billing")) { proxy throws in
+      let identity = ("\(folder)/billing.pem", "\(folder)/billing.key")
+      let plain = try SteppedClient(proxy.port)
+      try plain.tls("localhost", root: root, identity: identity)
+      #expect(try plain.get("http://api.test/echo").status == 200)
+      let inside = try SteppedClient(proxy.port)
+      try inside.tls("localhost", root: root, identity: identity)
+      #expect(try inside.connect("api.test:443").status == 200)
+      try inside.tls("api.test", root: root)
+      #expect(try inside.get("/echo").status == 200)
+      try proxy.reload(try text("other"))
+      #expect(try plain.get("http://api.test/echo").status == 407)
+      #expect(try inside.get("/echo").status == 403)
+    }
+  }
+
+  @Test func `two listeners with one certificate have each their own min_version`() throws {
+    let one = "{address: 127.0.0.1:0, tls: {names: [localhost]}}"
+    let two = "{address: 127.0.0.1:0, tls: {names: [localhost], min_version: tls1.3}}"
+    try withProxy(try configuration("listen: [\(one), \(two)]\n")) { proxy throws in
+      let ports = proxy.addresses.compactMap { $0.split(separator: ":").last.flatMap { Int($0) } }
+      for _ in 0..<4 {
+        #expect(try SteppedClient(ports[0]).tls("localhost", root: root, version: "1.2").version == "TLSv1.2")
+        #expect(try SteppedClient(ports[1]).tls("localhost", root: root, version: "1.2").error != nil)
+        #expect(try SteppedClient(ports[1]).tls("localhost", root: root, version: "1.3").version == "TLSv1.3")
+      }
+    }
+  }
 }

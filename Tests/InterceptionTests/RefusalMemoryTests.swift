@@ -33,6 +33,16 @@ import Testing
     }
   }
 
+  @Test func `a client that invents hosts gets no line for each`() {
+    var memory = RefusalMemory()
+    func told(from second: Int64) -> Int {
+      (0..<200).count { memory.note(.refused, client: "c", host: "h\($0).test", at: second) != nil }
+    }
+    #expect(told(from: 0) == RefusalMemory.linesAnInterval)
+    #expect(told(from: 30) == 0)
+    #expect(told(from: 60) == RefusalMemory.linesAnInterval)
+  }
+
   @Test func `clients and hosts are told each by itself`() {
     var memory = RefusalMemory()
     for (client, host) in [("a", "x"), ("a", "y"), ("b", "x")] {

@@ -116,7 +116,8 @@ import Testing
         let routes = router.find(host: host, port: target.effectivePort, isHTTPS: target.isHTTPS)
         do throws(RoutingError) {
           let place = try router.place(
-            routes, method: .get, host: host, port: target.effectivePort, path: target.path, in: bytes, for: anybody)
+            routes, method: .get, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS, path: target.path, in: bytes,
+            for: anybody)
           return "\(entries[place.entry].name) \(place.match)"
         } catch { return "\(error)" }
       }
@@ -129,6 +130,36 @@ import Testing
     #expect(try place("http://api.test/") == "\(RoutingError.hostNotListed(host: "api.test"))")
     #expect(try place("http://api.test:443/") == "\(RoutingError.hostNotListed(host: "api.test"))")
     #expect(try place("https://odd.test:8443/") == "odd 0")
+  }
+
+  @Test(arguments: [false, true])
+  func `what no https entry serves goes on as before in the clear, and nowhere inside`(_ forwards: Bool) throws {
+    let entries = [
+      RoutedEntry(name: "plain", match: Match(host: "api.test")),
+      RoutedEntry(name: "billing", match: Match(scheme: .https, host: "api.test"), clients: ["billing"]),
+      RoutedEntry(name: "v1", match: Match(scheme: .https, host: "only.test", pathPrefix: "/v1")),
+    ]
+    let router = Router(entries, forwardsUnlisted: forwards, connectAllow: [])
+    func found(_ url: String, _ client: ClientIdentity, isBound: Bool) throws -> String {
+      let given = try Target(url)
+      return given.bytes.withUnsafeBytes { bytes in
+        let (host, target) = (normalisedHost(given.target.host.bytes(in: bytes)), given.target)
+        let routes = router.find(host: host, port: 443, isHTTPS: true)
+        do throws(RoutingError) {
+          let place = try router.place(
+            routes, method: .get, host: host, port: 443, isHTTPS: true, path: target.path, in: bytes, for: client,
+            isBound: isBound)
+          return place.entry == entries.count ? "unlisted" : entries[place.entry].name
+        } catch { return "403" }
+      }
+    }
+    let billing = ClientIdentity(name: "billing", access: .all)
+    #expect(try found("https://api.test/x", billing, isBound: false) == "billing")
+    #expect(try found("https://api.test/x", billing, isBound: true) == "billing")
+    #expect(try found("https://api.test/x", anybody, isBound: false) == "plain")
+    #expect(try found("https://api.test/x", anybody, isBound: true) == "403")
+    #expect(try found("https://only.test/v2", anybody, isBound: false) == (forwards ? "unlisted" : "403"))
+    #expect(try found("https://only.test/v2", anybody, isBound: true) == "403")
   }
 
   @Test func `inside of an intercepted connection entries without a scheme do not count`() {

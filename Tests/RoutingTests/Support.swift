@@ -52,8 +52,10 @@ extension Router {
       let (host, target) = (normalisedHost(given.target.host.bytes(in: bytes)), given.target)
       let routes = find(host: host, port: target.effectivePort, isHTTPS: target.isHTTPS)
       do throws(RoutingError) {
-        let index = try entry(
-          routes, method: method, host: host, port: target.effectivePort, path: target.path, in: bytes, for: client)
+        let index = try place(
+          routes, method: method, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS, path: target.path, in: bytes,
+          for: client
+        ).entry
         return index == entries.count ? "unlisted" : entries[index].name
       } catch { return "\(error)" }
     }

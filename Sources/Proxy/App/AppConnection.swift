@@ -51,6 +51,8 @@ class AppConnection: EventHandler {
 
   // MARK: What a handshake tells its connection
 
+  /// Whether a handshake is in progress.
+  var isHandshaking: Bool { false }
   /// It is this connection's turn to go on.
   func handshakeAdmitted() {}
   /// The certificate is there, or cannot be made.
@@ -133,18 +135,24 @@ class AppConnection: EventHandler {
 
 /// A client's certificate, verified in the handshake, and who that is in the present configuration.
 final class ClientCertificate {
-  let certificate: Certificate
+  private let certificate: Certificate
+  /// Digest of the anchors that it was verified with.
+  private let anchors: [UInt8]?
   private var generation = -1
   private var identity: ClientIdentity?
 
-  init(_ certificate: Certificate) { self.certificate = certificate }
+  init(_ certificate: Certificate, under anchors: [UInt8]?) {
+    self.certificate = certificate
+    self.anchors = anchors
+  }
 
-  /// nil: no client's, or it has expired since.
-  func identity(generation: Int, _ find: (Certificate) -> ClientIdentity?) -> ClientIdentity? {
+  /// nil: no client's, it has expired since, or a reload has changed the listener's anchors.
+  /// - Parameter find: is given the certificate, and the digest of its anchors.
+  func identity(generation: Int, _ find: (Certificate, [UInt8]?) -> ClientIdentity?) -> ClientIdentity? {
     if certificate.notAfter <= wallClockSeconds() { return nil }
     if self.generation != generation {
       self.generation = generation
-      identity = find(certificate)
+      identity = find(certificate, anchors)
     }
     return identity
   }

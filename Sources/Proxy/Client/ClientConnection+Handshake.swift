@@ -28,7 +28,7 @@ extension ClientConnection {
   func startHandshake(_ authority: ConnectedAuthority, _ block: Block) -> Bool {
     let handshake: Handshake
     do { handshake = try prepare(authority, block.bytes) } catch {
-      services.observer.notice("TLS after CONNECT \(authority.text): closed, \(error.reason)")
+      notice("TLS after CONNECT \(authority.text): closed, \(error.reason)", about: authority.text)
       services.observer.handshake(.failed)
       close()
       return false
@@ -57,13 +57,21 @@ extension ClientConnection {
         ? snapshot.intercept?.authorities.signer(forAll: identity.hosts, at: wallClockSeconds()) : nil
       begin(try services.handshakes.begin(on: self, showing: identity, by: signer, received: block.bytes), block)
     } catch {
-      services.observer.notice("TLS to \(listener.socket.address): closed, \(error)")
+      notice("TLS to \(listener.socket.address): closed, \(error)", about: "\(listener.socket.address)")
       services.observer.handshake(.failed)
       close()
       return false
     }
+    if isClosing { armHandshakeTimer() }
     goOnWithHandshake()
     return true
+  }
+
+  /// Says it in the log once a minute for each client and place.
+  private func notice(_ text: String, about place: String) {
+    let report = services.shared.handshakes.note(.refused, client: peer.host, host: "closed \(place)", at: loop.now)
+    guard let report else { return }
+    services.observer.notice("\(text) (\(report.count) of \(peer.host))")
   }
 
   /// A TLS handshake came to a listener that speaks none.
@@ -108,7 +116,8 @@ extension ClientConnection {
   }
 
   func goOnWithHandshake() {
-    guard phase == .handshake, let handshake, services.handshakes.admits(handshake, of: self) else { return }
+    guard phase == .handshake, let handshake, !handshake.isSuspended else { return }
+    guard services.handshakes.admits(handshake, of: self) else { return }
     switch services.handshakes.step(handshake, of: self) {
     case .waits, .suspended: break
     case .done: finish(handshake)
@@ -122,7 +131,7 @@ extension ClientConnection {
     if let connectedAuthority {
       connectedAuthority.secured(outcome)
     } else {
-      certificate = handshake.tls.clientCertificate.map { ClientCertificate($0) }
+      certificate = handshake.tls.clientCertificate.map { ClientCertificate($0, under: handshake.clientAnchors) }
       services.observer.handshake(outcome)
     }
     phase = .head
@@ -150,11 +159,21 @@ extension ClientConnection {
     _ = services.shared.handshakes.note(.served, client: client(of: authority), host: authority.host, at: loop.now)
   }
 
-  /// The app has gone after a finished handshake, without a byte.
-  func noteClose() {
-    connectedAuthority?.pendingOutcome = nil
-    services.observer.handshake(.closed)
-    tell(.closed, nil)
+  /// The app leaves. If it does so after a finished handshake and without a byte, it may not trust the certificate; an alert says so.
+  func noteLeaving() {
+    guard let authority = connectedAuthority, authority.pendingOutcome != nil else { return }
+    authority.pendingOutcome = nil
+    let alert = stream.tls?.receivedAlert
+    let outcome: HandshakeOutcome = alert?.refusesCertificate == true ? .refusedByClient : .closed
+    services.observer.handshake(outcome)
+    tell(outcome, alert)
+  }
+
+  /// The proxy closes a connection that was never used inside: that says nothing about the app.
+  func noteUnusedHandshake() {
+    guard let authority = connectedAuthority, let outcome = authority.pendingOutcome else { return }
+    authority.pendingOutcome = nil
+    services.observer.handshake(outcome)
   }
 
   private func tell(_ outcome: HandshakeOutcome, _ alert: TLSAlert?) {

@@ -47,6 +47,8 @@ final class ClientConnection: AppConnection {
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false
+  /// Milliseconds for the next request, once the proxy drains.
+  private var grace = 0
   private var isReadingHeads = false
 
   /// A head that arrived in pieces. It keeps the parser's position, so that a trickled head costs O(n).
@@ -121,7 +123,9 @@ final class ClientConnection: AppConnection {
       case .bytes(let count): inbound?.end += count
       case .later: return rest()
       // The app has left, or has sent all that it wanted. No request is in progress.
-      case .end, .truncated, .failed: return close()
+      case .end, .truncated, .failed:
+        noteLeaving()
+        return close()
       }
     }
   }
@@ -230,6 +234,7 @@ final class ClientConnection: AppConnection {
   func armHeadTimer() {
     let timeouts = services.snapshot.settings.timeouts
     if awaitsHandshake { return armHandshakeTimer() }
+    if isClosing, trickled == nil { return loop.arm(self, afterMilliseconds: grace) }
     loop.arm(self, afterMilliseconds: served == 0 || trickled != nil ? timeouts.requestHead : timeouts.idle)
   }
 
@@ -246,7 +251,8 @@ final class ClientConnection: AppConnection {
 
   override func requestEnded(keepAlive: Bool) {
     request = nil
-    guard keepAlive, !services.isDraining, !closesAfterAnswer else { return lingerThenClose() }
+    // A CONNECT alone is of no use: what it was for may still come.
+    guard keepAlive, !isClosing || connectedAuthority?.isUnproven == true else { return lingerThenClose() }
     phase = .head
     if services.snapshot.settings.timeouts.idle > 0 || awaitsHandshake { armHeadTimer() }
     readHeads()
@@ -264,6 +270,7 @@ final class ClientConnection: AppConnection {
   /// Makes the current request the last one, or the next one if it arrives within `grace` milliseconds. Its answer says so.
   func drain(grace: Int) {
     closesAfterAnswer = true
+    self.grace = grace
     guard phase == .head, inbound == nil || inbound?.isEmpty == true else { return }
     loop.arm(self, afterMilliseconds: grace)
   }
@@ -271,6 +278,8 @@ final class ClientConnection: AppConnection {
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 
   // MARK: Handshakes
+
+  override var isHandshaking: Bool { handshake != nil }
 
   override func handshakeAdmitted() {
     handshake?.isQueued = false
@@ -316,7 +325,7 @@ final class ClientConnection: AppConnection {
     guard phase != .closed else { return }
     phase = .closed
     handshake = nil
-    if connectedAuthority?.pendingOutcome != nil { noteClose() }
+    noteUnusedHandshake()
     loop.forget(self)
     loop.forget(requestTimer)
     for block in [inbound, outbound] { if let block { loop.blocks.giveBack(block) } }

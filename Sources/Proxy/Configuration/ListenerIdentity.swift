@@ -10,7 +10,7 @@ final class ListenerIdentity: Sendable {
   /// For certificates of clients; nil: not asked for.
   let anchors: AnchorStore?
   let authorities: [Certificate]
-  /// Of what its clients are shown and asked for: tickets are bound to it.
+  /// Of what its clients are shown and asked for: contexts are kept and tickets are bound by it.
   let digest: [UInt8]
 
   init(_ settings: ListenerTLS) throws(OpenSSLError) {
@@ -31,7 +31,7 @@ final class ListenerIdentity: Sendable {
     }
     digest = SHA256.digest(parts: [
       identity?.digest ?? [], Array(settings.names.joined(separator: ",").utf8), anchors?.digest ?? [],
-      [settings.clientCertificates?.isRequired == true ? 1 : 0],
+      [settings.clientCertificates?.isRequired == true ? 1 : 0], Array("\(settings.minimumVersion)".utf8),
     ])
   }
 

@@ -85,9 +85,14 @@ extension ProxyError {
         body:
           "CONNECT to \(target) is not allowed by `connect.allow`. To let the proxy add a credential, request http://, not https://.\n"
       )
+    case .connectInside:
+      return OwnAnswer(
+        status: 405, reason: "Method Not Allowed", error: "http_request_denied", details: "CONNECT inside of a CONNECT",
+        body: "This connection is for the host of its first CONNECT. Another CONNECT needs a connection of its own.\n",
+        fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
     case .misdirected(let authority):
       return OwnAnswer(
-        status: 421, reason: "Misdirected Request", error: "http_request_error",
+        status: 421, reason: "Misdirected Request", error: "http_request_denied",
         details: "the connection is for \(authority)",
         body: "This connection is for https://\(authority): a request for another scheme, host or port belongs elsewhere.\n")
     case .clientGone:

@@ -26,6 +26,8 @@ enum ProxyError: Error {
   case tooManyRequests(client: String?, limit: Int)
   case hostNotListed(host: String)
   case connectNotAllowed(target: String)
+  /// CONNECT on a connection that another CONNECT has begun.
+  case connectInside
   /// Inside of TLS that was answered for one authority, a request is for another.
   case misdirected(authority: String)
   /// Inside of TLS: who began the connection is no client any more.

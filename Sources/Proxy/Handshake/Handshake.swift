@@ -24,15 +24,18 @@ final class Handshake {
   private let source: Source
   /// What its tickets are bound to.
   private let sessionContext: [UInt8]
+  /// Digest of the anchors that a client's certificate is verified with.
+  let clientAnchors: [UInt8]?
   /// Its turn has come: see `Handshakes`.
   var isAdmitted = false
   var isQueued = false
   private(set) var isSuspended = false
 
-  init(_ tls: TLSConnection, _ source: Source, sessionContext: [UInt8]) {
+  init(_ tls: TLSConnection, _ source: Source, sessionContext: [UInt8], clientAnchors: [UInt8]? = nil) {
     self.tls = tls
     self.source = source
     self.sessionContext = sessionContext
+    self.clientAnchors = clientAnchors
   }
 
   /// - Parameter waiter: told when a leaf that could not be had at once is there.

@@ -89,7 +89,8 @@ final class Handshakes: EventHandler {
     let tls = try TLSConnection(context: context, accepting: app.stream.descriptor, for: nil, received: received)
     let place = Array("\(app.listener.socket.address)".utf8)
     return Handshake(
-      tls, source, sessionContext: SHA256.digest(parts: [place, identity.digest, signer?.fingerprint ?? []]))
+      tls, source, sessionContext: SHA256.digest(parts: [place, identity.digest, signer?.fingerprint ?? []]),
+      clientAnchors: identity.anchors?.digest)
   }
 
   /// Seconds.
@@ -152,10 +153,15 @@ final class Handshakes: EventHandler {
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
     beginTurn()
-    let count = min(left, queue.count)
-    let next = queue[..<count]
-    queue.removeFirst(count)
-    left -= count
+    var next: [AppConnection] = []
+    var taken = 0
+    while next.count < left, taken < queue.count {
+      // Those that were closed meanwhile need no turn.
+      if queue[taken].isHandshaking { next.append(queue[taken]) }
+      taken += 1
+    }
+    queue.removeFirst(taken)
+    left -= next.count
     for app in next { app.handshakeAdmitted() }
     if !queue.isEmpty { loop.again(self) }
   }

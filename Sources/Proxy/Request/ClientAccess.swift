@@ -37,7 +37,7 @@ enum ClientAccess {
       guard let found = earlier.withUnsafeBytes({ identity(by: $0, app, snapshot) }) else { throw .wrongPassword }
       return found
     }
-    if let found = app.certificate.flatMap({ byCertificate($0, snapshot) }) { return found }
+    if let found = app.certificate.flatMap({ byCertificate($0, app, snapshot) }) { return found }
     if let found = byAddress(app.peer, snapshot.settings.clients) { return found }
     guard !app.listener.settings.clientsRequired else { throw .passwordRequired }
     return ClientIdentity(anonymousIn: snapshot.settings)
@@ -75,9 +75,14 @@ enum ClientAccess {
     return ClientIdentity(client)
   }
 
-  private static func byCertificate(_ shown: ClientCertificate, _ snapshot: Snapshot) -> ClientIdentity? {
-    shown.identity(generation: snapshot.generation) { certificate in
-      snapshot.clientCertificates.client(of: certificate).map { ClientIdentity(snapshot.settings.clients[$0]) }
+  private static func byCertificate(
+    _ shown: ClientCertificate, _ app: AppConnection, _ snapshot: Snapshot
+  ) -> ClientIdentity? {
+    shown.identity(generation: snapshot.generation) { certificate, anchors in
+      // The listener's of today: a reload may have withdrawn the CA.
+      let valid = app.listener.settings.tls.flatMap { snapshot.listeners[$0]?.anchors?.digest }
+      guard let anchors, anchors == valid else { return nil }
+      return snapshot.clientCertificates.client(of: certificate).map { ClientIdentity(snapshot.settings.clients[$0]) }
     }
   }
 

@@ -91,9 +91,10 @@ public struct Explanation: Sendable {
         host: host, port: port, isHTTPS: target.isHTTPS, path: target.path, in: bytes, client: access.name)
       let index: Int
       do {
-        index = try router.entry(
+        index = try router.place(
           router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
-          path: target.path, in: bytes, for: access)
+          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access
+        ).entry
       } catch { throw ProxyError(error) }
       let entry = snapshot.entries[index]
       let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)

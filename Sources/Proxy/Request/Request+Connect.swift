@@ -13,7 +13,7 @@ extension Request {
   func routeConnect(
     _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
   ) throws(ProxyError) -> RequestMachine.Input {
-    guard app.connectedAuthority == nil else { throw .malformed(.targetForm) }
+    guard app.connectedAuthority == nil else { throw .connectInside }
     let host = normalisedHost(target.host.bytes(in: bytes))
     guard let port = target.port else { throw .malformed(.port) }
     record.target.isTunnel = true

@@ -71,12 +71,15 @@ extension Request {
     record.target.isSecure = isSecure
     if isSecure { try checkAuthority(connected, target, bytes) }
     let access = isSecure ? try identifyInside(connected) : try identify(bytes, earlier: connected.authorization)
-    // The present entries: a reload may have come since the CONNECT. Where none is left nothing is served, unlisted or not.
+    // The present entries: a reload may have come since the CONNECT. What none of them serves is not served, unlisted or not.
     let found =
       isSecure
       ? snapshot.router.findIntercepted(host: host, port: port) : snapshot.router.find(host: host, port: port, isHTTPS: false)
-    guard let found else { throw .hostNotListed(host: host) }
-    return try routeTo(host, port, found, isSecure, target, bytes, access)
+    guard let found else {
+      if isSecure { message.persists = false }
+      throw .hostNotListed(host: host)
+    }
+    return try routeTo(host, port, found, isSecure, target, bytes, access, isBound: true)
   }
 
   /// Inside of TLS target and Host say the authority of the handshake, if they say one.
@@ -95,6 +98,7 @@ extension Request {
   private func identifyInside(_ connected: ConnectedAuthority) throws(ProxyError) -> ClientIdentity {
     let access: ClientIdentity
     do { access = try ClientAccess.identify(earlier: connected.authorization, on: app, in: snapshot) } catch {
+      message.persists = false
       throw .clientGone
     }
     try admit(access)
@@ -109,13 +113,14 @@ extension Request {
 
   private func routeTo(
     _ host: String, _ port: UInt16, _ routes: HostRoutes?, _ isHTTPS: Bool, _ target: RequestTarget,
-    _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
+    _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity, isBound: Bool = false
   ) throws(ProxyError) -> RequestMachine.Input {
     let services = services
     let place: RoutePlace
     do {
       place = try snapshot.router.place(
-        routes, method: message.outbound.method, host: host, port: port, path: target.path, in: bytes, for: access)
+        routes, method: message.outbound.method, host: host, port: port, isHTTPS: isHTTPS, path: target.path, in: bytes,
+        for: access, isBound: isBound)
     } catch { throw ProxyError(error) }
     let entry = snapshot.entries[place.entry]
     let rules = entry.rules[place.match]
@@ -136,10 +141,12 @@ extension Request {
     _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, for origin: OriginAuthority, _ rules: ForwardingRules
   ) -> Block {
     let services = services
-    let size = message.outbound.sizeLimit(of: services.requestHead, target, to: origin, rules: rules)
+    // After CONNECT targets have no authority.
+    let asked = rules.keepsHost && target.form != .absolute ? app.connectedAuthority.map { Array($0.text.utf8) } : nil
+    let size = message.outbound.sizeLimit(of: services.requestHead, target, asked: asked, to: origin, rules: rules)
     let head = Block(capacity: size)
     var writer = ByteWriter(head.base, capacity: head.capacity)
-    message.outbound.write(services.requestHead, in: bytes, target, to: origin, rules: rules, into: &writer)
+    message.outbound.write(services.requestHead, in: bytes, target, asked: asked, to: origin, rules: rules, into: &writer)
     head.end = writer.count
     return head
   }

@@ -204,6 +204,8 @@ final class Request: CredentialWaiter {
       app.requestEnded(keepAlive: keepsClient)
     case .leave:
       record.answer.details = record.answer.details ?? "the client left"
+      // Whatever was sent is not whole.
+      app.stream.isCut = true
       end()
       app.close()
     case .endTunnel:

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""A client that does one step after the other, as told on its standard input: one JSON object a line, `do` and what it needs. After each step it
+prints one JSON object.
+
+    steps.py PORT
+
+| do | needs | prints |
+| --- | --- | --- |
+| tls | name, ca; perhaps cert, key, version ("1.2") | version; TLS over what there is, so a second one is TLS in TLS |
+| send | text | |
+| read | | head and body of one response |
+| end | | what came until the end, and how that came: "close_notify", "cut" (TLS without it), "closed" (TCP), "reset" |
+| fin | | half-closes TCP |
+
+A step that fails prints `error`."""
+
+import json
+import socket
+import ssl
+import sys
+
+wire = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class Plain:
+    def send(self, data):
+        wire.sendall(data)
+
+    def receive(self):
+        return wire.recv(65536)
+
+
+class Secure:
+    def __init__(self, below, context, name):
+        self.below = below
+        self.inbound, self.outbound = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.inbound, self.outbound, server_hostname=name)
+        self.run(self.tls.do_handshake)
+
+    def run(self, call, *arguments):
+        while True:
+            try:
+                result = call(*arguments)
+                self.push()
+                return result
+            except ssl.SSLWantReadError:
+                self.push()
+                data = self.below.receive()
+                self.inbound.write(data) if data else self.inbound.write_eof()
+            except ssl.SSLError:
+                self.push()
+                raise
+
+    def push(self):
+        data = self.outbound.read()
+        if data and not has_ended:
+            self.below.send(data)
+
+    def send(self, data):
+        self.run(self.tls.write, data)
+
+    def receive(self):
+        try:
+            return self.run(self.tls.read, 65536)
+        except ssl.SSLZeroReturnError:
+            return b""
+
+
+def half_close():
+    global has_ended
+    has_ended = True
+    wire.shutdown(socket.SHUT_WR)
+    return {}
+
+
+top, rest, has_ended = Plain(), b"", False
+
+
+def start_tls(step):
+    global top
+    context = ssl.create_default_context(cafile=step["ca"])
+    if "cert" in step:
+        context.load_cert_chain(step["cert"], step["key"])
+    if "version" in step:
+        context.minimum_version = context.maximum_version = ssl.TLSVersion["TLSv" + step["version"].replace(".", "_")]
+    top = Secure(top, context, step["name"])
+    return {"version": top.tls.version()}
+
+
+def read():
+    global rest
+    while b"\r\n\r\n" not in rest:
+        data = top.receive()
+        if not data:
+            raise EOFError("the connection ended: %r" % rest)
+        rest += data
+    head, rest = rest.split(b"\r\n\r\n", 1)
+    fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
+    size = int(fields.get(b"content-length", b"0"))
+    while len(rest) < size:
+        data = top.receive()
+        if not data:
+            raise EOFError("the body is cut")
+        rest += data
+    body, rest = rest[:size], rest[size:]
+    return {"head": head.decode("latin-1"), "body": body.decode("latin-1")}
+
+
+def read_to_end():
+    global rest
+    received, rest = rest, b""
+    try:
+        while data := top.receive():
+            received += data
+        end = "closed" if isinstance(top, Plain) else "close_notify"
+    except ssl.SSLError:
+        end = "cut"
+    except ConnectionResetError:
+        end = "reset"
+    return {"received": received.decode("latin-1"), "end": end}
+
+
+for line in sys.stdin:
+    step = json.loads(line)
+    try:
+        match step["do"]:
+            case "tls": result = start_tls(step)
+            case "send": result = top.send(step["text"].encode("latin-1")) or {}
+            case "read": result = read()
+            case "end": result = read_to_end()
+            case "fin": result = half_close()
+    except (OSError, EOFError) as error:
+        result = {"error": "%s: %s" % (type(error).__name__, error)}
+    print(json.dumps(result), flush=True)
