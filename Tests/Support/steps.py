@@ -6,11 +6,13 @@ prints one JSON object.
 
 | do | needs | prints |
 | --- | --- | --- |
-| tls | name, ca; perhaps cert, key, version ("1.2") | version; TLS over what there is, so a second one is TLS in TLS |
+| tls | name, ca; perhaps cert, key, version ("1.2") | version, resumed; TLS over what there is, so a second one is TLS in TLS |
 | send | text | |
 | read | | head and body of one response |
 | end | | what came until the end, and how that came: "close_notify", "cut" (TLS without it), "closed" (TCP), "reset" |
 | fin | | half-closes TCP |
+| keep | | keeps the session of the innermost TLS: the next one of the same name, ca, cert and version offers it |
+| begin | port | closes the connection, and opens another one |
 
 A step that fails prints `error`."""
 
@@ -19,8 +21,7 @@ import socket
 import ssl
 import sys
 
-wire = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
-wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+contexts, sessions = {}, {}
 
 
 class Plain:
@@ -32,10 +33,10 @@ class Plain:
 
 
 class Secure:
-    def __init__(self, below, context, name):
-        self.below = below
+    def __init__(self, below, context, name, key):
+        self.below, self.key = below, key
         self.inbound, self.outbound = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = context.wrap_bio(self.inbound, self.outbound, server_hostname=name)
+        self.tls = context.wrap_bio(self.inbound, self.outbound, server_hostname=name, session=sessions.get(key))
         self.run(self.tls.do_handshake)
 
     def run(self, call, *arguments):
@@ -74,18 +75,33 @@ def half_close():
     return {}
 
 
-top, rest, has_ended = Plain(), b"", False
-
-
 def start_tls(step):
     global top
-    context = ssl.create_default_context(cafile=step["ca"])
-    if "cert" in step:
+    key = tuple(step.get(word) for word in ("name", "ca", "cert", "version"))
+    # Python's sessions belong to their context.
+    context = contexts.get(key) or ssl.create_default_context(cafile=step["ca"])
+    if key not in contexts and "cert" in step:
         context.load_cert_chain(step["cert"], step["key"])
     if "version" in step:
         context.minimum_version = context.maximum_version = ssl.TLSVersion["TLSv" + step["version"].replace(".", "_")]
-    top = Secure(top, context, step["name"])
-    return {"version": top.tls.version()}
+    contexts[key] = context
+    top = Secure(top, context, step["name"], key)
+    return {"version": top.tls.version(), "resumed": top.tls.session_reused}
+
+
+def begin(port):
+    global wire, top, rest, has_ended
+    if wire:
+        wire.close()
+    wire = socket.create_connection(("127.0.0.1", port), timeout=20)
+    wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    top, rest, has_ended = Plain(), b"", False
+    return {}
+
+
+def keep():
+    sessions[top.key] = top.tls.session
+    return {}
 
 
 def read():
@@ -121,6 +137,8 @@ def read_to_end():
     return {"received": received.decode("latin-1"), "end": end}
 
 
+wire = None
+begin(int(sys.argv[1]))
 for line in sys.stdin:
     step = json.loads(line)
     try:
@@ -130,6 +148,8 @@ for line in sys.stdin:
             case "read": result = read()
             case "end": result = read_to_end()
             case "fin": result = half_close()
+            case "keep": result = keep()
+            case "begin": result = begin(int(step["port"]))
     except (OSError, EOFError) as error:
         result = {"error": "%s: %s" % (type(error).__name__, error)}
     print(json.dumps(result), flush=True)

@@ -10,6 +10,7 @@ final class SteppedClient {
     var received: String?
     var end: String?
     var error: String?
+    var resumed: Bool?
 
     var status: Int { head.flatMap { Int($0.split(separator: " ")[1]) } ?? 0 }
     func says(_ line: String) -> Bool { head?.lowercased().contains("\r\n" + line.lowercased()) == true }
@@ -48,6 +49,8 @@ final class SteppedClient {
   func read() throws -> Seen { try step("read") }
   func end() throws -> Seen { try step("end") }
   func fin() throws { try step("fin") }
+  func keep() throws { try step("keep") }
+  func begin(_ port: Int) throws { try step("begin", ["port": String(port)]) }
 
   /// Sends CONNECT, and reads its answer.
   func connect(_ target: String, password: String? = nil) throws -> Seen {
