@@ -2,16 +2,17 @@
 //
 //   loadgen load --to HOST:PORT --url URL --clients N --requests N [--rate PER_SECOND] [--new-connections fin|rst]
 //                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
-//                [--ca FILE [--connect] [--resume]] [--hold]
+//                [--ca FILE [--connect] [--resume] [--names]] [--hold]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
 //       --stop-on-refusal ends the run when a new connection is refused, and does not count that one as failed. After SIGTERM it
 //       finishes the requests in flight and ends. --slow limits the speed of reading.
 //       --ca: requests go over verified TLS, in origin-form; with --connect inside of a CONNECT to the URL's host and port.
-//       --resume offers the last session's ticket. --hold keeps all connections open, after the line, until the end of standard input.
+//       --resume offers the last session's ticket. --names: the URL's host begins with 00000, which becomes the number of the
+//       connection. --hold keeps all connections open, after the line, until the end of standard input.
 //       One line of JSON at the end.
-//   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--answered] [--trickle TEXT --every MS]
-//       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), with --answered awaits one byte on each, prints
+//   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--behind FILE] [--answered] [--trickle TEXT --every MS]
+//       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), and the bytes of FILE behind it, with --answered awaits one byte on each, prints
 //       "held N", then waits for the end of standard input; prints one line of JSON with the results.
 //   loadgen serve [--size BYTES] [--port PORT]
 //       Prints its port, answers any request with that many bytes, until the end of standard input.
@@ -129,7 +130,7 @@ static SSL_CTX *context;
 static SSL_SESSION *session;
 static char *connect_head, *server_name;
 static uint64_t handshakes, resumed;
-static bool resumes, holds;
+static bool resumes, holds, invents;
 
 static int keep_session(SSL *ssl, SSL_SESSION *it) {
   (void)ssl;
@@ -317,11 +318,26 @@ static bool client_received(Client *client, const char *data, size_t count) {
   return count > 0 && body(client, data, count);
 }
 
+// Writes the connection's number into the host's name, wherever that is sent.
+static void invent_name(void) {
+  static unsigned number;
+  char digits[8];
+  snprintf(digits, sizeof digits, "%05u", number++ % 100000);
+  static char *places[8];
+  static int count;
+  if (!count)
+    for (char *texts[] = {server_name, connect_head, request}, **text = texts; text < texts + 3; text++)
+      for (char *at = *text; at && (at = strstr(at, "00000.")); at += 5) places[count++] = at;
+  for (int i = 0; i < count; i++) memcpy(places[i], digits, 5);
+}
+
 // CONNECT and the TLS handshake, where they are wanted. False: not ready yet, or failed.
 static bool client_ready(Client *client) {
   ssize_t count = -1;
   switch (client->stage) {
     case ASKING:
+      // The texts are shared: one connection at a time.
+      if (invents) invent_name();
       if ((count = send(client->fd, connect_head, strlen(connect_head), MSG_NOSIGNAL)) < 0) break;
       client->stage = ASKED;
       // fall through
@@ -479,11 +495,11 @@ static int load(int timeout) {
 
 // ---- hold
 
-static int hold(int count, const char *text, bool answered, const char *trickle, int every) {
+static int hold(int count, const char *text, size_t length, bool answered, const char *trickle, int every) {
   int *fds = malloc(sizeof(int) * (size_t)count);
   char *state = calloc((size_t)count, 1);  // 0 connecting, 1 sent, 2 answered, 3 closed
   int *first_status = calloc((size_t)count, sizeof(int));
-  size_t length = strlen(text), trickle_length = trickle ? strlen(trickle) : 0;
+  size_t trickle_length = trickle ? strlen(trickle) : 0;
   int open = 0, ready = 0, closed = 0, opened = 0;
   bool announced = false, ended = false;
   for (int i = 0; i < count; i++) fds[i] = -1;
@@ -652,7 +668,7 @@ int main(int count, char **arguments) {
   int connections = 1, every = 1000, timeout = 120, port = 0;
   size_t size = 3;
   bool answered = false, connects = false;
-  const char *ca = NULL;
+  const char *ca = NULL, *behind = NULL;
   client_count = 1;
   for (int i = 2; i < count; i++) {
     const char *option = arguments[i];
@@ -662,6 +678,7 @@ int main(int count, char **arguments) {
     if (!strcmp(option, "--connect")) { connects = true; continue; }
     if (!strcmp(option, "--resume")) { resumes = true; continue; }
     if (!strcmp(option, "--hold")) { holds = true; continue; }
+    if (!strcmp(option, "--names")) { invents = true; continue; }
     if (i + 1 == count) return 64;
     const char *value = arguments[++i];
     if (!strcmp(option, "--to")) target = address(value);
@@ -674,6 +691,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--header")) strcat(strcat(headers, value), "\r\n");
     else if (!strcmp(option, "--slow")) slow = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--ca")) ca = value;
+    else if (!strcmp(option, "--behind")) behind = value;
     else if (!strcmp(option, "--timeout")) timeout = atoi(value);
     else if (!strcmp(option, "--connections")) connections = atoi(value);
     else if (!strcmp(option, "--send")) text = unescape(value);
@@ -684,7 +702,18 @@ int main(int count, char **arguments) {
     else return 64;
   }
   if (!strcmp(mode, "serve")) return serve(port, size);
-  if (!strcmp(mode, "hold")) return hold(connections, text, answered, trickle, every);
+  if (!strcmp(mode, "hold")) {
+    size_t length = strlen(text);
+    if (behind) {
+      char *all = malloc(length + BUFFER);
+      memcpy(all, text, length);
+      FILE *file = fopen(behind, "rb");
+      if (!file) die(behind);
+      length += fread(all + length, 1, BUFFER, file);
+      text = all;
+    }
+    return hold(connections, text, length, answered, trickle, every);
+  }
   if (strcmp(mode, "load")) return 64;
   const char *authority = strstr(url, "://");
   if (!authority) return 64;
