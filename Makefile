@@ -28,7 +28,7 @@ end-to-end-tests: build $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests
 
 # Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
-CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket
+CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener
 checked-tests: $(VENV)/complete
 	swift build --product authproxy
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
