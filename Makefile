@@ -34,12 +34,14 @@ checked-tests: $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
 	  Tests/run.sh --skip DeploymentTests --filter 'EndToEndTests\.($(CHECKED))'
 
-# Checks the format, the imports, and the shape of the parts. Tests/Lint/known.json lists known exceptions with their reasons.
-lint: packages-lint
+# Checks the format, the imports, the shape of the parts, and the documents against the code. Tests/Lint/known.json lists known
+# exceptions with their reasons.
+lint: packages packages-lint
 	swift format lint --strict -r $(SOURCES)
 	python3 Tests/Lint/lint_test.py
 	python3 Tests/Lint/walls.py
 	python3 Tests/Lint/parts.py
+	Tests/run.sh --filter 'PageTests'
 
 bench: build packages-bench
 	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
