@@ -36,6 +36,7 @@ extension Reading {
     switch item {
     case .text(let text, let path):
       guard let address = parsed(text, path) else { return nil }
+      warnOfClearText(address)
       return Listener(settings: listenerSettings(address, nil, path, nil, clientsConfigured), address: address, path: path)
     case .section(let section):
       let address = address(in: section, \.socket)
@@ -43,12 +44,22 @@ extension Reading {
       let written = section.read(\.tls)
       let tls = written.flatMap(self.tls)
       guard let address else { return nil }
+      if !section.mentions(\.tls) && !section.isMisspelt([\.tls]) { warnOfClearText(address) }
       let place = section.has(\.clients) ? section.valuePlace(\.clients) : nil
       var settings = listenerSettings(address, clients, section.path, place, clientsConfigured)
       settings.tls = tls
       return Listener(
         settings: settings, address: address, path: section.path, namesPlace: written?.valuePlace(\.names))
     }
+  }
+
+  private func warnOfClearText(_ address: Address) {
+    // An inherited one may be local, and nobody could say so.
+    guard !address.isLocal, !address.isInherited else { return }
+    warning(
+      address.place,
+      "\(address.text) is reachable from other machines without TLS: passwords and answers are readable on the way; 'tls' prevents "
+        + "that")
   }
 
   private func listenerSettings(

@@ -91,8 +91,33 @@ struct MistakeTests {
   @Test("A listener that everybody may use is allowed where it is said, and warned of")
   func openListener() {
     let loaded = World.read("listen: {address: 0.0.0.0:3128, clients: optional}\nunlisted_hosts: forward\n")
-    #expect(loaded.lines == ["1:42: warning: 0.0.0.0:3128 lets everybody who reaches it use the proxy"])
+    #expect(
+      loaded.lines == [
+        "1:19: warning: 0.0.0.0:3128 is reachable from other machines without TLS: passwords and answers are readable on the way; "
+          + "'tls' prevents that",
+        "1:42: warning: 0.0.0.0:3128 lets everybody who reaches it use the proxy",
+      ])
     #expect(loaded.settings?.listeners.first?.clientsRequired == false)
+  }
+
+  @Test("A listener beyond loopback without TLS is warned of, one with TLS, a unix socket and an inherited one are not")
+  func clearText() {
+    let rest = "\nclients: [{name: a, password: {env: TOKEN}}]\nupstreams: [{match: h}]\n"
+    let tls = "tls: {certificate: cert.pem, key: {file: key.pem}}"
+    func hasWarning(_ listen: String) -> Bool {
+      World.read("listen: " + listen + rest).lines.contains { $0.contains("readable on the way") }
+    }
+    for listen in [
+      "0.0.0.0:3128", "\"[::]:3128\"", "{address: 192.0.2.1:3128}", "{address: 192.0.2.1:3128, clients: optional}",
+    ] {
+      #expect(hasWarning(listen), "\(listen)")
+    }
+    for listen in [
+      "127.0.0.1:3128", "unix:/run/proxy", "fd:3", "{address: 0.0.0.0:3128, \(tls)}",
+      "{address: 0.0.0.0:3128, tls: {certificate: nothing.pem}}",
+    ] {
+      #expect(!hasWarning(listen), "\(listen)")
+    }
   }
 
   @Test("A plain secret is warned of where others can read the file")
