@@ -9,8 +9,10 @@ public enum ConfigurationFile {
   ///   - path: as given on the command line; errors begin with it.
   ///   - environment: for `{env: NAME}` and for helper programs.
   ///   - makesAuthorities: the CAs of `intercept` are about to be made, so none of them is read.
+  ///   - isDebuggable: others may read the memory of the process, so `intercept` is an error, and no key of it is read.
   public static func load(
-    path: String, environment: [String: String], makesAuthorities: Bool = false, system: SystemAccess = .system
+    path: String, environment: [String: String], makesAuthorities: Bool = false, isDebuggable: Bool = false,
+    system: SystemAccess = .system
   ) -> LoadedConfiguration {
     let content: FileContent
     do throws(FileError) { content = try system.readFile(path, NodeComposer.sizeLimit) } catch {
@@ -20,7 +22,8 @@ public enum ConfigurationFile {
     }
     var loaded = read(
       text: content.bytes, name: path, folder: folder(of: path), environment: environment,
-      readableByOthers: content.permissions & 0o044 != 0, makesAuthorities: makesAuthorities, system: system)
+      readableByOthers: content.permissions & 0o044 != 0, makesAuthorities: makesAuthorities, isDebuggable: isDebuggable,
+      system: system)
     loaded.configurationFile = WatchedFile(
       path: path, identity: content.identity, digest: SHA256.digest(content.bytes))
     return loaded
@@ -34,11 +37,12 @@ public enum ConfigurationFile {
   ///   - readableByOthers: group or others may read the file, so each plain secret gets a warning.
   public static func read(
     text: [UInt8], name: String, folder: String, environment: [String: String], readableByOthers: Bool = false,
-    makesAuthorities: Bool = false, system: SystemAccess = .system
+    makesAuthorities: Bool = false, isDebuggable: Bool = false, system: SystemAccess = .system
   ) -> LoadedConfiguration {
     let reading = Reading(
       report: Report(file: name), folder: folder, environment: environment, system: system,
-      readableByOthers: readableByOthers, now: ProcessState.now(), makesAuthorities: makesAuthorities)
+      readableByOthers: readableByOthers, now: ProcessState.now(), makesAuthorities: makesAuthorities,
+      isDebuggable: isDebuggable)
     return read(text, reading).loaded
   }
 

@@ -1,5 +1,6 @@
 import Credentials
 import Crypto
+import Files
 import Glibc
 import Interception
 import Routing
@@ -31,6 +32,11 @@ extension Reading {
       }
       return nil
     }
+    if isDebuggable {
+      error(
+        root.keyPlace(\.intercept),
+        "intercept and --allow-debugging exclude each other: whoever reads the memory of the process could sign as its CA")
+    }
     let publish = section.read(\.publish)
     var draft = authorities(section, hasPublish: section.mentions(\.publish))
     var settings = draft.settings
@@ -50,6 +56,8 @@ extension Reading {
   }
 
   // MARK: Authorities
+
+  private var readsAuthorities: Bool { !makesAuthorities && !isDebuggable }
 
   private func authorities(_ section: Section<InterceptKeys>, hasPublish: Bool) -> InterceptDraft {
     var cas: [SigningCA] = []
@@ -98,7 +106,7 @@ extension Reading {
     let file = entry.read(\.certificate)
     let allowsUnconstrained = entry.read(\.allowUnconstrained)
     // They may be what is about to be made.
-    guard !makesAuthorities else { return nil }
+    guard readsAuthorities else { return nil }
     let key = privateKey(entry, \.key, passphrase: \.passphrase)
     guard !entry.has(\.generate), !entry.isMisspelt([\.generate]) else { return nil }
     entry.require(\.certificate)
@@ -128,7 +136,8 @@ extension Reading {
         self.error(file.place, "\(path.shown): \(file.value) \(error); say 'allow_unconstrained: true' if it may")
       case .expired(let subject, let end):
         self.error(file.place, "\(path.shown): \(file.value): \(subject) expired on \(UTCDate.text(end))")
-      case .noCertificate, .notAuthority, .mayNotSign, .notForServers, .notYetValid, .weakSignature, .weakKey, .unknownKey,
+      case .noCertificate, .notAuthority, .mayNotSign, .notForServers, .notYetValid, .weakSignature, .unreadableConstraints,
+        .weakKey, .unknownKey,
         .notIssued, .notSelfSigned, .pathTooLong:
         self.error(file.place, "\(path.shown): \(file.value): \(error)")
       }
@@ -136,39 +145,60 @@ extension Reading {
     }
   }
 
-  /// The authorities that a folder holds by now; the first number that has no file is watched, too. One that has expired is left out,
-  /// and replaced by the proxy.
+  /// The authorities that a folder holds by now; the number that the next one would have is watched, too. One that has expired is
+  /// left out, and replaced by the proxy; one of which a file is missing, too.
   private func generated(_ folder: Located<String>, _ path: KeyPath) -> [SigningCA] {
-    var found: [SigningCA] = []
-    guard !makesAuthorities else { return [] }
-    for number in 1... {
-      let files = AuthorityFiles(number: number)
-      let certificates = Located(value: "\(folder.value)/\(files.certificates)", place: folder.place)
-      if case .failure(let problem) = file(certificates.value) {
-        if problem.code != 0 && problem.code != ENOENT {
-          error(folder.place, "\(path.shown): \(certificates.value): \(problem)")
-        }
-        break
-      }
-      let keyFile = "\(folder.value)/\(files.key)"
-      guard let der = self.certificates(certificates, path, tellsDates: false) else { continue }
-      let ends = der.compactMap { try? Certificate(der: $0).notAfter }
-      if let end = ends.min(), end <= now {
-        warning(folder.place, "\(path.shown): \(certificates.value) expired on \(UTCDate.text(end)) and signs nothing")
-        continue
-      }
-      guard case .success(let content) = file(keyFile), let key = try? PrivateKey(pem: content.bytes) else {
-        error(folder.place, "\(path.shown): \(keyFile), the key of \(files.certificates), cannot be read")
-        continue
-      }
-      secretSources["\(path.shown).\(files.key)"] = .file(keyFile)
-      checkKeyFile(path, folder.place, keyFile)
-      let draft = KeyDraft(pem: Secret(content.bytes), passphrase: nil, place: folder.place, key: key)
-      if let authority = authority(der, draft, certificates, path, keyPath: path, allowsUnconstrained: false) {
-        found.append(authority)
-      }
+    guard readsAuthorities else { return [] }
+    let content: FolderContent
+    do throws(FileError) { content = try system.readFolder(folder.value) } catch {
+      if error.code != 0 && error.code != ENOENT { self.error(folder.place, "\(path.shown): \(folder.value): \(error)") }
+      content = FolderContent()
     }
+    if content.isWritableByOthers {
+      warning(folder.place, "\(path.shown): others may write \(folder.value), and so put a CA there for hosts of their choice")
+    }
+    let all = AuthorityFiles.all(among: content.names)
+    let found = all.compactMap { generated($0, content, folder, path) }
+    if let next = AuthorityFiles.next(after: all) { _ = file("\(folder.value)/\(next.certificates)") }
     return found
+  }
+
+  private func generated(
+    _ files: AuthorityFiles, _ content: FolderContent, _ folder: Located<String>, _ path: KeyPath
+  ) -> SigningCA? {
+    let certificates = Located(value: "\(folder.value)/\(files.certificates)", place: folder.place)
+    let keyFile = "\(folder.value)/\(files.key)"
+    guard content.names.contains(files.certificates) else {
+      // Watched, as it may come.
+      _ = file(certificates.value)
+      let rest = [files.key, files.root].filter(content.names.contains)
+      warning(
+        folder.place,
+        "\(path.shown): \(certificates.value) is missing, so its CA signs nothing: put it back, or remove "
+          + listed(rest, "and"))
+      return nil
+    }
+    if content.isWritableByOthers, let foreign = [files.certificates, files.key].first(where: content.foreign.contains) {
+      error(
+        folder.place,
+        "\(path.shown): \(folder.value)/\(foreign) belongs to another user, and others may write the folder: nobody knows who "
+          + "made this CA")
+      return nil
+    }
+    guard let der = self.certificates(certificates, path, tellsDates: false) else { return nil }
+    let ends = der.compactMap { try? Certificate(der: $0).notAfter }
+    if let end = ends.min(), end <= now {
+      warning(folder.place, "\(path.shown): \(certificates.value) expired on \(UTCDate.text(end)) and signs nothing")
+      return nil
+    }
+    guard case .success(let content) = file(keyFile), let key = try? PrivateKey(pem: content.bytes) else {
+      error(folder.place, "\(path.shown): \(keyFile), the key of \(files.certificates), cannot be read")
+      return nil
+    }
+    secretSources["\(path.shown).\(files.key)"] = .file(keyFile)
+    checkKeyFile(path, folder.place, keyFile)
+    let draft = KeyDraft(pem: Secret(content.bytes), passphrase: nil, place: folder.place, key: key)
+    return authority(der, draft, certificates, path, keyPath: path, allowsUnconstrained: false)
   }
 
   private func checkKeyFile(_ path: KeyPath, _ place: Place) {
@@ -230,6 +260,23 @@ extension Reading {
     error(
       publish.place,
       "\(section.path(\.publish).shown) is the folder of \(key.file), which \(key.path) names: apps could read it")
+  }
+
+  /// What apps are given replaces the roots that they have.
+  func checkPublishedRoots(_ root: Section<RootKeys>, _ settings: Settings) {
+    guard settings.intercept?.publish != nil, settings.systemRoots == nil, let section = root.read(\.intercept) else { return }
+    let (place, path) = (section.valuePlace(\.publish), section.path(\.publish).shown)
+    if let own = environment["SSL_CERT_FILE"], !own.isEmpty {
+      error(
+        place,
+        "\(path): bundle.pem needs the system's roots, and \(own), which SSL_CERT_FILE names, cannot be "
+          + "read or is empty")
+    } else {
+      warning(
+        place,
+        "\(path): there are no system roots on this machine, so bundle.pem and truststore.jks hold our own alone: apps can verify "
+          + "nobody else with them (the package ca-certificates provides roots, SSL_CERT_FILE names others)")
+    }
   }
 
   /// An absolute path without empty and dot segments, as far as that can be said without the file system.

@@ -42,6 +42,7 @@ extension Reading {
       credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed, intercept: intercept?.settings)
     settings.systemRoots = systemRoots(for: settings)
+    checkPublishedRoots(root, settings)
     if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.mentions(\.upstreams) {
       warning(root.place, "there are no 'upstreams', and no other host is allowed: the proxy will refuse every request")
     }

@@ -23,6 +23,8 @@ final class Reading {
   let now: Int64
   /// The CAs of `intercept` are about to be made: they need not be there.
   let makesAuthorities: Bool
+  /// Others may read the memory of the process.
+  let isDebuggable: Bool
 
   private(set) var watched: [WatchedFile] = []
   var systemRootsFiles: [WatchedFile] = []
@@ -33,7 +35,7 @@ final class Reading {
 
   init(
     report: Report, folder: String, environment: [String: String], system: SystemAccess,
-    readableByOthers: Bool, now: Int64, makesAuthorities: Bool = false
+    readableByOthers: Bool, now: Int64, makesAuthorities: Bool = false, isDebuggable: Bool = false
   ) {
     self.report = report
     self.folder = folder
@@ -42,6 +44,7 @@ final class Reading {
     self.readableByOthers = readableByOthers
     self.now = now
     self.makesAuthorities = makesAuthorities
+    self.isDebuggable = isDebuggable
   }
 
   func resolve(_ path: String) -> String {

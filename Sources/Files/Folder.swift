@@ -5,7 +5,7 @@ internal import Glibc
 /// leads no write elsewhere. All calls block.
 public final class Folder: Sendable {
   public let path: String
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// - Parameter path: symbolic links are followed.
   /// - Parameter makes: makes it, and the folders above it, with mode 0755 where they are missing.
@@ -45,19 +45,35 @@ public final class Folder: Sendable {
   /// - Throws: with code EEXIST where something has the name.
   public func create(_ name: String, _ bytes: [UInt8], mode: UInt32) throws(FileError) {
     try write(name, bytes, mode)
-    try synchronize()
+    do throws(FileError) { try synchronize() } catch {
+      remove(name)
+      throw error
+    }
   }
+
+  /// Removes a file, or does nothing where that is not possible.
+  public func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Replaces a file in one step that survives a loss of power; one that has these bytes and this mode already is left alone.
   public func replace(_ name: String, with bytes: [UInt8], mode: UInt32) throws(FileError) {
-    if has(name, bytes, mode) { return }
+    try replace([(name, bytes)], mode: mode)
+  }
+
+  /// Replaces files, each in one step. All are written before the first is replaced: a full disk leaves the old ones, every one of
+  /// them.
+  public func replace(_ files: [(name: String, bytes: [UInt8])], mode: UInt32) throws(FileError) {
     var random = SystemRandomNumberGenerator()
-    let temporary = ".\(name).\(String(random.next(), radix: 36)).new"
-    try write(temporary, bytes, mode)
-    guard renameat(descriptor, temporary, descriptor, name) == 0 else {
-      let error = FileError(errno: csys_errno())
-      unlinkat(descriptor, temporary, 0)
-      throw error
+    var written: [(temporary: String, name: String)] = []
+    defer { for (temporary, _) in written { remove(temporary) } }
+    for (name, bytes) in files where !has(name, bytes, mode) {
+      let temporary = ".\(name).\(String(random.next(), radix: 36)).new"
+      try write(temporary, bytes, mode)
+      written.append((temporary, name))
+    }
+    guard !written.isEmpty else { return }
+    while let (temporary, name) = written.first {
+      guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw FileError(errno: csys_errno()) }
+      written.removeFirst()
     }
     try synchronize()
   }

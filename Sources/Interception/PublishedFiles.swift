@@ -19,11 +19,12 @@ public struct PublishedFiles: Sendable, Hashable {
   /// Takes about 20 ms with the system's roots: not on an event loop.
   /// - Parameters:
   ///   - roots: ours.
-  ///   - system: the system's, which apps go on to trust.
-  public init(roots: [Certificate], system: SystemRoots, environment: AppEnvironment) throws(OpenSSLError) {
+  ///   - system: the system's, which apps go on to trust; nil: it has none.
+  public init(roots: [Certificate], system: SystemRoots?, environment: AppEnvironment) throws(OpenSSLError) {
     // The system's may be a bundle that we wrote.
     var seen = Set(roots)
-    let others = try Certificate.parse(pem: system.pem).filter { seen.insert($0).inserted }
+    let all = if let system { try Certificate.parse(pem: system.pem) } else { [] as [Certificate] }
+    let others = all.filter { seen.insert($0).inserted }
     let entries = (roots.map { ("authproxy", $0) } + others.map { ("system", $0) }).map { origin, certificate in
       let mark = certificate.fingerprint.prefix(16).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
       return (alias: "\(origin)-\(mark)", certificate: certificate)
@@ -36,9 +37,8 @@ public struct PublishedFiles: Sendable, Hashable {
     ]
   }
 
-  /// Replaces each file in one step; what holds the same already is left alone. Blocks. An error may leave some files new and some
-  /// old, each of them whole.
+  /// Replaces each file in one step; what holds the same already is left alone. A disk that is full leaves all old files. Blocks.
   public func write(to folder: Folder) throws(FileError) {
-    for file in files { try folder.replace(file.name, with: file.bytes, mode: 0o644) }
+    try folder.replace(files.map { ($0.name, $0.bytes) }, mode: 0o644)
   }
 }

@@ -76,6 +76,8 @@ public enum SigningCAError: Error, Sendable, Hashable {
   case expired(String, at: Int64)
   case notYetValid(String, until: Int64)
   case weakSignature(String)
+  /// It bounds names, but nobody can say which.
+  case unreadableConstraints(String)
   case weakKey(String, bits: Int)
   case unknownKey(String)
   /// The one was not signed by the other, which follows it.
@@ -104,6 +106,8 @@ extension SigningCA {
 
   private static func check(_ certificate: Certificate, _ now: Int64) throws(SigningCAError) {
     let subject = certificate.subject
+    // First, as OpenSSL holds such a certificate for no CA at all.
+    guard !certificate.hasUnreadableNameConstraints else { throw .unreadableConstraints(subject) }
     guard certificate.isMarkedAuthority else { throw .notAuthority(subject) }
     guard certificate.maySignCertificates else { throw .mayNotSign(subject) }
     guard certificate.mayServeTLS else { throw .notForServers(subject) }
@@ -130,6 +134,7 @@ extension SigningCAError: CustomStringConvertible {
     case .expired(let subject, _): "\(subject) has expired"
     case .notYetValid(let subject, _): "\(subject) is not valid yet"
     case .weakSignature(let subject): "\(subject) is signed with SHA-1"
+    case .unreadableConstraints(let subject): "\(subject) has name constraints twice, or some that cannot be read"
     case .weakKey(let subject, let bits): "\(subject) has a key of \(bits) bits; it needs 2048 for RSA, 256 for EC"
     case .unknownKey(let subject): "\(subject) has a key that is neither RSA nor EC"
     case .notIssued(let lower, let upper): "\(lower) is not signed by the certificate that follows it, \(upper)"

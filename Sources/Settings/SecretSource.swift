@@ -57,21 +57,27 @@ public enum SecretSource: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Access to the files and programs of a configuration. The fuzzer and the tests replace it.
+/// Access to the files, folders and programs of a configuration. The fuzzer and the tests replace it.
 public struct SystemAccess: Sendable {
   /// Path and limit in bytes.
   public var readFile: @Sendable (String, Int) throws(FileError) -> FileContent
+  public var readFolder: @Sendable (String) throws(FileError) -> FolderContent
   public var run: @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
   public init(
     readFile: @escaping @Sendable (String, Int) throws(FileError) -> FileContent,
+    readFolder: @escaping @Sendable (String) throws(FileError) -> FolderContent = { (_: String) throws(FileError) in
+      throw FileError("not read")
+    },
     run: @escaping @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
   ) {
     self.readFile = readFile
+    self.readFolder = readFolder
     self.run = run
   }
 
   public static let system = SystemAccess(
     readFile: { (path: String, limit: Int) throws(FileError) in try FileReading.read(path, limit: limit) },
+    readFolder: { (path: String) throws(FileError) in try FolderContent.read(path) },
     run: { (program: HelperProgram) throws(SecretError) in try program.run() })
 
   /// Refuses to read and to run anything: for untrusted input.

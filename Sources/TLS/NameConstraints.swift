@@ -72,6 +72,11 @@ extension NameConstraints.Subtree {
 }
 
 extension Certificate {
+  /// Whether it has name constraints that cannot be read, or more than one extension of them.
+  public var hasUnreadableNameConstraints: Bool {
+    X509_get_ext_by_NID(pointer, NID_name_constraints, -1) >= 0 && nameConstraints == nil
+  }
+
   /// Nil if it has none, or none that can be read.
   public var nameConstraints: NameConstraints? {
     defer { ERR_clear_error() }

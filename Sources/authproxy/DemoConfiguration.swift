@@ -2,6 +2,7 @@ import ConfigurationFile
 import EventIO
 import Files
 import Settings
+import TLS
 
 /// The proxy's configuration in the demo: an ordinary text, which the demo prints. The files that it names are in memory.
 struct DemoConfiguration {
@@ -48,7 +49,9 @@ struct DemoConfiguration {
       """
     let files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
     system = SystemAccess(
-      readFile: { (path: String, _: Int) throws(FileError) in
+      readFile: { (path: String, limit: Int) throws(FileError) in
+        // Apps are given the system's roots, too.
+        if SystemRoots.candidates([:]).contains(path) { return try FileReading.read(path, limit: limit) }
         guard let bytes = files[path] else { throw FileError("not in the demo") }
         return FileContent(
           bytes: bytes, identity: FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modified: 0), permissions: 0o600)

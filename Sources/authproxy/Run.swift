@@ -16,16 +16,18 @@ struct Run: ParsableCommand {
 
   @Flag(
     name: .long,
-    help: "Let debuggers attach and the kernel write core files. Both reveal the secrets in memory.")
+    help: "Let debuggers attach and the kernel write core files. Both reveal the secrets in memory. Not with 'intercept'.")
   var allowDebugging = false
 
   func run() throws {
-    if allowDebugging { _ = csys_set_dumpable(1) }
-    let (path, environment) = (config, Environment.forPrograms)
-    let source = ConfigurationSource { ConfigurationFile.load(path: path, environment: environment, system: $0) }
+    let (path, environment, isDebuggable) = (config, Environment.forPrograms, allowDebugging)
+    let source = ConfigurationSource {
+      ConfigurationFile.load(path: path, environment: environment, isDebuggable: isDebuggable, system: $0)
+    }
     let (loaded, _) = source.load(.demand)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
+    if allowDebugging { _ = csys_set_dumpable(1) }
     _ = csys_raise_descriptor_limit()
     let output: LogOutput
     do { output = try LogOutput(settings.log.destination) } catch {

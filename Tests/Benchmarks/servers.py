@@ -303,7 +303,8 @@ trust:
 """)
     path.chmod(0o600)
     # For a process that is not dumpable, only root sees descriptors and memory map.
-    debugging = [] if os.geteuid() == 0 else ["--allow-debugging"]
+    # One with a CA stays so.
+    debugging = [] if os.geteuid() == 0 or front else ["--allow-debugging"]
     server = Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
     if front:
         server.app_ca, server.connects = published / "ca.pem", True

@@ -1,5 +1,6 @@
 import Credentials
 import Files
+import Glibc
 import Settings
 
 @testable import ConfigurationFile
@@ -18,12 +19,25 @@ enum World {
     "half.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n",
   ].merging(AuthoritySamples.files) { first, _ in first }
 
+  /// The system's bundle of roots.
+  static let roots = "/etc/ssl/certs/ca-certificates.crt"
+
   static let system = SystemAccess(
     readFile: { (path: String, limit: Int) throws(FileError) in
+      if path == roots {
+        let identity = FileIdentity(device: 1, inode: 2, size: 1, modified: 0)
+        return FileContent(bytes: Array(PEMSamples.certificate.utf8), identity: identity, permissions: 0o644)
+      }
       guard let text = files[String(path.dropFirst(folder.count + 1))] else { throw FileError("No such file or directory") }
       let identity = FileIdentity(device: 1, inode: 1, size: Int64(text.utf8.count), modified: 0)
       let permissions: UInt32 = path.hasSuffix("/open-to-others.key") ? 0o644 : 0o600
       return FileContent(bytes: Array(text.utf8), identity: identity, permissions: permissions)
+    },
+    readFolder: { (path: String) throws(FileError) in
+      let start = path.dropFirst(folder.count + 1) + "/"
+      let names = files.keys.filter { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+      guard !names.isEmpty else { throw FileError(errno: ENOENT) }
+      return FolderContent(names: Set(names))
     },
     run: { (program: HelperProgram) throws(SecretError) in
       guard program.arguments.first != "/bin/fails" else { throw SecretError("exited with status 1") }

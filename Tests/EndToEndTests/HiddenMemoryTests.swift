@@ -60,4 +60,25 @@ import Testing
     process.signal(SIGTERM)
     #expect(process.awaitEnd(seconds: 10) == .exited(0))
   }
+
+  @Test func `with a CA --allow-debugging is refused, at start and by a reload`() throws {
+    let intercept = "intercept: {ca: {generate: ca}}\n"
+    let with = "listen: 127.0.0.1:0\nupstreams: [{match: \"https://api.test\"}]\n" + intercept
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write(with, to: folder + "/proxy.conf")
+    let arguments = ["run", "--config", folder + "/proxy.conf", "--allow-debugging"]
+    let refused = try ChildProcess.run(Surroundings.program, arguments)
+    #expect(refused.status == .exited(78))
+    let told = "proxy.conf:3:1: error: intercept and --allow-debugging exclude each other"
+    #expect(refused.errors.contains(told), "\(refused.errors)")
+    #expect(!FileManager.default.fileExists(atPath: folder + "/ca"))
+    try ProxyProcess.write(with.replacing(intercept, with: "").replacing("https://", with: ""), to: folder + "/proxy.conf")
+    let process = try ChildProcess(Surroundings.program, arguments)
+    defer { process.signal(SIGKILL) }
+    #expect(process.awaitLine(where: { $0.contains("\"serving\"") }) != nil, "\(process.errors)")
+    try ProxyProcess.write(with, to: folder + "/proxy.conf")
+    process.signal(SIGHUP)
+    #expect(process.awaitLine(where: { $0.contains("reload failed") && $0.contains("exclude each other") }) != nil)
+    #expect(!FileManager.default.fileExists(atPath: folder + "/ca"))
+  }
 }

@@ -83,6 +83,47 @@ import Testing
     #expect(names(path) == ["a"])
   }
 
+  @Test func `of several files none is replaced if one cannot be written`() throws {
+    let folder = try Folder(path)
+    try folder.replace([("a", [1]), ("b", [2])], mode: 0o644)
+    // No file has so long a name.
+    let long = String(repeating: "n", count: 300)
+    #expect(throws: FileError.self) { try folder.replace([("a", [3]), (long, [4])], mode: 0o644) }
+    #expect(names(path) == ["a", "b"])
+    #expect(try content("a").bytes == [1])
+    try folder.replace([("a", [3]), ("b", [2])], mode: 0o600)
+    #expect(try content("a") == ([3], 0o600))
+    #expect(try content("b") == ([2], 0o600))
+    #expect(names(path) == ["a", "b"])
+  }
+
+  @Test func `what is in a folder, and whose it is`() throws {
+    let folder = try Folder(path)
+    #expect(try folder.content() == FolderContent())
+    try folder.create("own", [], mode: 0o600)
+    #expect(symlink("/nowhere", "\(path)/link") == 0)
+    chmod(path, 0o777)
+    #expect(try folder.content() == FolderContent(names: ["own", "link"], isWritableByOthers: true))
+    #expect(try FolderContent.read(path) == folder.content())
+    #expect(throws: FileError.self) { try FolderContent.read(self.path + "/own") }
+    if geteuid() == 0 {
+      #expect(lchown("\(path)/link", 65_534, 65_534) == 0)
+      #expect(try folder.content().foreign == ["link"])
+      // What the folder's owner has there is his to put.
+      #expect(chown(path, 65_534, 65_534) == 0)
+      #expect(try folder.content().foreign == [])
+    }
+  }
+
+  @Test func `a locked folder waits`() throws {
+    let first = try Folder(path)
+    first.lock()
+    let other = open(path, O_RDONLY | O_DIRECTORY)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
+    withExtendedLifetime(first) {}
+  }
+
   @Test func `a folder that was moved is still the one that was opened`() throws {
     let folder = try Folder("\(path)/a", makes: true)
     #expect(rename("\(path)/a", "\(path)/b") == 0)

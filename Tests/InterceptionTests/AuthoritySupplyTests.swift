@@ -1,6 +1,7 @@
 import Crypto
 import Files
 import Foundation
+import Synchronization
 import TLS
 import Testing
 
@@ -65,6 +66,87 @@ import Testing
       _ = try AuthoritySupply.complete(first, for: names(["b.example"]), in: folder, now: now)
       #expect(FileManager.default.fileExists(atPath: "\(folder)/issuer-3.pem"))
     }
+  }
+
+  /// What a process that starts now reads from the folder.
+  private func read(_ path: String) throws -> SigningCAs {
+    let folder = try Folder(path)
+    let content = try folder.content()
+    return SigningCAs(AuthorityFiles.all(among: content.names).compactMap { $0.read(in: folder, content, now: now) })
+  }
+
+  @Test func `behind a gap the next one has the last number`() throws {
+    try withFolder { path in
+      try AuthorityFiles(number: 3).write(authority(for: ["a.example"]).made, to: Folder(path))
+      let known = try read(path)
+      #expect(known.list.count == 1)
+      let more = try AuthoritySupply.complete(known, for: names(["b.example"]), in: path, now: now)
+      #expect(FileManager.default.fileExists(atPath: "\(path)/issuer-4.pem"))
+      #expect(try read(path) == more)
+    }
+  }
+
+  @Test func `what another process made meanwhile is taken, where it fits`() throws {
+    try withFolder { path in
+      let first = try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example"]), in: path, now: now)
+      #expect(try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example"]), in: path, now: now) == first)
+      let second = try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example", "b.example"]), in: path, now: now)
+      #expect(second.list.count == 2 && second.list[0] == first.list[0])
+      // A key that others can read is not taken.
+      chmod("\(path)/issuer.key", 0o644)
+      chmod("\(path)/issuer-2.key", 0o644)
+      let third = try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example"]), in: path, now: now)
+      #expect(third.list.count == 1 && !second.list.contains(third.list[0]))
+    }
+  }
+
+  @Test func `many at once in one folder make one`() throws {
+    try withFolder { path in
+      let all = Mutex<[SigningCAs?]>([])
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        let made = try? AuthoritySupply.complete(SigningCAs([]), for: [SignedName(host: "a.example")], in: path, now: now)
+        all.withLock { $0.append(made) }
+      }
+      let made = all.withLock { $0 }
+      #expect(made.count == 8 && Set(made).count == 1 && made[0] != nil)
+    }
+  }
+
+  @Test func `a CA in use does not go because a file went`() throws {
+    try withFolder { path in
+      let one = try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example"]), in: path, now: now)
+      let used = try AuthoritySupply.complete(one, for: names(["b.example"]), in: path, now: now)
+      func check(_ hosts: [String]) -> String? {
+        do {
+          try AuthoritySupply.checkLoss(of: used, after: read(path), for: names(hosts), in: path, now: now)
+          return nil
+        } catch { return "\(error)" }
+      }
+      #expect(check(["a.example", "b.example"]) == nil)
+      let files = FileManager.default
+      try files.moveItem(atPath: "\(path)/issuer.pem", toPath: "\(path)/kept")
+      for rest in ["ca.pem", "issuer.key"] {
+        #expect(check(["b.example"])?.contains("\(path)/issuer.pem is gone") == true, "\(rest)")
+        try files.removeItem(atPath: "\(path)/\(rest)")
+      }
+      // Gone whole: as an operator removes it, if others sign.
+      #expect(check(["b.example"]) == nil)
+      #expect(check(["a.example", "b.example"])?.contains("which signs for a.example, are gone") == true)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ([], [], 1), (["issuer.pem", "proxy.conf", "ca.key", "issuer.pem.new", "issuer2.pem"], [1], 2),
+      (["ca.pem", "issuer-2.key", "issuer-7.pem", "issuer-07.pem", "issuer-1.pem"], [1, 2, 7], 8),
+      (["issuer-0.key", "issuer--3.pem"], [], 1),
+      (["issuer-99999999999999999999.pem", "issuer-1000000.key", "issuer-+4.pem", "ca-10.pem"], [10], 11),
+      (["issuer-999999.pem"], [999_999], nil),
+    ] as [([String], [Int], Int?)])
+  func `numbers of the files in a folder`(_ names: [String], _ numbers: [Int], _ next: Int?) {
+    let all = AuthorityFiles.all(among: Set(names))
+    #expect(all.map(\.number) == numbers)
+    #expect(AuthorityFiles.next(after: all)?.number == next)
   }
 
   @Test func `a folder that cannot be made is an error`() {

@@ -29,6 +29,17 @@ import Testing
     for file in files.files { #expect(!String(decoding: file.bytes, as: UTF8.self).contains("PRIVATE KEY")) }
   }
 
+  @Test func `without roots of the system ours are alone`() throws {
+    let alone = try PublishedFiles(roots: [ours], system: nil, environment: AppEnvironment(folder: "/run/ca"))
+    #expect(alone.files.map(\.name) == files.files.map(\.name))
+    #expect(alone.files[0].bytes == ours.pem)
+    #expect(alone.files[1].bytes == ours.pem)
+    #expect(throws: OpenSSLError.self) {
+      let garbage = SystemRoots(path: "", pem: Array("garbage".utf8))
+      return try PublishedFiles(roots: [ours], system: garbage, environment: AppEnvironment(folder: "/run/ca"))
+    }
+  }
+
   @Test func `a trust store is JKS, byte by byte`() throws {
     let store = try bytes("truststore.jks")
     #expect(store.prefix(12).elementsEqual([0xFE, 0xED, 0xFE, 0xED, 0, 0, 0, 2, 0, 0, 0, 3]))

@@ -1,3 +1,4 @@
+import COpenSSL
 import Crypto
 import TLS
 import Testing
@@ -48,6 +49,38 @@ import Testing
     #expect(try error(.generateRSA(bits: 1024)) == .weakKey("CN=Issuer", bits: 1024))
     #expect(try error(.generateRSA(bits: 2048)) == nil)
     #expect(try error(root: { $0.pathLength = 0 }) == .pathTooLong("CN=Root"))
+  }
+
+  /// With another extension of name constraints of these bytes, signed again.
+  private func adding(_ bytes: [UInt8], to certificate: Certificate, _ key: PrivateKey) throws -> Certificate {
+    let value = try #require(ASN1_OCTET_STRING_new())
+    defer { ASN1_OCTET_STRING_free(value) }
+    #expect(ASN1_OCTET_STRING_set(value, bytes, Int32(bytes.count)) == 1)
+    let added = try #require(X509_EXTENSION_create_by_NID(nil, NID_name_constraints, 1, value))
+    defer { X509_EXTENSION_free(added) }
+    let copy = try #require(X509_dup(certificate.pointer))
+    defer { X509_free(copy) }
+    #expect(X509_add_ext(copy, added, -1) == 1)
+    #expect(X509_sign(copy, key.pointer, EVP_sha256()) > 0)
+    var output: UnsafeMutablePointer<UInt8>?
+    let count = Int(i2d_X509(copy, &output))
+    defer { CRYPTO_free(output, #file, #line) }
+    return try Certificate(der: Array(UnsafeBufferPointer(start: output, count: count)))
+  }
+
+  @Test func `name constraints that cannot be read, or twice, are not none`() throws {
+    let key = try PrivateKey.generateP256()
+    // permittedSubtrees with one DNS name, c.example.
+    let readable: [UInt8] = [0x30, 0x0F, 0xA0, 0x0D, 0x30, 0x0B, 0x82, 0x09] + Array("c.example".utf8)
+    for (bytes, constraints) in [
+      ([0x30, 0x05, 0xA0], NameConstraints()), ([], NameConstraints()), (readable, Self.bound), ([0x00], Self.bound),
+    ] as [([UInt8], NameConstraints)] {
+      let plain = try builder("Root") { $0.constraints = constraints }.selfSigned(with: key)
+      let odd = try adding(bytes, to: plain, key)
+      #expect(error([odd], key, allowsUnconstrained: true) == .unreadableConstraints("CN=Root"), "\(bytes)")
+    }
+    let plain = try builder("Root") { $0.constraints = NameConstraints() }.selfSigned(with: key)
+    #expect(try error([adding(readable, to: plain, key)], key) == nil)
   }
 
   @Test func `certificates follow each other up to a root, and the key is the first one's`() throws {

@@ -135,6 +135,29 @@ private final class World: Sendable {
     #expect(source.load(.demand).loaded.settings == nil)
   }
 
+  @Test func `after a change a file that is gone from a folder is still named, on demand it is not`() {
+    let names = Mutex<Set<String>>(["issuer.pem"])
+    let system = SystemAccess(
+      readFile: SystemAccess.none.readFile,
+      readFolder: { (_: String) throws(FileError) in
+        let names = names.withLock { $0 }
+        if names.isEmpty { throw FileError("gone") }
+        return FolderContent(names: names)
+      }, run: SystemAccess.none.run)
+    let source = ConfigurationSource(system: system) { system in
+      let names = (try? system.readFolder("/ca").names.sorted()) ?? []
+      return LoadedConfiguration(settings: Settings(name: names.joined(separator: " "), listeners: []))
+    }
+    #expect(source.load(.demand).loaded.settings?.name == "issuer.pem")
+    names.withLock { $0 = ["issuer-2.pem"] }
+    #expect(source.load(.change(due: [])).loaded.settings?.name == "issuer-2.pem issuer.pem")
+    names.withLock { $0 = [] }
+    let (loaded, stale) = source.load(.change(due: []))
+    #expect(loaded.settings?.name == "issuer-2.pem issuer.pem" && stale == ["/ca: gone"])
+    names.withLock { $0 = ["issuer-2.pem"] }
+    #expect(source.load(.demand).loaded.settings?.name == "issuer-2.pem")
+  }
+
   @Test func `after a change only due programs run again, and unreadable files keep their old content`() {
     let world = World()
     world["/a"] = "file"

@@ -13,10 +13,13 @@ public final class ConfigurationSource: Sendable {
     case demand
     /// A file has changed, or these programs are due: an unreadable file keeps its old content.
     case change(due: Set<HelperProgram>)
+
+    var isDemand: Bool { if case .demand = self { true } else { false } }
   }
 
   private struct Cache {
     var files: [String: FileContent] = [:]
+    var folders: [String: FolderContent] = [:]
     var outputs: [HelperProgram: [UInt8]] = [:]
   }
   private struct Reading {
@@ -56,6 +59,24 @@ public final class ConfigurationSource: Sendable {
           return old
         }
       },
+      readFolder: { (path: String) throws(FileError) in
+        let old: FolderContent? = if case .change = occasion { known.folders[path] } else { nil }
+        do throws(FileError) {
+          var content = try system.readFolder(path)
+          // A file that is gone keeps its old content.
+          if let old { content.names.formUnion(old.names) }
+          let found = content
+          reading.withLock { $0.cache.folders[path] = found }
+          return found
+        } catch {
+          guard let old else { throw error }
+          reading.withLock {
+            $0.cache.folders[path] = old
+            $0.stale.append("\(path): \(error)")
+          }
+          return old
+        }
+      },
       run: { (program: HelperProgram) throws(SecretError) in
         if case .change(let due) = occasion, !due.contains(program), let old = known.outputs[program] {
           reading.withLock { $0.cache.outputs[program] = old }
@@ -82,6 +103,7 @@ public final class ConfigurationSource: Sendable {
         cache = result.cache
       } else {
         cache.files.merge(result.cache.files) { $1 }
+        cache.folders.merge(result.cache.folders) { $1 }
         cache.outputs.merge(result.cache.outputs) { $1 }
       }
     }

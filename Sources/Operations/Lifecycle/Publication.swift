@@ -11,34 +11,47 @@ struct Publication: Sendable {
     let description: String
   }
 
-  /// The roots that apps have been given; nil: nothing is published.
-  private(set) var roots: [Certificate]?
+  /// The roots of the configuration that an operator last put into use, by the start or by SIGHUP, published or not. Each with the
+  /// time when its authority ends, in seconds since 1970.
+  private var demanded: [(root: Certificate, end: Int64)] = []
+
+  /// Of these `bundle.pem` and `truststore.jks` hold the roots that are not ours.
+  private var hasSystemRoots = false
 
   /// Blocks.
   /// - Parameters:
-  ///   - mayChangeRoots: false: a changed root waits for an operator's demand, as whoever may write a watched file must not choose whom
-  ///     apps trust.
+  ///   - isDemanded: false: a watched file changed. Whoever may write that must not choose whom apps trust, so a root that is new waits
+  ///     for an operator's demand, also where nothing was published before.
   ///   - now: seconds since 1970.
-  mutating func follow(_ snapshot: Snapshot, mayChangeRoots: Bool, now: Int64, _ logger: Logger) throws(Failure) {
-    guard let intercept = snapshot.intercept, let path = intercept.publish else {
-      roots = nil
-      return
-    }
-    var next = intercept.authorities.roots(at: now)
-    if !mayChangeRoots, let roots, roots != next {
+  mutating func follow(_ snapshot: Snapshot, isDemanded: Bool, now: Int64, _ logger: Logger) throws(Failure) {
+    let authorities = snapshot.intercept?.authorities.list ?? []
+    if isDemanded { demanded = authorities.map { ($0.root, $0.notAfter) } }
+    guard let intercept = snapshot.intercept, let path = intercept.publish else { return }
+    var seen: Set<Certificate> = []
+    let roots = demanded.filter { $0.end > now }.map(\.root).filter { seen.insert($0).inserted }
+    if roots != intercept.authorities.roots(at: now) {
       logger.warning("the roots have changed with a watched file: they are published with the next SIGHUP")
-      next = roots
+      // Files without a root of ours would help nobody.
+      if roots.isEmpty { return }
+    }
+    let system = snapshot.settings.systemRoots
+    // Without them at the start there are none on this machine, which is warned of; later on apps would lose them.
+    if hasSystemRoots, system == nil {
+      throw Failure(description: "intercept.publish: \(path): the system's roots are gone, which apps were given until now")
     }
     do {
-      let system = try snapshot.settings.systemRoots ?? SystemRoots.read()
       let files = try PublishedFiles(
-        roots: next, system: system, environment: AppEnvironment(folder: path, proxy: snapshot.settings.proxyURL))
+        roots: roots, system: system, environment: AppEnvironment(folder: path, proxy: snapshot.settings.proxyURL))
       let folder = try Folder(path, makes: true)
       if folder.isWritableByOthers {
         logger.warning("others may write the folder of intercept.publish: apps would trust what they put there")
       }
       try files.write(to: folder)
+      hasSystemRoots = system != nil
+    } catch let error as FileError {
+      throw Failure(
+        description: "intercept.publish: \(path): \(error): apps keep the files that are there; mend this, then start or "
+          + "reload again")
     } catch { throw Failure(description: "intercept.publish: \(path): \(error)") }
-    roots = next
   }
 }

@@ -72,7 +72,8 @@ extension Service {
   private func apply(_ loaded: LoadedConfiguration, _ occasion: ConfigurationSource.Occasion) -> Outcome {
     guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
     let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
-    if let old, old.settings == settings {
+    let now = wallClockSeconds()
+    if let old, old.isOf(settings, at: now), !(occasion.isDemand && old.lacksSigners(at: now)) {
       // Somebody may have removed what apps are given.
       do throws(Publication.Failure) { try publish(old, occasion) } catch { return .failed(["\(error)"]) }
       return .unchanged
@@ -126,8 +127,7 @@ extension Service {
 
   private func publish(_ snapshot: Snapshot, _ occasion: ConfigurationSource.Occasion) throws(Publication.Failure) {
     var publication = state.withLock { $0.publication }
-    let isDemanded = if case .demand = occasion { true } else { false }
-    try publication.follow(snapshot, mayChangeRoots: isDemanded, now: csys_wall_clock() / 1_000_000_000, logger)
+    try publication.follow(snapshot, isDemanded: occasion.isDemand, now: csys_wall_clock() / 1_000_000_000, logger)
     let published = publication
     state.withLock { $0.publication = published }
   }

@@ -72,7 +72,7 @@ public final class Service: Sendable {
     }
     var publication = Publication()
     do throws(Publication.Failure) {
-      try publication.follow(snapshot, mayChangeRoots: true, now: csys_wall_clock() / 1_000_000_000, logger)
+      try publication.follow(snapshot, isDemanded: true, now: csys_wall_clock() / 1_000_000_000, logger)
     } catch { throw StartError(kind: .load, description: "\(error)") }
     let published = publication
     let plan = try ListenerPlan(from: [], to: Self.wanted(settings))

@@ -12,13 +12,21 @@ final class AuthoritySource: Sendable {
   init(makes: Bool) { self.makes = makes }
 
   /// What `intercept` says, with authorities for all names. Blocks.
-  /// - Parameter now: seconds since 1970.
-  func complete(_ settings: Settings, now: Int64) throws(AuthoritySupply.Failure) -> InterceptSettings? {
+  /// - Parameters:
+  ///   - previous: what is in use.
+  ///   - now: seconds since 1970.
+  func complete(
+    _ settings: Settings, after previous: InterceptSettings?, now: Int64
+  ) throws(AuthoritySupply.Failure) -> InterceptSettings? {
     guard var intercept = settings.intercept, makes else { return settings.intercept }
     let (names, together) = (settings.signedNames, settings.namesTogether)
     switch intercept.source {
     case .files: break
     case .generated(let folder):
+      if let previous, previous.source == intercept.source {
+        try AuthoritySupply.checkLoss(
+          of: previous.authorities, after: intercept.authorities, for: names, in: folder, now: now)
+      }
       intercept.authorities = try AuthoritySupply.complete(
         intercept.authorities, for: names, together: together, in: folder, now: now)
     case .memory:

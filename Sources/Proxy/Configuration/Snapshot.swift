@@ -39,7 +39,7 @@ public final class SnapshotBuilder: Sendable {
   public func build(
     _ settings: Settings, sources: [String: SecretSource] = [:], generation: Int, after previous: Snapshot? = nil
   ) throws(LoadError) -> Snapshot {
-    let intercept = try intercept(settings)
+    let intercept = try intercept(settings, after: previous?.intercept)
     let refused = Set(intercept?.authorities.list.map(\.publicKeyDigest) ?? [])
     var trust: [String: TrustMaterial] = [:]
     for (name, policy) in settings.trust { trust[name] = try material(policy, settings.systemRoots, refused) }
@@ -91,8 +91,10 @@ public final class SnapshotBuilder: Sendable {
       listeners: listeners)
   }
 
-  private func intercept(_ settings: Settings) throws(LoadError) -> InterceptSettings? {
-    do throws(AuthoritySupply.Failure) { return try authorities.complete(settings, now: wallClockSeconds()) } catch {
+  private func intercept(_ settings: Settings, after previous: InterceptSettings?) throws(LoadError) -> InterceptSettings? {
+    do throws(AuthoritySupply.Failure) {
+      return try authorities.complete(settings, after: previous, now: wallClockSeconds())
+    } catch {
       throw LoadError(message: "intercept.ca: \(error)")
     }
   }
@@ -217,6 +219,22 @@ public final class Snapshot: Sendable {
   /// Who signs for a host now.
   func signer(for host: String) -> SigningCA? {
     intercept?.authorities.signer(for: PeerName(host), at: wallClockSeconds())
+  }
+
+  /// Whether it is what these settings say, and no authority that the proxy made in a folder is gone from there.
+  /// - Parameter now: seconds since 1970.
+  public func isOf(_ other: Settings, at now: Int64) -> Bool {
+    guard settings == other else { return false }
+    guard let intercept, case .generated = intercept.source else { return true }
+    let found = other.intercept?.authorities.list ?? []
+    return intercept.authorities.list.allSatisfy { $0.isExpired(at: now) || found.contains($0) }
+  }
+
+  /// Whether `intercept` is to sign for a name that none of its authorities may sign for now: one has expired.
+  /// - Parameter now: seconds since 1970.
+  public func lacksSigners(at now: Int64) -> Bool {
+    guard let intercept else { return false }
+    return intercept.authorities.lacks(settings.signedNames, together: settings.namesTogether, at: now)
   }
 
   /// The origin of a request that the entry serves.

@@ -40,7 +40,8 @@ final class ProxyProcess: Sendable {
     let path = self.folder + "/proxy.conf"
     try Self.write(try Self.complete(configuration), to: path)
     // `Measures` reads its descriptors, which only root may do for a process that hides its memory.
-    let debugging = geteuid() == 0 ? [] : ["--allow-debugging"]
+    // `Measures` reads its descriptors, which only root may do for a process that hides its memory. One with a CA always hides it.
+    let debugging = geteuid() == 0 || configuration.contains("intercept:") ? [] : ["--allow-debugging"]
     let command = wrapper + [Surroundings.program, "run", "--config", path] + debugging
     process = try ChildProcess(
       command[0], Array(command.dropFirst()), environment: Surroundings.backtraces.merging(environment) { $1 },
