@@ -111,7 +111,8 @@ let package = Package(
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Settings", "Credentials", "TLS", "Trust", "Upstreams",
+        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Interception", "Settings", "Credentials", "TLS",
+        "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "EndToEndTests"),

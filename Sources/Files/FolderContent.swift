@@ -48,7 +48,18 @@ extension Folder {
     return content
   }
 
-  /// Waits until no other process has the folder locked, and locks it as long as this value lives. Where the file system has no
-  /// locks, nothing is locked.
-  public func lock() { while flock(descriptor, LOCK_EX) != 0 && csys_errno() == EINTR {} }
+  /// Waits until no other process has the folder locked, and locks it as long as this value lives. Everybody who may read the folder
+  /// can lock it, so after this time the caller goes on without.
+  /// - Returns: false: it is not locked, also where the file system has no locks.
+  @discardableResult
+  public func lock(within milliseconds: Int) -> Bool {
+    var left = milliseconds
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      let code = csys_errno()
+      guard code == EWOULDBLOCK || code == EINTR, left > 0 else { return false }
+      usleep(10_000)
+      left -= 10
+    }
+    return true
+  }
 }

@@ -42,7 +42,8 @@ public enum AuthoritySupply {
     guard let path else { return try make(after: authorities, names, groups, now).authorities }
     let folder: Folder
     do throws(FileError) { folder = try Folder(path, makes: true) } catch { throw .folder(path, error) }
-    folder.lock()
+    // Others hold it for milliseconds.
+    folder.lock(within: 2_000)
     // Another process may have made one since the folder was read: with two, apps would be told of one and see the other.
     let present = SigningCAs(authorities.list + (try others(than: authorities, in: folder, now)))
     guard present.lacks(names, together: groups, at: now) else { return present }
@@ -75,7 +76,7 @@ public enum AuthoritySupply {
   }
 
   private static func write(_ made: LocalAuthority, to folder: Folder) throws(Failure) {
-    // Where the folder cannot be locked another process may take a number first.
+    // Where the folder is not locked another process may take a number first.
     while true {
       let files: AuthorityFiles?
       do throws(FileError) { files = AuthorityFiles.next(after: AuthorityFiles.all(among: try folder.content().names)) } catch {

@@ -115,13 +115,14 @@ import Testing
     }
   }
 
-  @Test func `a locked folder waits`() throws {
-    let first = try Folder(path)
-    first.lock()
-    let other = open(path, O_RDONLY | O_DIRECTORY)
-    defer { close(other) }
-    #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
-    withExtendedLifetime(first) {}
+  @Test func `a folder is locked by one, and nobody waits for ever`() throws {
+    var first: Folder? = try Folder(path)
+    #expect(first?.lock(within: 0) == true)
+    let other = try Folder(path)
+    #expect(!other.lock(within: 0))
+    #expect(!other.lock(within: 30))
+    first = nil
+    #expect(other.lock(within: 0))
   }
 
   @Test func `a folder that was moved is still the one that was opened`() throws {
