@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions packages-lint unit-tests end-to-end-tests checked-tests
+.PHONY: run test test-peers build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions packages-lint packages-peers unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -25,7 +25,12 @@ unit-tests: packages $(VENV)/complete
 
 # With the release program, in a separate run, so that they do not disturb the unit tests' timing.
 end-to-end-tests: build $(VENV)/complete
-	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests \
+	  --skip 'EndToEndTests\.Peer'
+
+# https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed.
+test-peers: build $(VENV)/complete packages-peers
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer'
 
 # Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
 CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener
@@ -83,6 +88,9 @@ packages-instructions:
 
 packages-lint:
 	@.ci/packages lint
+
+packages-peers:
+	-@.ci/packages peers
 
 # The tests' peers are in Python; their packages are pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages
