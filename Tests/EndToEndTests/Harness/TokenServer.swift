@@ -50,10 +50,12 @@ struct TokenServer {
   func url(_ path: String = "x") -> String { "http://api.test/api/\(name)/\(path)" }
 
   /// `oauth`: more lines of the credential. Grant, endpoint and client are there already, unless these lines have them.
-  func configuration(_ oauth: String..., entry: [String] = [], top: String = "") throws -> String {
+  func configuration(
+    _ oauth: String..., match: String = "api.test", entry: [String] = [], top: String = ""
+  ) throws -> String {
     func has(_ key: String) -> Bool { oauth.contains { $0.hasPrefix(key + ":") } }
     var lines = [
-      "upstreams:", "  - match: api.test", "    origin: https://localhost:\(origin.ports.https)", "    credential: api",
+      "upstreams:", "  - match: \(match)", "    origin: https://localhost:\(origin.ports.https)", "    credential: api",
     ]
     lines += entry.map { "    " + $0 }
     lines += ["credentials:", "  api:", "    oauth2:"]
