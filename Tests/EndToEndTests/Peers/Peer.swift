@@ -27,7 +27,8 @@ enum Peer {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for (tool, arguments) in [
       ("go", ["build", "-o", folder + "/client", programs + "/client.go"]),
-      ("javac", ["-d", folder, programs + "/Client.java"]),
+      ("go", ["build", "-o", folder + "/judge", programs + "/judge/judge.go"]),
+      ("javac", ["-d", folder, programs + "/Client.java", programs + "/judge/Judge.java"]),
     ] where isThere(tool) {
       let made = try ChildProcess.run(tool, arguments, seconds: 300)
       guard made.status == .exited(0) else { throw HarnessError("\(tool): \(made.errors)") }
