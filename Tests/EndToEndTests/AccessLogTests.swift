@@ -24,6 +24,23 @@ import Testing
     }
   }
 
+  @Test func `bytes_in is the body's, also of what comes with the head, without framing and the next request`() throws {
+    try withProxy(try Configuration.https()) { proxy in
+      func logged(_ path: String) throws -> Int? {
+        let fields = try JSONSerialization.jsonObject(with: Data(try line(proxy, path).utf8)) as? [String: Any]
+        return fields?["bytes_in"] as? Int
+      }
+      #expect(try proxy.ask("POST", "http://api.test/with-head", body: "hello").status == 200)
+      #expect(try logged("/with-head") == 5)
+      let client = try proxy.connect()
+      let next = ProxyProcess.request("GET", "http://api.test/next")
+      try client.send(ProxyProcess.request("POST", "http://api.test/chunks", ["Transfer-Encoding: chunked"]) + "3\r\nhel")
+      try client.send("\r\n2\r\nlo\r\n0\r\n\r\n" + next)
+      #expect(try client.readAnswer().status == 200 && client.readAnswer().status == 200)
+      #expect(try logged("/chunks") == 5 && logged("/next") == 0)
+    }
+  }
+
   @Test func `a refused request is a line that says who refused it and why`() throws {
     try withProxy(try Configuration.https()) { proxy in
       #expect(try proxy.ask("http://other.test/not-here").status == 403)

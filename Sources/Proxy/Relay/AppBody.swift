@@ -16,9 +16,6 @@ struct AppBody {
   let framing: BodyFraming
   private var source: BodySource
   private(set) var tee: ReplayTee
-  /// Bytes read after those that arrived with the head.
-  private(set) var received: Int64 = 0
-
   /// No body.
   init() { self.init(.none, capacity: 0) }
 
@@ -29,6 +26,8 @@ struct AppBody {
     tee = ReplayTee(capacity: capacity)
   }
 
+  /// Bytes of the body that were read, without framing.
+  var received: Int64 { source.count }
   /// The whole body was read.
   var isDone: Bool { source.isDone }
   /// All that was read can be sent again.
@@ -55,7 +54,6 @@ struct AppBody {
       switch app.stream.read(into: app.blockForBody().bodySpace) {
       case .bytes(let count):
         app.inbound?.end += count
-        received += Int64(count)
         pulse.moved()
       case .later:
         app.giveBackEmptyBlock()
