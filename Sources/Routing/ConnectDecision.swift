@@ -1,6 +1,7 @@
 import HTTPWire
 
-/// What becomes of a CONNECT. Decided before its 200, by the most specific pattern; what follows the 200 cannot change it.
+/// What becomes of a CONNECT. Decided before its 200, by the most specific pattern; what follows the 200 cannot change it (a reload
+/// can: `beginDeferredTunnel`, `prepare` and `routeInside` ask again). `ClientConnection.parse` tells TLS from clear HTTP.
 public enum ConnectDecision: Sendable {
   /// Opaque from the first byte on.
   case tunnel

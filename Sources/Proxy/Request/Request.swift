@@ -15,8 +15,8 @@ import Upstreams
 ///     attempt      an exchange with the origin: waits for a connection          Request+Exchange
 ///     send         head and body                                                Request+Exchange, Upload
 ///     receive      the answer's head, and what is decided upon it               Request+Exchange, AnswerPlan
-///     settle       an answer that refused the credential                        Request+Refusal, HeldAnswer
-///     repeat       after a stale connection, a failure or a status               Request+Repeat
+///     settle       an answer that refused the credential                        Request+Unauthorized, HeldAnswer
+///     retry        after a stale connection, a failure or a status               Request+Retry
 ///     relay        the answer to the app                                        Request+Exchange, Download
 ///     answer       the proxy's own answer                                       Request+Answer
 ///     tunnel       CONNECT, and what follows a 101                              Request+Connect, Request+Tunnel

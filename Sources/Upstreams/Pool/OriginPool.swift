@@ -5,10 +5,11 @@ import Trust
 /// One loop's connections to one origin, and the requests that wait for one.
 ///
 /// An idle connection closes itself at the deadline that `place` and `keep` set (`UpstreamConnection.expired`), if the origin speaks
-/// or closes (`lookWhileIdle`), and if its renewed verdict is bad. The pool closes it if another loop's requests wait for a place
-/// (`surrenderIdle`, called through `OriginLimit.wait`) or the process has no descriptors left, if several stale ones were found in a
-/// row (`dropIdle`), and when a reload retires the pool (`retire`). One that belongs to an app connection also goes with it
-/// (`ClientHoldings.end`), or for the line (`connectForLine`).
+/// or closes (`lookWhileIdle`; after half a TLS record it has two seconds), and if its renewed verdict is bad. The pool closes it if
+/// another loop's requests wait for a place (`surrenderIdle`, called through `OriginLimit.wait`) or a dial finds no descriptor left,
+/// if several stale ones were found in a row (`dropIdle`), and when a reload retires the pool (`retire`). One that belongs to an app
+/// connection also goes with it (`ClientHoldings.end`), for the line (`connectForLine`), or if its verdict or user no longer fits
+/// (`serve`). A drain of the process leaves idle ones alone: they end with it.
 public final class OriginPool {
   /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
   private static let handshakes = 16

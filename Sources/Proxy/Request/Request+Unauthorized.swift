@@ -4,7 +4,8 @@ import HTTPWire
 import Upstreams
 
 /// The 401 that the app never sees: the proxy holds an answer that refuses the credential, and sends the request again, once.
-/// `HeldAnswer` keeps the answer's body: it copies a small one and frees the connection; a larger one waits on its connection.
+/// `HeldAnswer` keeps the answer's body: it copies a small one and frees the connection; a larger one waits on its connection, which
+/// closes if the request is sent again.
 /// `AppBody` keeps the request's body.
 extension Request {
   /// Whether to hold this answer. If it is relayed instead, the owner is told anyway, because that may spare the next request a
