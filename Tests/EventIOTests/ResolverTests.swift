@@ -101,7 +101,10 @@ import Testing
     _ = await inTheEnd("b.test")
     #expect(await atOnce("a.test") == .addresses(["10.0.0.1"]))
     time.pass(6)
-    #expect(await atOnce("a.test") == .addresses(["10.0.0.1"]))
+    // The failure may still be on its way to the loop.
+    for _ in 0..<10_000 where names.asked.count(where: { $0 == "a.test" }) < 3 {
+      #expect(await atOnce("a.test") == .addresses(["10.0.0.1"]))
+    }
     names.answer("a.test", .failure(.notFound))
     #expect(await settled("a.test", is: .failed("notFound")))
     #expect(names.asked.filter { $0 == "a.test" }.count == 3)
