@@ -137,8 +137,7 @@ extension Reading {
       case .expired(let subject, let end):
         self.error(file.place, "\(path.shown): \(file.value): \(subject) expired on \(UTCDate.text(end))")
       case .noCertificate, .notAuthority, .mayNotSign, .notForServers, .notYetValid, .weakSignature, .unreadableConstraints,
-        .weakKey, .unknownKey,
-        .notIssued, .notSelfSigned, .pathTooLong:
+        .weakKey, .unknownKey, .notIssued, .notSelfSigned, .pathTooLong:
         self.error(file.place, "\(path.shown): \(file.value): \(error)")
       }
       return nil

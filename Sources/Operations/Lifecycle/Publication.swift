@@ -15,7 +15,7 @@ struct Publication: Sendable {
   /// time when its authority ends, in seconds since 1970.
   private var demanded: [(root: Certificate, end: Int64)] = []
 
-  /// Of these `bundle.pem` and `truststore.jks` hold the roots that are not ours.
+  /// Whether what is published has the system's roots.
   private var hasSystemRoots = false
 
   /// Blocks.
@@ -26,7 +26,10 @@ struct Publication: Sendable {
   mutating func follow(_ snapshot: Snapshot, isDemanded: Bool, now: Int64, _ logger: Logger) throws(Failure) {
     let authorities = snapshot.intercept?.authorities.list ?? []
     if isDemanded { demanded = authorities.map { ($0.root, $0.notAfter) } }
-    guard let intercept = snapshot.intercept, let path = intercept.publish else { return }
+    guard let intercept = snapshot.intercept, let path = intercept.publish else {
+      if isDemanded { hasSystemRoots = false }
+      return
+    }
     var seen: Set<Certificate> = []
     let roots = demanded.filter { $0.end > now }.map(\.root).filter { seen.insert($0).inserted }
     if roots != intercept.authorities.roots(at: now) {

@@ -25,17 +25,21 @@ struct Measures {
   /// Clock ticks, user and system.
   let processorTicks: Int
 
-  init(_ pid: pid_t) throws {
+  /// KiB. Also of a process that hides its memory, as one with a CA does; the rest is then for root alone.
+  static func resident(_ pid: pid_t) throws -> Int { try kibibytes("VmRSS:", pid) }
+
+  private static func kibibytes(_ name: String, _ pid: pid_t) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-    func kibibytes(_ name: String) throws -> Int {
-      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
-      guard let value = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) }) else {
-        throw HarnessError("no \(name) of \(pid)")
-      }
-      return value
+    let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+    guard let value = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) }) else {
+      throw HarnessError("no \(name) of \(pid)")
     }
-    resident = try kibibytes("VmRSS:")
-    residentPeak = try kibibytes("VmHWM:")
+    return value
+  }
+
+  init(_ pid: pid_t) throws {
+    resident = try Self.resident(pid)
+    residentPeak = try Self.kibibytes("VmHWM:", pid)
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
     descriptors = open.count
     // One may be closed meanwhile.

@@ -15,7 +15,7 @@ import Testing
     """
   }
 
-  private func resident(_ proxy: ProxyProcess) throws -> Int { try Measures(proxy.pid).resident }
+  private func resident(_ proxy: ProxyProcess) throws -> Int { try Measures.resident(proxy.pid) }
 
   @Test func `10,000 names under a wildcard take no more memory than the cache`() throws {
     let served = try LoadGenerator.serve()
