@@ -28,9 +28,14 @@ end-to-end-tests: build $(VENV)/complete
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter EndToEndTests \
 	  --skip 'EndToEndTests\.Peer'
 
-# https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed.
+# https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed. What measures memory and
+# time runs alone.
+CROWDS := HandshakeCrowd|Rotation
 test-peers: build $(VENV)/complete packages-peers
-	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer'
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer' \
+	  --skip 'EndToEndTests\.Peer($(CROWDS))'
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --no-parallel \
+	  --filter 'EndToEndTests\.Peer($(CROWDS))'
 
 # Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
 CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener
