@@ -35,12 +35,16 @@ public struct RefusalMemory {
   static let interval: Int64 = 60
   /// Lines in one interval about all clients and hosts: under a wildcard a client can invent hosts.
   static let linesAnInterval = 60
+  /// Of these, about one client: it silences no other.
+  static let linesOfAClient = 10
   /// Closings in a row from which on they are told.
   static let patience = 3
 
   private let capacity: Int
   private var states: [Key: State] = [:]
   private var intervalBegan: Int64 = 0
+  /// How many were told in this interval, by client.
+  private var lines: [String: Int] = [:]
   private var linesLeft = linesAnInterval
 
   /// - Parameter capacity: clients and hosts that are remembered.
@@ -75,9 +79,10 @@ public struct RefusalMemory {
       state.closedInARow = 0
     }
     if let told = state.told, now - told < Self.interval { return nil }
-    if now - intervalBegan >= Self.interval { (intervalBegan, linesLeft) = (now, Self.linesAnInterval) }
-    guard linesLeft > 0 else { return nil }
+    if now - intervalBegan >= Self.interval { (intervalBegan, linesLeft, lines) = (now, Self.linesAnInterval, [:]) }
+    guard linesLeft > 0, lines[client, default: 0] < Self.linesOfAClient else { return nil }
     linesLeft -= 1
+    lines[client, default: 0] += 1
     state.told = now
     defer { state.silent = 0 }
     return Report(count: state.silent)

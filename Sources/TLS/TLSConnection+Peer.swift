@@ -29,6 +29,16 @@ extension TLSConnection {
   /// On a server: the client's certificate.
   public var clientCertificate: Certificate? { SSL_get1_peer_certificate(pointer).map { Certificate(owning: $0) } }
 
+  /// On a server: SHA-256 of the anchor under which the client's certificate was verified; nil after a resumption.
+  public var clientAnchor: [UInt8]? {
+    guard let chain = SSL_get0_verified_chain(pointer), OPENSSL_sk_num(chain) > 0,
+      let last = OPENSSL_sk_value(chain, OPENSSL_sk_num(chain) - 1)
+    else { return nil }
+    let certificate = OpaquePointer(last)
+    X509_up_ref(certificate)
+    return Certificate(owning: certificate).fingerprint
+  }
+
   /// On a server: the name that the client asked for.
   public var requestedServerName: String? {
     SSL_get_servername(pointer, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }

@@ -34,6 +34,15 @@ import Testing
     }
   }
 
+  @Test func `CONNECT inside is no CONNECT of another client either`() throws {
+    try withProxy(try configuration()) { proxy throws in
+      for field in ["", "Proxy-Authorization: Basic \(Data("guest:guest-5ecret".utf8).base64EncodedString())\r\n"] {
+        let request = "CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\(field)\r\n"
+        #expect(try proxy.inside(request, "--password", "app:app-5ecret").statuses == [405])
+      }
+    }
+  }
+
   @Test func `an entry for certain clients is intercepted for those alone`() throws {
     let text = """
       upstreams:

@@ -10,13 +10,15 @@ import Testing
     """
 
   /// Statuses of two requests on one intercepted connection, before and after a change.
-  private func twice(_ proxy: ProxyProcess, root: String, between: () throws -> Void) throws -> [Int] {
+  private func twice(
+    _ proxy: ProxyProcess, root: String, host: String = "api.test", between: () throws -> Void
+  ) throws -> [Int] {
     let client = try SteppedClient(proxy.port)
-    #expect(try client.connect("api.test:443", password: "app:app-5ecret").status == 200)
-    try client.tls("api.test", root: root)
-    let first = try client.get("/echo")
+    #expect(try client.connect("\(host):443", password: "app:app-5ecret").status == 200)
+    try client.tls(host, root: root)
+    let first = try client.get("/echo", host: host)
     try between()
-    let second = try client.get("/echo")
+    let second = try client.get("/echo", host: host)
     // Behind a refusal of the connection's client or host no other request can be served.
     if second.says("connection: close") { #expect(try client.end().end == "close_notify") }
     return [first.status, second.status]
@@ -54,6 +56,16 @@ import Testing
     try withProxy(configuration) { proxy throws in
       let answers = try twice(proxy, root: proxy.root) {
         try proxy.reload(configuration.replacingOccurrences(of: "clients: [app]", with: "clients: [other]"))
+      }
+      #expect(answers == [200, 403])
+    }
+  }
+
+  @Test func `a host that is exempted now is served inside no more`() throws {
+    let configuration = try Intercepted.configuration(match: "https://*.wild.test", top: Self.clients)
+    try withProxy(configuration) { proxy throws in
+      let answers = try twice(proxy, root: proxy.root, host: "pinned.wild.test") {
+        try proxy.reload(configuration + "\nconnect: {allow: [\"pinned.wild.test:443\"]}\n")
       }
       #expect(answers == [200, 403])
     }

@@ -152,6 +152,12 @@ import Testing
       #expect(try inside.connect("api.test:443").status == 200)
       try inside.tls("api.test", root: root)
       #expect(try inside.get("/echo").status == 200)
+      // Another CA beside it changes nothing for those who are there.
+      let pem = try ["billing", "other"].map { try String(contentsOfFile: "\(folder)/\($0).pem", encoding: .utf8) }
+      try pem.joined().write(toFile: folder + "/both.pem", atomically: true, encoding: .utf8)
+      try proxy.reload(try text("both"))
+      #expect(try plain.get("http://api.test/echo").status == 200)
+      #expect(try inside.get("/echo").status == 200)
       try proxy.reload(try text("other"))
       #expect(try plain.get("http://api.test/echo").status == 407)
       #expect(try inside.get("/echo").status == 403)

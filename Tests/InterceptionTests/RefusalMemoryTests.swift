@@ -35,12 +35,14 @@ import Testing
 
   @Test func `a client that invents hosts gets no line for each`() {
     var memory = RefusalMemory()
-    func told(from second: Int64) -> Int {
-      (0..<200).count { memory.note(.refused, client: "c", host: "h\($0).test", at: second) != nil }
+    func told(_ client: String, at second: Int64) -> Int {
+      (0..<200).count { memory.note(.refused, client: client, host: "h\($0).test", at: second) != nil }
     }
-    #expect(told(from: 0) == RefusalMemory.linesAnInterval)
-    #expect(told(from: 30) == 0)
-    #expect(told(from: 60) == RefusalMemory.linesAnInterval)
+    #expect(told("c", at: 0) == RefusalMemory.linesOfAClient)
+    #expect(told("c", at: 30) == 0)
+    #expect(memory.note(.refused, client: "other", host: "x", at: 30)?.count == 1)
+    #expect(told("c", at: 60) == RefusalMemory.linesOfAClient)
+    #expect((0..<20).map { told("c\($0)", at: 120) }.reduce(0, +) == RefusalMemory.linesAnInterval)
   }
 
   @Test func `clients and hosts are told each by itself`() {
@@ -54,10 +56,10 @@ import Testing
   @Test func `memory is bounded, and the newest are remembered`() {
     var memory = RefusalMemory(capacity: 100)
     for number in 0..<10_000 {
-      #expect(memory.note(.refused, client: "c", host: "\(number)", at: Int64(number)) != nil)
+      #expect(memory.note(.refused, client: "\(number % 7)", host: "\(number)", at: Int64(number)) != nil)
       #expect(memory.count <= 100)
     }
-    #expect(memory.note(.refused, client: "c", host: "9999", at: 10_000) == nil)
+    #expect(memory.note(.refused, client: "\(9999 % 7)", host: "9999", at: 10_000) == nil)
     var crowd = RefusalMemory(capacity: 10)
     for number in 0..<100 { _ = crowd.note(.closed, client: "\(number)", host: "h", at: 5) }
     #expect(crowd.count <= 10)

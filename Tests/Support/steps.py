@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A client that does one step after the other, as told on its standard input: one JSON object a line, `do` and what it needs. After each step it
-prints one JSON object.
+prints one JSON object; the first one when it is connected.
 
     steps.py PORT
 
@@ -138,7 +138,7 @@ def read_to_end():
 
 
 wire = None
-begin(int(sys.argv[1]))
+print(json.dumps(begin(int(sys.argv[1]))), flush=True)
 for line in sys.stdin:
     step = json.loads(line)
     try:

@@ -136,25 +136,37 @@ class AppConnection: EventHandler {
 /// A client's certificate, verified in the handshake, and who that is in the present configuration.
 final class ClientCertificate {
   private let certificate: Certificate
-  /// Digest of the anchors that it was verified with.
-  private let anchors: [UInt8]?
+  /// What it was verified with.
+  private let anchors: ClientAnchors
   private var generation = -1
   private var identity: ClientIdentity?
 
-  init(_ certificate: Certificate, under anchors: [UInt8]?) {
+  init(_ certificate: Certificate, under anchors: ClientAnchors) {
     self.certificate = certificate
     self.anchors = anchors
   }
 
-  /// nil: no client's, it has expired since, or a reload has changed the listener's anchors.
-  /// - Parameter find: is given the certificate, and the digest of its anchors.
-  func identity(generation: Int, _ find: (Certificate, [UInt8]?) -> ClientIdentity?) -> ClientIdentity? {
+  /// nil: no client's, it has expired since, or a reload has withdrawn its CA.
+  func identity(generation: Int, _ find: (Certificate, ClientAnchors) -> ClientIdentity?) -> ClientIdentity? {
     if certificate.notAfter <= wallClockSeconds() { return nil }
     if self.generation != generation {
       self.generation = generation
       identity = find(certificate, anchors)
     }
     return identity
+  }
+}
+
+/// The anchors of a listener when it verified a client's certificate, by their fingerprints.
+struct ClientAnchors {
+  let all: Set<[UInt8]>
+  /// The one at the end of the chain; nil where a session was resumed.
+  let used: [UInt8]?
+
+  /// Whether a listener with these anchors would have verified the certificate, too.
+  func isValid(under present: Set<[UInt8]>) -> Bool {
+    if let used { return present.contains(used) }
+    return all.isSubset(of: present)
   }
 }
 

@@ -14,6 +14,8 @@ final class ConnectedAuthority {
   let isIntercepted: Bool
   /// Nanoseconds: the time of the 200.
   let established: Int64
+  /// Of the snapshot that has last said that requests inside of TLS may go on.
+  var generation = -1
   /// Nothing has followed yet.
   var isUnproven = true
   /// Requests come inside of TLS that was answered for this authority.

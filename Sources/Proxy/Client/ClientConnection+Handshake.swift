@@ -49,7 +49,8 @@ extension ClientConnection {
     }
     let snapshot = services.snapshot
     do throws(OpenSSLError) {
-      guard let tls = listener.settings.tls, let identity = snapshot.listeners[tls] else {
+      guard let tls = listener.settings.tls, let identity = snapshot.listeners[tls] ?? snapshot.leavingListeners[tls]
+      else {
         throw OpenSSLError(.configuration, "the listener is gone")
       }
       let signer =
@@ -68,7 +69,7 @@ extension ClientConnection {
   }
 
   /// Says it in the log once a minute for each client and place.
-  private func notice(_ text: String, about place: String) {
+  func notice(_ text: String, about place: String) {
     let report = services.shared.handshakes.note(.refused, client: peer.host, host: "closed \(place)", at: loop.now)
     guard let report else { return }
     services.observer.notice("\(text) (\(report.count) of \(peer.host))")
@@ -131,7 +132,8 @@ extension ClientConnection {
     if let connectedAuthority {
       connectedAuthority.secured(outcome)
     } else {
-      certificate = handshake.tls.clientCertificate.map { ClientCertificate($0, under: handshake.clientAnchors) }
+      let anchors = ClientAnchors(all: handshake.clientAnchors, used: handshake.tls.clientAnchor)
+      certificate = handshake.tls.clientCertificate.map { ClientCertificate($0, under: anchors) }
       services.observer.handshake(outcome)
     }
     phase = .head

@@ -184,12 +184,12 @@ final class ClientConnection: AppConnection {
       return true
     } catch {
       if case .connectNotAllowed = error {
-        services.observer.notice(
+        notice(
           "TLS after CONNECT \(authority.text), which an upstream entry matches: closed. Let the app ask for http://, "
-            + "or add \(authority.text) to connect.allow for an opaque tunnel")
+            + "or add \(authority.text) to connect.allow for an opaque tunnel", about: authority.text)
       } else {
         let reason = error.answer(for: nil).details ?? "not allowed"
-        services.observer.notice("TLS after CONNECT \(authority.text): closed, \(reason)")
+        notice("TLS after CONNECT \(authority.text): closed, \(reason)", about: authority.text)
       }
       close()
       return false

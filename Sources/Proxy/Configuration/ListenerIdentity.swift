@@ -10,6 +10,8 @@ final class ListenerIdentity: Sendable {
   /// For certificates of clients; nil: not asked for.
   let anchors: AnchorStore?
   let authorities: [Certificate]
+  /// Fingerprints of the anchors.
+  let anchorPrints: Set<[UInt8]>
   /// Of what its clients are shown and asked for: contexts are kept and tickets are bound by it.
   let digest: [UInt8]
 
@@ -24,6 +26,7 @@ final class ListenerIdentity: Sendable {
     var authorities: [Certificate] = []
     for der in settings.clientCertificates?.anchors ?? [] { authorities.append(try Certificate(der: der)) }
     self.authorities = authorities
+    anchorPrints = Set(authorities.map(\.fingerprint))
     if let clients = settings.clientCertificates {
       anchors = try AnchorStore.certificates(clients.anchors)
     } else {

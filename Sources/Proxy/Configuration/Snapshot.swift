@@ -87,8 +87,8 @@ public final class SnapshotBuilder: Sendable {
     }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
-      identities: identities, credentials: credentials, intercept: intercept,
-      listeners: listeners)
+      identities: identities, credentials: credentials, intercept: intercept, listeners: listeners,
+      leavingListeners: previous?.listeners ?? [:])
   }
 
   private func intercept(_ settings: Settings, after previous: InterceptSettings?) throws(LoadError) -> InterceptSettings? {
@@ -138,13 +138,16 @@ public final class Snapshot: Sendable {
   public let intercept: InterceptSettings?
   /// What TLS listeners show.
   let listeners: [ListenerTLS: ListenerIdentity]
+  /// What those of the configuration before showed: one that goes accepts what its queue holds.
+  let leavingListeners: [ListenerTLS: ListenerIdentity]
   let clientCertificates: ClientCertificateNames
   let name: ProxyName
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
     responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup],
-    intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity]
+    intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity],
+    leavingListeners: [ListenerTLS: ListenerIdentity]
   ) {
     self.generation = generation
     self.settings = settings
@@ -153,6 +156,7 @@ public final class Snapshot: Sendable {
     self.credentials = credentials
     self.intercept = intercept
     self.listeners = listeners
+    self.leavingListeners = leavingListeners
     clientCertificates = ClientCertificateNames(settings.clients)
     let proxyName = ProxyName(settings.name)
     name = proxyName

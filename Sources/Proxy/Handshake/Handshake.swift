@@ -24,14 +24,14 @@ final class Handshake {
   private let source: Source
   /// What its tickets are bound to.
   private let sessionContext: [UInt8]
-  /// Digest of the anchors that a client's certificate is verified with.
-  let clientAnchors: [UInt8]?
+  /// Fingerprints of the anchors that a client's certificate is verified with.
+  let clientAnchors: Set<[UInt8]>
   /// Its turn has come: see `Handshakes`.
   var isAdmitted = false
   var isQueued = false
   private(set) var isSuspended = false
 
-  init(_ tls: TLSConnection, _ source: Source, sessionContext: [UInt8], clientAnchors: [UInt8]? = nil) {
+  init(_ tls: TLSConnection, _ source: Source, sessionContext: [UInt8], clientAnchors: Set<[UInt8]> = []) {
     self.tls = tls
     self.source = source
     self.sessionContext = sessionContext

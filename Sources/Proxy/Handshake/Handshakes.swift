@@ -90,7 +90,7 @@ final class Handshakes: EventHandler {
     let place = Array("\(app.listener.socket.address)".utf8)
     return Handshake(
       tls, source, sessionContext: SHA256.digest(parts: [place, identity.digest, signer?.fingerprint ?? []]),
-      clientAnchors: identity.anchors?.digest)
+      clientAnchors: identity.anchorPrints)
   }
 
   /// Seconds.

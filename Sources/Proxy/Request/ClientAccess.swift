@@ -79,9 +79,10 @@ enum ClientAccess {
     _ shown: ClientCertificate, _ app: AppConnection, _ snapshot: Snapshot
   ) -> ClientIdentity? {
     shown.identity(generation: snapshot.generation) { certificate, anchors in
-      // The listener's of today: a reload may have withdrawn the CA.
-      let valid = app.listener.settings.tls.flatMap { snapshot.listeners[$0]?.anchors?.digest }
-      guard let anchors, anchors == valid else { return nil }
+      // The listener's of today: a reload may have withdrawn the CA. Where the listener itself is gone, its connections go on.
+      if let tls = app.listener.settings.tls, let listener = snapshot.listeners[tls] {
+        guard anchors.isValid(under: listener.anchorPrints) else { return nil }
+      }
       return snapshot.clientCertificates.client(of: certificate).map { ClientIdentity(snapshot.settings.clients[$0]) }
     }
   }

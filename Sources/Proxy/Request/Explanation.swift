@@ -89,11 +89,18 @@ public struct Explanation: Sendable {
       let port = target.effectivePort
       candidates = router.candidates(
         host: host, port: port, isHTTPS: target.isHTTPS, path: target.path, in: bytes, client: access.name)
+      // Apps ask for https:// URLs by CONNECT: where that is intercepted, requests go nowhere else.
+      var isBound = false
+      if target.isHTTPS, case .served(let served)? = try? router.decideConnect(host: host, port: port, for: access),
+        case .intercepted = served.tls
+      {
+        isBound = true
+      }
       let index: Int
       do {
         index = try router.place(
           router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
-          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access
+          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound
         ).entry
       } catch { throw ProxyError(error) }
       let entry = snapshot.entries[index]

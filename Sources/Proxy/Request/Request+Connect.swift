@@ -13,7 +13,6 @@ extension Request {
   func routeConnect(
     _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer, _ identity: ClientIdentity
   ) throws(ProxyError) -> RequestMachine.Input {
-    guard app.connectedAuthority == nil else { throw .connectInside }
     let host = normalisedHost(target.host.bytes(in: bytes))
     guard let port = target.port else { throw .malformed(.port) }
     record.target.isTunnel = true
@@ -35,7 +34,7 @@ extension Request {
     }
   }
 
-  private func decideConnect(
+  func decideConnect(
     _ host: String, _ port: UInt16, _ identity: ClientIdentity
   ) throws(ProxyError) -> ConnectDecision {
     do { return try snapshot.router.decideConnect(host: host, port: port, for: identity) } catch { throw ProxyError(error) }

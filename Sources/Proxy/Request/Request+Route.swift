@@ -38,6 +38,8 @@ extension Request {
     switch target.form {
     case .authority:
       record.target.authority = String(decoding: target.authority.bytes(in: bytes), as: UTF8.self)
+      // Before anything is said of who asks: inside there is no 407, and no other client.
+      guard app.connectedAuthority == nil else { throw .connectInside }
       return try routeConnect(target, bytes, try identify(bytes))
     case .asterisk, .origin:
       guard let connected = app.connectedAuthority else {
@@ -79,7 +81,18 @@ extension Request {
       if isSecure { message.persists = false }
       throw .hostNotListed(host: host)
     }
+    if isSecure, connected.generation != snapshot.generation { try checkStillIntercepted(connected, access) }
     return try routeTo(host, port, found, isSecure, target, bytes, access, isBound: true)
+  }
+
+  /// A reload may have exempted the host (`connect.allow`), or left the client another way to it.
+  private func checkStillIntercepted(_ connected: ConnectedAuthority, _ access: ClientIdentity) throws(ProxyError) {
+    guard case .served(let served) = try decideConnect(connected.host, connected.port, access), case .intercepted = served.tls
+    else {
+      message.persists = false
+      throw .hostNotListed(host: connected.host)
+    }
+    connected.generation = snapshot.generation
   }
 
   /// Inside of TLS target and Host say the authority of the handshake, if they say one.

@@ -20,6 +20,7 @@ final class SteppedClient {
 
   init(_ port: Int) throws {
     child = try ChildProcess(Surroundings.python, [Surroundings.support + "/steps.py", "\(port)"])
+    guard child.awaitLine(seconds: 30, where: { _ in true }) != nil else { throw HarnessError("steps.py: \(child.errors)") }
   }
 
   deinit { child.closeInput() }
