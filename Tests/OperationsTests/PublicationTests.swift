@@ -4,6 +4,7 @@ import Interception
 import Logging
 import Proxy
 import Settings
+import Synchronization
 import TLS
 import Testing
 import Trust
@@ -16,6 +17,7 @@ import Trust
   private let (one, two): (SigningCA, SigningCA)
   private let system: SystemRoots
   private var publication = Publication()
+  private let log = WarningLog()
 
   init() throws {
     let now = now
@@ -39,7 +41,20 @@ import Trust
     let settings = Settings(listeners: [], trust: ["default": policy], systemRoots: system, intercept: intercept)
     try publication.follow(
       SnapshotBuilder().build(settings, generation: 1), isDemanded: demanded, now: now + days * 86_400,
-      Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      Logger(label: "test") { _ in log })
+  }
+
+  /// Issuers under one root, one for each number of days; the root outlives them.
+  private func family(_ days: Int...) throws -> [SigningCA] {
+    let rootKey = try PrivateKey.generateP256()
+    let root = try CertificateBuilder.authority("Family").selfSigned(with: rootKey)
+    return try days.map { days in
+      let key = try PrivateKey.generateP256()
+      var builder = CertificateBuilder.authority("Issuer")
+      builder.notAfter = now + Int64(days) * 86_400
+      builder.constraints = NameConstraints(permitted: [.dns("a.example")])
+      return try SigningCA(chain: [builder.issued(to: key, by: root, rootKey), root], key: key, now: now)
+    }
   }
 
   private func certificates(_ name: String) throws -> [Certificate] {
@@ -85,4 +100,51 @@ import Trust
     #expect(try certificates("bundle.pem").count == 2)
     #expect(try certificates("ca.pem") == [one.root])
   }
+
+  @Test func `a root that was demanded stays as long as one of its CAs signs, be it a later one`() throws {
+    let family = try family(2, 8, 20)
+    try follow([family[0], two], system: system)
+    try follow([family[1], two], demanded: false, system: system)
+    try follow([family[1], two], demanded: false, system: system, days: 3)
+    #expect(try certificates("ca.pem") == [family[0].root, two.root])
+    // As long as what followed last would have signed, though it is gone.
+    try follow([two], demanded: false, system: system, days: 7)
+    #expect(try certificates("ca.pem") == [family[0].root, two.root])
+    try follow([two], demanded: false, system: system, days: 9)
+    #expect(try certificates("ca.pem") == [two.root])
+    // No new root comes that way.
+    try follow([one, two], demanded: false, system: system)
+    #expect(try !certificates("ca.pem").contains(one.root))
+  }
+
+  @Test func `a renewed CA under the root that apps have is no change of the roots`() throws {
+    let family = try family(2, 8)
+    try follow([family[0]], system: system)
+    try follow([family[1]], demanded: false, system: system, days: 3)
+    #expect(log.warnings.isEmpty, "\(log.warnings)")
+    #expect(try certificates("ca.pem") == [family[0].root])
+    try follow([family[1], two], demanded: false, system: system, days: 3)
+    #expect(log.warnings.count == 1, "\(log.warnings)")
+  }
+}
+
+/// Keeps what is logged.
+private final class WarningLog: LogHandler {
+  private let lines = Mutex<[String]>([])
+  var warnings: [String] { lines.withLock { $0 } }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  var logLevel: Logger.Level {
+    get { .warning }
+    set {}
+  }
+
+  func log(event: LogEvent) { lines.withLock { $0.append(event.message.description) } }
 }

@@ -12,7 +12,7 @@ struct Publication: Sendable {
   }
 
   /// The roots of the configuration that an operator last put into use, by the start or by SIGHUP, published or not. Each with the
-  /// time when its authority ends, in seconds since 1970.
+  /// time when the last of its authorities ends, in seconds since 1970: one that a watched file brought under the same root counts.
   private var demanded: [(root: Certificate, end: Int64)] = []
 
   /// Whether what is published has the system's roots.
@@ -26,6 +26,11 @@ struct Publication: Sendable {
   mutating func follow(_ snapshot: Snapshot, isDemanded: Bool, now: Int64, _ logger: Logger) throws(Failure) {
     let authorities = snapshot.intercept?.authorities.list ?? []
     if isDemanded { demanded = authorities.map { ($0.root, $0.notAfter) } }
+    for authority in authorities {
+      for index in demanded.indices where demanded[index].root == authority.root {
+        demanded[index].end = max(demanded[index].end, authority.notAfter)
+      }
+    }
     guard let intercept = snapshot.intercept, let path = intercept.publish else {
       if isDemanded { hasSystemRoots = false }
       return
