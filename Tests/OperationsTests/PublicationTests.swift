@@ -126,6 +126,15 @@ import Trust
     try follow([family[1], two], demanded: false, system: system, days: 3)
     #expect(log.warnings.count == 1, "\(log.warnings)")
   }
+
+  @Test func `a watched file empties nothing because the last CA has ended; an operator may`() throws {
+    try follow([one], system: system)
+    try follow([one], demanded: false, system: system, days: 3)
+    #expect(try certificates("ca.pem") == [one.root])
+    try follow([], system: system)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/ca.pem")).isEmpty)
+    #expect(try certificates("bundle.pem").count == 1)
+  }
 }
 
 /// Keeps what is logged.

@@ -39,9 +39,9 @@ struct Publication: Sendable {
     let roots = demanded.filter { $0.end > now }.map(\.root).filter { seen.insert($0).inserted }
     if roots != intercept.authorities.roots(at: now) {
       logger.warning("the roots have changed with a watched file: they are published with the next SIGHUP")
-      // Files without a root of ours would help nobody.
-      if roots.isEmpty { return }
     }
+    // Files without a root of ours would help nobody; by an operator's demand apps lose them all the same.
+    if roots.isEmpty, !isDemanded { return }
     let system = snapshot.settings.systemRoots
     // Without them at the start there are none on this machine, which is warned of; later on apps would lose them.
     if hasSystemRoots, system == nil {
