@@ -58,4 +58,23 @@ import Testing
         try proxy.inside(ProxyProcess.last("GET", "/echo"), root: other + "/published/ca.pem").statuses == [200])
     }
   }
+
+  @Test func `a second proxy that finds its port taken changes nothing that apps were given`() throws {
+    let folder = try Surroundings.newFolder()
+    let text = try configuration("memory", folder)
+    try withProxy(text) { proxy throws in
+      let names = ["bundle.pem", "ca.pem", "env.sh", "truststore.jks"]
+      func contents() throws -> [Data] {
+        try names.map { try Data(contentsOf: URL(fileURLWithPath: "\(folder)/published/\($0)")) }
+      }
+      let before = try contents()
+      try ProxyProcess.write(
+        ProxyProcess.complete("listen: 127.0.0.1:\(proxy.port)\n" + text), to: folder + "/second.conf")
+      let second = try ChildProcess.run(Surroundings.program, ["run", "--config", folder + "/second.conf"])
+      #expect(second.status == .exited(69), "\(second.errors)")
+      #expect(try contents() == before)
+      #expect(
+        try proxy.inside(ProxyProcess.last("GET", "/echo"), root: folder + "/published/ca.pem").statuses == [200])
+    }
+  }
 }

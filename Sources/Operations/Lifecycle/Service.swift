@@ -70,12 +70,16 @@ public final class Service: Sendable {
     do { snapshot = try builder.build(settings, sources: loaded.secretSources, generation: 1) } catch {
       throw StartError(kind: .load, description: "\(error)")
     }
+    // Before anything is published: a second proxy, started by mistake, fails here, and apps of the first one keep its roots.
+    let plan = try ListenerPlan(from: [], to: Self.wanted(settings))
     var publication = Publication()
     do throws(Publication.Failure) {
       try publication.follow(snapshot, isDemanded: true, now: csys_wall_clock() / 1_000_000_000, logger)
-    } catch { throw StartError(kind: .load, description: "\(error)") }
+    } catch {
+      plan.takeBack()
+      throw StartError(kind: .load, description: "\(error)")
+    }
     let published = publication
-    let plan = try ListenerPlan(from: [], to: Self.wanted(settings))
     let (listeners, admin) = Self.split(plan.listeners, settings)
     group.connectionLimit = settings.limits.connections
     group.start()
