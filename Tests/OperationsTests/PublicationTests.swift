@@ -57,6 +57,13 @@ import Trust
     }
   }
 
+  /// Nothing can be renamed to what is a folder.
+  private func obstruct(_ name: String) throws {
+    let path = "\(folder)/\(name)"
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+  }
+
   private func certificates(_ name: String) throws -> [Certificate] {
     try Certificate.parse(pem: Array(Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))))
   }
@@ -134,6 +141,21 @@ import Trust
     try follow([], system: system)
     #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/ca.pem")).isEmpty)
     #expect(try certificates("bundle.pem").count == 1)
+  }
+
+  @Test func `a root that could not be published on demand is published with the next change, beside those in use`() throws {
+    try follow([one], system: system)
+    try obstruct("ca.pem")
+    #expect(throws: Publication.Failure.self) { try self.follow([self.two], system: self.system) }
+    #expect(throws: Publication.Failure.self) { try self.follow([self.two], demanded: false, system: self.system) }
+    try FileManager.default.removeItem(atPath: "\(folder)/ca.pem")
+    // The configuration that stayed in use still signs with the old one.
+    try follow([one], demanded: false, system: system)
+    #expect(try certificates("ca.pem") == [one.root, two.root])
+    try follow([two], demanded: false, system: system)
+    #expect(try certificates("ca.pem") == [one.root, two.root])
+    try follow([two], system: system)
+    #expect(try certificates("ca.pem") == [two.root])
   }
 }
 

@@ -11,8 +11,9 @@ struct Publication: Sendable {
     let description: String
   }
 
-  /// The roots of the configuration that an operator last put into use, by the start or by SIGHUP, published or not. Each with the
-  /// time when the last of its authorities ends, in seconds since 1970: one that a watched file brought under the same root counts.
+  /// The roots of the configuration that an operator last put into use, by the start or by SIGHUP, published or not, and of those
+  /// demanded in vain since. Each with the time when the last of its authorities ends, in seconds since 1970: one that a watched file
+  /// brought under the same root counts, too.
   private var demanded: [(root: Certificate, end: Int64)] = []
 
   /// Whether what is published has the system's roots.
@@ -24,13 +25,30 @@ struct Publication: Sendable {
   ///     for an operator's demand, also where nothing was published before.
   ///   - now: seconds since 1970.
   mutating func follow(_ snapshot: Snapshot, isDemanded: Bool, now: Int64, _ logger: Logger) throws(Failure) {
-    let authorities = snapshot.intercept?.authorities.list ?? []
-    if isDemanded { demanded = authorities.map { ($0.root, $0.notAfter) } }
-    for authority in authorities {
-      for index in demanded.indices where demanded[index].root == authority.root {
-        demanded[index].end = max(demanded[index].end, authority.notAfter)
-      }
+    let before = self
+    if isDemanded { demanded = Self.roots(of: snapshot) }
+    for (root, end) in Self.roots(of: snapshot) {
+      for index in demanded.indices where demanded[index].root == root { demanded[index].end = max(demanded[index].end, end) }
     }
+    do throws(Failure) { try publish(snapshot, isDemanded: isDemanded, now: now, logger) } catch {
+      self = before
+      if isDemanded { remember(snapshot) }
+      throw error
+    }
+  }
+
+  /// Keeps the roots of a configuration that an operator demanded in vain. It may have made a CA in the folder of `ca: {generate: ...}`,
+  /// which the next change of a watched file puts into use: that publishes its root first, and fails where this fails. So no CA signs
+  /// whose root was demanded and not published. The roots in use stay beside it, as they go on to sign until then.
+  mutating func remember(_ snapshot: Snapshot) {
+    demanded += Self.roots(of: snapshot).filter { new in !demanded.contains { $0.root == new.root } }
+  }
+
+  private static func roots(of snapshot: Snapshot) -> [(root: Certificate, end: Int64)] {
+    (snapshot.intercept?.authorities.list ?? []).map { ($0.root, $0.notAfter) }
+  }
+
+  private mutating func publish(_ snapshot: Snapshot, isDemanded: Bool, now: Int64, _ logger: Logger) throws(Failure) {
     guard let intercept = snapshot.intercept, let path = intercept.publish else {
       if isDemanded { hasSystemRoots = false }
       return

@@ -95,6 +95,8 @@ extension Service {
     } catch { errors.append("\(error)") }
     if errors.isEmpty, let snapshot {
       do throws(Publication.Failure) { try publish(snapshot, occasion) } catch { errors.append("\(error)") }
+    } else if occasion.isDemand, let snapshot {
+      state.withLock { $0.publication.remember(snapshot) }
     }
     guard let snapshot, let plan, errors.isEmpty else {
       plan?.takeBack()
@@ -127,9 +129,12 @@ extension Service {
 
   private func publish(_ snapshot: Snapshot, _ occasion: ConfigurationSource.Occasion) throws(Publication.Failure) {
     var publication = state.withLock { $0.publication }
+    // Also what a failure leaves.
+    defer {
+      let published = publication
+      state.withLock { $0.publication = published }
+    }
     try publication.follow(snapshot, isDemanded: occasion.isDemand, now: csys_wall_clock() / 1_000_000_000, logger)
-    let published = publication
-    state.withLock { $0.publication = published }
   }
 
   private func swap(
