@@ -177,19 +177,14 @@ extension Reading {
           + listed(rest, "and"))
       return nil
     }
-    if content.isWritableByOthers, let foreign = [files.certificates, files.key].first(where: content.foreign.contains) {
-      error(
-        folder.place,
-        "\(path.shown): \(folder.value)/\(foreign) belongs to another user, and others may write the folder: nobody knows who "
-          + "made this CA")
-      return nil
-    }
-    guard let der = self.certificates(certificates, path, tellsDates: false) else { return nil }
+    guard !isForeign(files.certificates, folder, path), let der = self.certificates(certificates, path, tellsDates: false)
+    else { return nil }
     let ends = der.compactMap { try? Certificate(der: $0).notAfter }
     if let end = ends.min(), end <= now {
       warning(folder.place, "\(path.shown): \(certificates.value) expired on \(UTCDate.text(end)) and signs nothing")
       return nil
     }
+    guard !isForeign(files.key, folder, path) else { return nil }
     guard case .success(let content) = file(keyFile), let key = try? PrivateKey(pem: content.bytes) else {
       error(folder.place, "\(path.shown): \(keyFile), the key of \(files.certificates), cannot be read")
       return nil
@@ -198,6 +193,16 @@ extension Reading {
     checkKeyFile(path, folder.place, keyFile)
     let draft = KeyDraft(pem: Secret(content.bytes), passphrase: nil, place: folder.place, key: key)
     return authority(der, draft, certificates, path, keyPath: path, allowsUnconstrained: false)
+  }
+
+  /// Reads a file in the folder: whose it is holds for the content that is used.
+  private func isForeign(_ name: String, _ folder: Located<String>, _ path: KeyPath) -> Bool {
+    guard case .success(let content) = file(name, in: folder.value), content.isForeign else { return false }
+    error(
+      folder.place,
+      "\(path.shown): \(folder.value)/\(name) belongs to another user, and others may write the folder: nobody knows who made "
+        + "this CA")
+    return true
   }
 
   private func checkKeyFile(_ path: KeyPath, _ place: Place) {

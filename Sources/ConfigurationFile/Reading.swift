@@ -65,6 +65,19 @@ final class Reading {
     return result
   }
 
+  /// The same for a file of a folder, and whether it is foreign there. From now on this is what its path has, too.
+  func file(_ name: String, in folder: String) -> Result<FileContent, FileError> {
+    let path = "\(folder)/\(name)"
+    let result: Result<FileContent, FileError>
+    do throws(FileError) { result = .success(try system.readInFolder(folder, name, WatchedFile.sizeLimit)) } catch {
+      result = .failure(error)
+    }
+    watched.removeAll { $0.path == path }
+    watched.append(WatchedFile(path, result))
+    files[path] = result
+    return result
+  }
+
   func error(_ place: Place?, _ message: String) { report.error(place, message) }
   func warning(_ place: Place?, _ message: String) { report.warning(place, message) }
 

@@ -21,10 +21,14 @@ public struct FileContent: Sendable, Hashable {
   public var identity: FileIdentity
   /// The permission bits: `0o640`.
   public var permissions: UInt32
-  public init(bytes: [UInt8], identity: FileIdentity, permissions: UInt32) {
+  /// Others may write the folder that it was read in, and it belongs to another user than this process's, root, and the folder's
+  /// owner. False where it was read by its path alone.
+  public var isForeign: Bool
+  public init(bytes: [UInt8], identity: FileIdentity, permissions: UInt32, isForeign: Bool = false) {
     self.bytes = bytes
     self.identity = identity
     self.permissions = permissions
+    self.isForeign = isForeign
   }
 }
 
@@ -56,13 +60,18 @@ public enum FileReading {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw FileError(errno: csys_errno()) }
     defer { close(descriptor) }
+    return try content(descriptor, limit: limit).content
+  }
+
+  static func content(_ descriptor: Int32, limit: Int) throws(FileError) -> (content: FileContent, owner: UInt32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileError(errno: csys_errno()) }
     guard status.st_mode & Glibc.S_IFMT == Glibc.S_IFREG else { throw FileError("not a regular file") }
     guard status.st_size <= limit else { throw FileError("larger than \(limit) bytes") }
-    return FileContent(
+    let content = FileContent(
       bytes: try readAll(descriptor, expected: Int(status.st_size), limit: limit), identity: FileIdentity(status),
       permissions: status.st_mode & 0o7777)
+    return (content, status.st_uid)
   }
 
   /// The file's current state; follows symbolic links. nil if it does not exist or cannot be examined.

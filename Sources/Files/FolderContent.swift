@@ -1,18 +1,15 @@
 internal import CSystem
 internal import Glibc
 
-/// What is in a folder, and whose it is.
+/// What is in a folder.
 public struct FolderContent: Sendable, Hashable {
   /// Of everything in it, also of symbolic links that lead nowhere.
   public var names: Set<String>
-  /// Those of `names` that belong to another user than this process's, root, and the folder's owner.
-  public var foreign: Set<String>
   /// Another user than this process's and root may put files into it.
   public var isWritableByOthers: Bool
 
-  public init(names: Set<String> = [], foreign: Set<String> = [], isWritableByOthers: Bool = false) {
+  public init(names: Set<String> = [], isWritableByOthers: Bool = false) {
     self.names = names
-    self.foreign = foreign
     self.isWritableByOthers = isWritableByOthers
   }
 
@@ -31,20 +28,31 @@ extension Folder {
       throw error
     }
     defer { closedir(entries) }
-    var status = stat()
-    guard fstat(own, &status) == 0 else { throw FileError(errno: csys_errno()) }
-    let trusted = [geteuid(), 0, status.st_uid]
     var content = FolderContent(isWritableByOthers: isWritableByOthers)
     while let entry = readdir(entries) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
       }
-      guard name != ".", name != ".." else { continue }
-      content.names.insert(name)
-      if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0, !trusted.contains(status.st_uid) {
-        content.foreign.insert(name)
-      }
+      if name != ".", name != ".." { content.names.insert(name) }
     }
+    return content
+  }
+
+  /// Reads a whole regular file of this folder. What it says of the file's owner and permissions holds for these bytes, whatever
+  /// others do to the name meanwhile. Follows a symbolic link only where nobody else may put one into the folder.
+  /// - Parameter limit: bytes; a larger file is an error.
+  public func read(_ name: String, limit: Int) throws(FileError) -> FileContent {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileError(errno: csys_errno()) }
+    let isOpen = isWritableByOthers
+    let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isOpen ? O_NOFOLLOW : 0))
+    guard file >= 0 else {
+      let code = csys_errno()
+      throw isOpen && code == ELOOP ? FileError("a symbolic link in a folder that others may write") : FileError(errno: code)
+    }
+    defer { close(file) }
+    var (content, owner) = try FileReading.content(file, limit: limit)
+    content.isForeign = isOpen && ![geteuid(), 0, status.st_uid].contains(owner)
     return content
   }
 

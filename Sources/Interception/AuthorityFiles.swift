@@ -75,10 +75,11 @@ public struct AuthorityFiles: Sendable, Hashable {
 
   /// The authority that the files hold; nil where they do not hold a whole one that is good now. Blocks.
   /// - Parameter now: seconds since 1970.
-  func read(in folder: Folder, _ content: FolderContent, now: Int64) -> SigningCA? {
-    guard !content.isWritableByOthers || content.foreign.isDisjoint(with: [certificates, key]),
-      let chain = try? Certificate.parse(pem: Self.bytes(certificates, folder).bytes),
-      let file = try? Self.bytes(key, folder), file.permissions & 0o007 == 0, let key = try? PrivateKey(pem: file.bytes)
+  func read(in folder: Folder, now: Int64) -> SigningCA? {
+    guard let certificates = try? Self.content(certificates, folder), !certificates.isForeign,
+      let chain = try? Certificate.parse(pem: certificates.bytes),
+      let file = try? Self.content(key, folder), !file.isForeign, file.permissions & 0o007 == 0,
+      let key = try? PrivateKey(pem: file.bytes)
     else { return nil }
     return try? SigningCA(chain: chain, key: key, now: now)
   }
@@ -86,12 +87,12 @@ public struct AuthorityFiles: Sendable, Hashable {
   /// Whether these are files of the authority, though its certificates are not among them. Blocks.
   func isRest(of authority: SigningCA, in folder: Folder) -> Bool {
     guard !folder.has(certificates) else { return false }
-    if let root = try? Certificate.parse(pem: Self.bytes(self.root, folder).bytes) { return root == [authority.root] }
-    guard let key = try? PrivateKey(pem: Self.bytes(key, folder).bytes) else { return false }
+    if let root = try? Certificate.parse(pem: Self.content(self.root, folder).bytes) { return root == [authority.root] }
+    guard let key = try? PrivateKey(pem: Self.content(key, folder).bytes) else { return false }
     return key.publicKeyInfo == authority.key.publicKeyInfo
   }
 
-  private static func bytes(_ name: String, _ folder: Folder) throws(FileError) -> FileContent {
-    try FileReading.read("\(folder.path)/\(name)", limit: 1 << 20)
+  private static func content(_ name: String, _ folder: Folder) throws(FileError) -> FileContent {
+    try folder.read(name, limit: 1 << 20)
   }
 }

@@ -69,9 +69,9 @@ public enum AuthoritySupply {
   private static func others(
     than authorities: SigningCAs, in folder: Folder, _ now: Int64
   ) throws(Failure) -> [SigningCA] {
-    let content: FolderContent
-    do throws(FileError) { content = try folder.content() } catch { throw .folder(folder.path, error) }
-    return AuthorityFiles.all(among: content.names).compactMap { $0.read(in: folder, content, now: now) }
+    let names: Set<String>
+    do throws(FileError) { names = try folder.content().names } catch { throw .folder(folder.path, error) }
+    return AuthorityFiles.all(among: names).compactMap { $0.read(in: folder, now: now) }
       .filter { !authorities.list.contains($0) }
   }
 

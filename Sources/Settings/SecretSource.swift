@@ -62,22 +62,32 @@ public struct SystemAccess: Sendable {
   /// Path and limit in bytes.
   public var readFile: @Sendable (String, Int) throws(FileError) -> FileContent
   public var readFolder: @Sendable (String) throws(FileError) -> FolderContent
+  /// A file of a folder, by its name in it: path of the folder, name, and limit in bytes. Tells whether it is foreign there.
+  public var readInFolder: @Sendable (String, String, Int) throws(FileError) -> FileContent
   public var run: @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
   public init(
     readFile: @escaping @Sendable (String, Int) throws(FileError) -> FileContent,
     readFolder: @escaping @Sendable (String) throws(FileError) -> FolderContent = { (_: String) throws(FileError) in
       throw FileError("not read")
     },
+    readInFolder: (@Sendable (String, String, Int) throws(FileError) -> FileContent)? = nil,
     run: @escaping @Sendable (HelperProgram) throws(SecretError) -> [UInt8]
   ) {
     self.readFile = readFile
     self.readFolder = readFolder
+    if let readInFolder {
+      self.readInFolder = readInFolder
+    } else {
+      self.readInFolder = { (path: String, name: String, limit: Int) throws(FileError) in try readFile("\(path)/\(name)", limit)
+      }
+    }
     self.run = run
   }
 
   public static let system = SystemAccess(
     readFile: { (path: String, limit: Int) throws(FileError) in try FileReading.read(path, limit: limit) },
     readFolder: { (path: String) throws(FileError) in try FolderContent.read(path) },
+    readInFolder: { (path: String, name: String, limit: Int) throws(FileError) in try Folder(path).read(name, limit: limit) },
     run: { (program: HelperProgram) throws(SecretError) in try program.run() })
 
   /// Refuses to read and to run anything: for untrusted input.

@@ -34,17 +34,25 @@ struct AuthorityTests {
   }
 
   /// The folder `gaps`: what is in it has the content of the same file in `one` or `folder`.
-  private func load(_ files: [String: String], _ change: (inout FolderContent) -> Void = { _ in }) -> LoadedConfiguration {
-    var content = FolderContent(names: Set(files.keys))
-    change(&content)
-    let (found, folder) = (content, World.folder + "/gaps/")
+  private func load(
+    _ files: [String: String], isWritableByOthers: Bool = false, foreign: String? = nil, more: String = ""
+  ) -> LoadedConfiguration {
+    let (found, folder) = (
+      FolderContent(names: Set(files.keys), isWritableByOthers: isWritableByOthers), World.folder + "/gaps/"
+    )
+    @Sendable func read(_ path: String, _ limit: Int) throws(FileError) -> FileContent {
+      guard path.hasPrefix(folder) else { return try World.system.readFile(path, limit) }
+      guard let name = files[String(path.dropFirst(folder.count))] else { throw FileError(errno: 2) }
+      return try World.system.readFile("\(World.folder)/\(name)", limit)
+    }
     let system = SystemAccess(
-      readFile: { (path: String, limit: Int) throws(FileError) in
-        guard path.hasPrefix(folder) else { return try World.system.readFile(path, limit) }
-        guard let name = files[String(path.dropFirst(folder.count))] else { throw FileError(errno: 2) }
-        return try World.system.readFile("\(World.folder)/\(name)", limit)
-      }, readFolder: { (_: String) throws(FileError) in found }, run: World.system.run)
-    return load(Self.gaps, system: system)
+      readFile: read, readFolder: { (_: String) throws(FileError) in found },
+      readInFolder: { (path: String, name: String, limit: Int) throws(FileError) in
+        var content = try read("\(path)/\(name)", limit)
+        content.isForeign = name == foreign
+        return content
+      }, run: World.system.run)
+    return load(Self.gaps + more, system: system)
   }
 
   private static let gaps = "intercept: {ca: {generate: gaps}}\nupstreams: [{match: \"https://one.example\"}]"
@@ -87,13 +95,12 @@ struct AuthorityTests {
     let files = ["issuer.pem": "one/issuer.pem", "issuer.key": "one/issuer.key"]
     let warning =
       "2:28: warning: intercept.ca.generate: others may write /etc/authproxy/gaps, and so put a CA there for hosts of their choice"
-    #expect(load(files) { $0.isWritableByOthers = true }.lines == [warning])
-    #expect(load(files) { $0.foreign = ["issuer.key"] }.lines == [])
-    for name in files.keys {
-      let loaded = load(files) {
-        $0.isWritableByOthers = true
-        $0.foreign = [name]
-      }
+    #expect(load(files, isWritableByOthers: true).lines == [warning])
+    // Also where another key of the configuration has read the file by its path.
+    for (name, more) in files.keys.flatMap({ name in
+      [(name, ""), (name, "\ntrust: {own: [{default: {ca_file: gaps/issuer.pem}}]}")]
+    }) {
+      let loaded = load(files, isWritableByOthers: true, foreign: name, more: more)
       #expect(
         loaded.errorLines == [
           "2:28: error: intercept.ca.generate: /etc/authproxy/gaps/\(name) belongs to another user, and others may write the folder: "

@@ -71,8 +71,7 @@ import Testing
   /// What a process that starts now reads from the folder.
   private func read(_ path: String) throws -> SigningCAs {
     let folder = try Folder(path)
-    let content = try folder.content()
-    return SigningCAs(AuthorityFiles.all(among: content.names).compactMap { $0.read(in: folder, content, now: now) })
+    return try SigningCAs(AuthorityFiles.all(among: folder.content().names).compactMap { $0.read(in: folder, now: now) })
   }
 
   @Test func `behind a gap the next one has the last number`() throws {
@@ -97,6 +96,47 @@ import Testing
       chmod("\(path)/issuer-2.key", 0o644)
       let third = try AuthoritySupply.complete(SigningCAs([]), for: names(["a.example"]), in: path, now: now)
       #expect(third.list.count == 1 && !second.list.contains(third.list[0]))
+    }
+  }
+
+  /// Another user may come between a look at the folder and the reading.
+  @Test func `what is put in the place of a CA at the last moment is not taken`() throws {
+    let changes: [(String, (String) throws -> Void)] = [
+      (
+        "a link",
+        { file in
+          try FileManager.default.moveItem(atPath: file, toPath: file + ".moved")
+          try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: file + ".moved")
+        }
+      ),
+      ("another user's file", { file in #expect(geteuid() != 0 || chown(file, 65_534, 65_534) == 0) }),
+    ]
+    for name in ["issuer.pem", "issuer.key"] {
+      for (kind, change) in changes where geteuid() == 0 || kind == "a link" {
+        try withFolder { path in
+          let files = AuthorityFiles(number: 1)
+          try files.write(authority(for: ["a.example"]).made, to: Folder(path))
+          chmod(path, 0o777)
+          let folder = try Folder(path)
+          #expect(files.read(in: folder, now: now) != nil)
+          try change("\(path)/\(name)")
+          #expect(files.read(in: folder, now: now) == nil, "\(kind), \(name)")
+        }
+      }
+    }
+  }
+
+  @Test func `the files are those of the folder that is open, not of what has its path by now`() throws {
+    try withFolder { path in
+      let files = AuthorityFiles(number: 1)
+      for name in ["one", "two"] {
+        try files.write(authority(for: ["a.example"]).made, to: Folder("\(path)/\(name)", makes: true))
+      }
+      let folder = try Folder(path + "/one")
+      let before = try #require(files.read(in: folder, now: now))
+      try FileManager.default.moveItem(atPath: path + "/one", toPath: path + "/moved")
+      try FileManager.default.moveItem(atPath: path + "/two", toPath: path + "/one")
+      #expect(files.read(in: folder, now: now) == before)
     }
   }
 

@@ -44,20 +44,23 @@ public final class ConfigurationSource: Sendable {
     let known = cache.withLock { $0 }
     let reading = Mutex(Reading())
     let system = system
+    @Sendable func file(_ path: String, _ read: () throws(FileError) -> FileContent) throws(FileError) -> FileContent {
+      do throws(FileError) {
+        let content = try read()
+        reading.withLock { $0.cache.files[path] = content }
+        return content
+      } catch {
+        guard case .change = occasion, let old = known.files[path] else { throw error }
+        reading.withLock {
+          $0.cache.files[path] = old
+          $0.stale.append("\(path): \(error)")
+        }
+        return old
+      }
+    }
     let access = SystemAccess(
       readFile: { (path: String, limit: Int) throws(FileError) in
-        do throws(FileError) {
-          let content = try system.readFile(path, limit)
-          reading.withLock { $0.cache.files[path] = content }
-          return content
-        } catch {
-          guard case .change = occasion, let old = known.files[path] else { throw error }
-          reading.withLock {
-            $0.cache.files[path] = old
-            $0.stale.append("\(path): \(error)")
-          }
-          return old
-        }
+        try file(path) { () throws(FileError) in try system.readFile(path, limit) }
       },
       readFolder: { (path: String) throws(FileError) in
         let old: FolderContent? = if case .change = occasion { known.folders[path] } else { nil }
@@ -76,6 +79,9 @@ public final class ConfigurationSource: Sendable {
           }
           return old
         }
+      },
+      readInFolder: { (path: String, name: String, limit: Int) throws(FileError) in
+        try file("\(path)/\(name)") { () throws(FileError) in try system.readInFolder(path, name, limit) }
       },
       run: { (program: HelperProgram) throws(SecretError) in
         if case .change(let due) = occasion, !due.contains(program), let old = known.outputs[program] {
