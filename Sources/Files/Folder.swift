@@ -60,22 +60,49 @@ public final class Folder: Sendable {
   }
 
   /// Replaces files, each in one step. All are written before the first is replaced: a full disk leaves the old ones, every one of
-  /// them.
+  /// them. Removes what a process that was killed meanwhile left beside them. Locks the folder as long as this value lives.
+  /// - Throws: where one cannot be replaced, its description names this file and those that had been replaced before it.
   public func replace(_ files: [(name: String, bytes: [UInt8])], mode: UInt32) throws(FileError) {
+    // Without the lock another process may be writing now.
+    if lock(within: 200) { sweep(files.map(\.name)) }
     var random = SystemRandomNumberGenerator()
     var written: [(temporary: String, name: String)] = []
     defer { for (temporary, _) in written { remove(temporary) } }
     for (name, bytes) in files where !has(name, bytes, mode) {
-      let temporary = ".\(name).\(String(random.next(), radix: 36)).new"
+      let temporary = Self.temporary(name, String(random.next(), radix: 36))
       try write(temporary, bytes, mode)
       written.append((temporary, name))
     }
     guard !written.isEmpty else { return }
+    var replaced: [String] = []
     while let (temporary, name) = written.first {
-      guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw FileError(errno: csys_errno()) }
+      guard renameat(descriptor, temporary, descriptor, name) == 0 else {
+        var error = FileError(errno: csys_errno())
+        error.description = "\(name): \(error.description)"
+        if !replaced.isEmpty { error.description += ", after \(replaced.joined(separator: ", ")) had been replaced" }
+        throw error
+      }
+      replaced.append(name)
       written.removeFirst()
     }
     try synchronize()
+  }
+
+  private static func temporary(_ name: String, _ mark: String) -> String { ".\(name).\(mark).new" }
+
+  /// Removes temporary files of these, as far as they are this user's.
+  private func sweep(_ files: [String]) {
+    for name in (try? content().names) ?? [] where name.hasPrefix(".") && name.hasSuffix(".new") {
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count > 3 else { continue }
+      let mark = parts[parts.count - 2]
+      guard !mark.isEmpty, mark.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x7a).contains($0) }),
+        files.contains(where: { Self.temporary($0, String(mark)) == name })
+      else { continue }
+      var status = stat()
+      guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_uid == geteuid() else { continue }
+      remove(name)
+    }
   }
 
   private func has(_ name: String, _ bytes: [UInt8], _ mode: UInt32) -> Bool {

@@ -83,6 +83,46 @@ import Testing
     #expect(names(path) == ["a"])
   }
 
+  @Test func `what a killed process left beside a file goes with the next writing`() throws {
+    let folder = try Folder(path)
+    try folder.replace("ca.pem", with: [1], mode: 0o644)
+    let kept = [".ca.pem.1a", ".ca.pem.1a.new.txt", ".ca.pem..new", ".ca.pem.1A.new", ".other.1a.new", "ca.pem.1a.new"]
+    for name in kept + [".ca.pem.1a.new", ".ca.pem.3w5e11264sgsf.new"] { try folder.create(name, [7], mode: 0o644) }
+    #expect(mkdir("\(path)/.ca.pem.2b.new", 0o755) == 0)
+    if geteuid() == 0 {
+      try folder.create(".ca.pem.3c.new", [7], mode: 0o644)
+      #expect(chown("\(path)/.ca.pem.3c.new", 65_534, 65_534) == 0)
+    }
+    // Also where the file is as it shall be.
+    try folder.replace("ca.pem", with: [1], mode: 0o644)
+    let others = geteuid() == 0 ? [".ca.pem.3c.new"] : []
+    #expect(names(path) == (kept + others + [".ca.pem.2b.new", "ca.pem"]).sorted())
+    rmdir("\(path)/.ca.pem.2b.new")
+  }
+
+  @Test func `what another process is writing stays`() throws {
+    let other = try Folder(path)
+    #expect(other.lock(within: 0))
+    try other.create(".ca.pem.1a.new", [7], mode: 0o644)
+    try Folder(path).replace("ca.pem", with: [1], mode: 0o644)
+    #expect(names(path) == [".ca.pem.1a.new", "ca.pem"])
+    #expect(try content("ca.pem").bytes == [1])
+  }
+
+  @Test func `where one file cannot be replaced, those that were are told`() throws {
+    let folder = try Folder(path)
+    #expect(mkdir("\(path)/c", 0o755) == 0)
+    func message(_ files: [String]) -> String {
+      do throws(FileError) { try folder.replace(files.map { ($0, [1]) }, mode: 0o644) } catch { return "\(error)" }
+      return ""
+    }
+    #expect(message(["c", "a"]) == "c: Is a directory")
+    #expect(names(path) == ["c"])
+    #expect(message(["a", "b", "c", "d"]) == "c: Is a directory, after a, b had been replaced")
+    #expect(names(path) == ["a", "b", "c"])
+    rmdir("\(path)/c")
+  }
+
   @Test func `of several files none is replaced if one cannot be written`() throws {
     let folder = try Folder(path)
     try folder.replace([("a", [1]), ("b", [2])], mode: 0o644)

@@ -76,8 +76,8 @@ struct Publication: Sendable {
       hasSystemRoots = system != nil
     } catch let error as FileError {
       throw Failure(
-        description: "intercept.publish: \(path): \(error): apps keep the files that are there; mend this, then start or "
-          + "reload again")
+        description: "intercept.publish: \(path): \(error): apps go on with the files that are there, each of them whole; mend "
+          + "this, then start or reload again")
     } catch { throw Failure(description: "intercept.publish: \(path): \(error)") }
   }
 }
