@@ -14,28 +14,42 @@ struct Demo: ParsableCommand {
   func run() throws {
     // Before the process writes to any socket: otherwise SIGPIPE would end it if the peer is gone.
     let signals = Signals()
-    let world: DemoWorld
-    do { world = try DemoWorld() } catch {
+    do {
+      let folder = try DemoFolder()
+      end(on: signals, removing: folder)
+      do { try show(DemoWorld(folder), signals) } catch {
+        folder.remove()
+        throw error
+      }
+    } catch let status as ExitCode {
+      throw status
+    } catch {
       Terminal.error("authproxy: the demo cannot start: \(error)")
       throw ExitStatus.internalError
     }
+  }
+
+  private func show(_ world: DemoWorld, _ signals: Signals) throws {
     if once {
-      defer { world.folder.remove() }
-      guard DemoTour(world).run() else { throw ExitCode(1) }
+      guard withExtendedLifetime(signals, { DemoTour(world).run() }) else { throw ExitCode(1) }
+      world.folder.remove()
       return
     }
     introduce(world)
-    let folder = world.folder
-    let farewell = DispatchQueue(label: "farewell")
+    withExtendedLifetime(signals) { dispatchMain() }
+  }
+
+  private func end(on signals: Signals, removing folder: DemoFolder) {
+    let (farewell, once) = (DispatchQueue(label: "farewell"), once)
     for number in [SIGINT, SIGTERM] {
       signals.on(number) { @Sendable in
         // With a deadline, as the reader of standard output may hang.
-        _ = farewell.run(within: 200) { Terminal.print("\nbye") }
+        if !once { _ = farewell.run(within: 200) { Terminal.print("\nbye") } }
         folder.remove()
-        Process.exit()
+        // A tour that did not come to its end is no success: the status is that of a shell for a signal.
+        Process.exit(once ? 128 + number : 0)
       }
     }
-    withExtendedLifetime(signals) { dispatchMain() }
   }
 
   private func introduce(_ world: DemoWorld) {

@@ -5,11 +5,16 @@ import Interception
 struct DemoFolder: Sendable {
   let path: String
 
-  /// A new one that nobody else may write.
+  /// A new one that nobody else may write, in TMPDIR or /tmp.
   init() throws(DemoWorld.Failure) {
-    var template = Array("/tmp/authproxy-demo.XXXXXX".utf8CString)
+    let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+    // It stands in the configuration that the demo shows, without quotes.
+    let isPlain =
+      wanted.hasPrefix("/") && wanted.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
+    let parent = isPlain ? wanted : "/tmp"
+    var template = Array("\(parent)/authproxy-demo.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil, chmod(template, 0o755) == 0 else {
-      throw DemoWorld.Failure(description: "no folder can be made in /tmp")
+      throw DemoWorld.Failure(description: "no folder can be made in \(parent)")
     }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }

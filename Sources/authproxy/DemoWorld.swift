@@ -22,14 +22,15 @@ final class DemoWorld: Sendable {
   /// Runs the demo's servers and the tour's requests; the proxy has its own loops.
   private let loop = LoopExecutor()
 
-  init() throws {
+  /// - Parameter folder: for what is published; the caller removes it.
+  init(_ folder: DemoFolder) throws {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
     let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
     let sockets = Sockets(
       api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
       retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
     let secret = try TokenBook.randomText()
-    folder = try DemoFolder()
+    self.folder = folder
     configuration = DemoConfiguration(sockets.places, authority: authority.pem, clientSecret: secret, published: folder.path)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {

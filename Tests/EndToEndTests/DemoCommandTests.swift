@@ -49,4 +49,21 @@ import Testing
     let folder = try #require(demo.output.firstMatch(of: #/publish: ([^}\n]+)/#)).1
     #expect(!FileManager.default.fileExists(atPath: String(folder)), "\(folder)")
   }
+
+  @Test func `a demo that is ended early, or cannot start, leaves nothing behind`() throws {
+    let folder = try Surroundings.newFolder()
+    let demo = try ChildProcess(Surroundings.program, ["demo", "--once"], environment: ["TMPDIR": folder])
+    defer { demo.signal(SIGKILL) }
+    _ = try #require(demo.awaitLine(where: { $0.contains("http_proxy=") }), "\(demo.output)\(demo.errors)")
+    #expect(try Authority.names(folder).count == 1)
+    demo.signal(SIGINT)
+    #expect(demo.awaitEnd(seconds: 5) == .exited(130))
+    #expect(try Authority.names(folder).isEmpty)
+    // Files of at most 1 KiB: no room for a bundle of roots.
+    let failed = try ChildProcess.run(
+      "bash", ["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "bash", Surroundings.program, "demo", "--once"],
+      environment: ["TMPDIR": folder])
+    #expect(failed.status == .exited(70) && failed.errors.contains("the demo cannot start"), "\(failed.errors)")
+    #expect(try Authority.names(folder).isEmpty)
+  }
 }
