@@ -127,7 +127,8 @@ import Testing
     let name = Origin.newName()
     try origin.script(name, [.gate("on"), .send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
     try withProxy(
-      try Configuration.https(top: "limits: {upstream_connections: 2}\ntimeouts: {connect: 700ms}", origin: origin)
+      // Long enough for a handshake with an origin on a busy machine: one that fails would be followed by another connection.
+      try Configuration.https(top: "limits: {upstream_connections: 2}\ntimeouts: {connect: 2s}", origin: origin)
     ) { proxy in
       let busy = try (0..<2).map { _ in
         let client = try proxy.connect()
