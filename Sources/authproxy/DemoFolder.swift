@@ -12,7 +12,8 @@ struct DemoFolder: Sendable {
     let isPlain =
       wanted.hasPrefix("/") && wanted.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
     let parent = isPlain ? wanted : "/tmp"
-    var template = Array("\(parent)/authproxy-demo.XXXXXX".utf8CString)
+    // mkdtemp replaces six letters X.
+    var template = Array("\(parent)/authproxy-demo.\(String(repeating: "X", count: 6))".utf8CString)
     guard mkdtemp(&template) != nil, chmod(template, 0o755) == 0 else {
       throw DemoWorld.Failure(description: "no folder can be made in \(parent)")
     }

@@ -32,11 +32,9 @@ import Testing
 
   @Test func `arguments arrive where /proc cannot be read`() throws {
     let folder = try Surroundings.newFolder()
-    let made = try ChildProcess.run(
-      "cc", ["-shared", "-fPIC", "-O2", "-o", folder + "/noproc.so", Surroundings.support + "/noproc.c", "-ldl"])
-    try #require(made.status == .exited(0), "\(made.errors)")
+    let library = try Surroundings.preloadable("noproc")
     func run(_ arguments: String...) throws -> ChildProcess.Finished {
-      try ChildProcess.run(Surroundings.program, arguments, environment: ["LD_PRELOAD": folder + "/noproc.so"])
+      try ChildProcess.run(Surroundings.program, arguments, environment: ["LD_PRELOAD": library])
     }
     #expect(try run("--version").output == (try self.run("--version")).output)
     let done = try run("run", "--config", folder + "/missing.conf")

@@ -21,6 +21,8 @@ import socket
 import ssl
 import sys
 
+from tls_layer import Layer
+
 contexts, sessions = {}, {}
 
 
@@ -32,45 +34,11 @@ class Plain:
         return wire.recv(65536)
 
 
-class Secure:
-    def __init__(self, below, context, name, key):
-        self.below, self.key = below, key
-        self.inbound, self.outbound = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = context.wrap_bio(self.inbound, self.outbound, server_hostname=name, session=sessions.get(key))
-        self.run(self.tls.do_handshake)
-
-    def run(self, call, *arguments):
-        while True:
-            try:
-                result = call(*arguments)
-                self.push()
-                return result
-            except ssl.SSLWantReadError:
-                self.push()
-                data = self.below.receive()
-                self.inbound.write(data) if data else self.inbound.write_eof()
-            except ssl.SSLError:
-                self.push()
-                raise
-
-    def push(self):
-        data = self.outbound.read()
-        if data and not has_ended:
-            self.below.send(data)
-
-    def send(self, data):
-        self.run(self.tls.write, data)
-
-    def receive(self):
-        try:
-            return self.run(self.tls.read, 65536)
-        except ssl.SSLZeroReturnError:
-            return b""
-
-
 def half_close():
-    global has_ended
-    has_ended = True
+    layer = top
+    while isinstance(layer, Layer):
+        layer.is_mute = True
+        layer = layer.below
     wire.shutdown(socket.SHUT_WR)
     return {}
 
@@ -85,17 +53,19 @@ def start_tls(step):
     if "version" in step:
         context.minimum_version = context.maximum_version = ssl.TLSVersion["TLSv" + step["version"].replace(".", "_")]
     contexts[key] = context
-    top = Secure(top, context, step["name"], key)
+    top = Layer(top, context, step["name"], sessions.get(key))
+    top.handshake()
+    top.key = key
     return {"version": top.tls.version(), "resumed": top.tls.session_reused}
 
 
 def begin(port):
-    global wire, top, rest, has_ended
+    global wire, top, rest
     if wire:
         wire.close()
     wire = socket.create_connection(("127.0.0.1", port), timeout=20)
     wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    top, rest, has_ended = Plain(), b"", False
+    top, rest = Plain(), b""
     return {}
 
 

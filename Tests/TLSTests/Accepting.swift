@@ -24,13 +24,7 @@ final class AcceptedWire {
     _ clientContext: TLSContext, _ serverContext: TLSContext, serverName: String = "api.example.com",
     for expected: String? = "api.example.com", identity: TLSIdentity? = nil, session: TLSSession? = nil, received: [UInt8] = []
   ) throws {
-    signal(SIGPIPE, SIG_IGN)
-    var ends: [Int32] = []
-    for _ in 0..<2 {
-      var pair: [Int32] = [0, 0]
-      #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
-      ends += pair
-    }
+    let ends = nonblockingPairs(2)
     self.ends = ends
     self.identity = identity
     client = try TLSConnection(context: clientContext, descriptor: ends[0], serverName: serverName, session: session)
@@ -150,5 +144,15 @@ extension Authority {
     var options = AcceptingOptions()
     change(&options)
     return try .accepting(options)
+  }
+}
+
+/// Both ends of each of these socket pairs, one after the other. The process no longer dies of a peer that is gone.
+func nonblockingPairs(_ count: Int) -> [Int32] {
+  signal(SIGPIPE, SIG_IGN)
+  return (0..<count).flatMap { _ in
+    var pair: [Int32] = [0, 0]
+    #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
+    return pair
   }
 }

@@ -16,13 +16,7 @@ import Testing
     private let ends: [Int32]
 
     init(_ clientContext: TLSContext, _ serverContext: TLSContext) throws {
-      signal(SIGPIPE, SIG_IGN)
-      var ends: [Int32] = []
-      for _ in 0..<2 {
-        var pair: [Int32] = [0, 0]
-        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
-        ends += pair
-      }
+      let ends = nonblockingPairs(2)
       self.ends = ends
       client = try TLSConnection(context: clientContext, descriptor: ends[0], serverName: "api.example.com")
       server = try TLSConnection(context: serverContext, accepting: ends[2])

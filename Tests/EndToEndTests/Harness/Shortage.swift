@@ -3,13 +3,7 @@ import Foundation
 /// A preloaded C library that simulates shortages in the program under test: see shortage.c.
 struct Shortage {
   private let folder: String
-  private static let built = Result {
-    let path = Surroundings.folder + "/shortage.so"
-    let made = try ChildProcess.run(
-      "cc", ["-O2", "-shared", "-fPIC", "-o", path, Surroundings.support + "/shortage.c", "-ldl"])
-    guard made.status == .exited(0) else { throw HarnessError("cc: \(made.errors)") }
-    return path
-  }
+  private static let built = Result { try Surroundings.preloadable("shortage") }
   let environment: [String: String]
 
   /// - Parameter slow: delay in milliseconds for names under `slow.test`.

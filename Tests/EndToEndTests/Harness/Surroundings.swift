@@ -58,4 +58,12 @@ enum Surroundings {
     return path
   }
   static func loadGenerator() throws -> String { try builtGenerator.get() }
+
+  /// Builds a C source of the tests' peers as a library to preload.
+  static func preloadable(_ name: String) throws -> String {
+    let path = folder + "/\(name).so"
+    let made = try ChildProcess.run("cc", ["-O2", "-shared", "-fPIC", "-o", path, support + "/\(name).c", "-ldl"])
+    guard made.status == .exited(0) else { throw HarnessError("cc: \(made.errors)") }
+    return path
+  }
 }
