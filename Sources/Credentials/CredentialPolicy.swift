@@ -32,6 +32,8 @@ extension CredentialPolicy {
       if case .jwtBearer(.signed(let issuer, let subject, let audience, _, _)) = policy.grant {
         parts += [issuer, subject, audience].map { Array($0.utf8) }
       }
+      if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
+      if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
       return parts
     }
   }
@@ -49,6 +51,21 @@ public struct OAuth2Policy: Sendable, Hashable {
     case refreshToken(Secret)
     case password(username: String, password: Secret)
     case jwtBearer(Assertion)
+    /// A person logs in with a browser. The token store has all tokens; the configuration has none.
+    case authorizationCode(LoginSettings)
+    /// The same without a browser on this machine (RFC 8628).
+    case deviceCode(LoginSettings)
+  }
+  /// Endpoints that the configuration names, as discovery lacks or misstates them. They take precedence.
+  public struct ExplicitEndpoints: Sendable, Hashable {
+    public var authorization: String?
+    public var deviceAuthorization: String?
+    public var revocation: String?
+    public init(authorization: String? = nil, deviceAuthorization: String? = nil, revocation: String? = nil) {
+      self.authorization = authorization
+      self.deviceAuthorization = deviceAuthorization
+      self.revocation = revocation
+    }
   }
   public enum Assertion: Sendable, Hashable {
     case signed(issuer: String, subject: String, audience: String, lifetime: Int, key: SigningKey)
@@ -82,10 +99,13 @@ public struct OAuth2Policy: Sendable, Hashable {
     }
   }
   public let endpoint: Endpoint
+  public let endpoints: ExplicitEndpoints
   public let grant: Grant
   public let clientID: String?
   public let clientAuthentication: ClientAuthentication
   public let scope: String?
+  /// RFC 8707: where the token will be used.
+  public let resource: [String]
   public let parameters: [String: String]
   public let refreshBeforeExpiry: Int
   public let defaultLifetime: Int
@@ -95,15 +115,18 @@ public struct OAuth2Policy: Sendable, Hashable {
   /// Name of the trust policy of the token endpoint; nil = as for upstreams.
   public let trust: String?
   public init(
-    endpoint: Endpoint, grant: Grant, clientID: String?, clientAuthentication: ClientAuthentication, scope: String? = nil,
+    endpoint: Endpoint, endpoints: ExplicitEndpoints = ExplicitEndpoints(), grant: Grant, clientID: String?,
+    clientAuthentication: ClientAuthentication, scope: String? = nil, resource: [String] = [],
     parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,
     refreshWindow: RefreshWindow = RefreshWindow(), retryStatuses: Set<Int> = [401], timeout: Int = 10_000, trust: String? = nil
   ) {
     self.endpoint = endpoint
+    self.endpoints = endpoints
     self.grant = grant
     self.clientID = clientID
     self.clientAuthentication = clientAuthentication
     self.scope = scope
+    self.resource = resource
     self.parameters = parameters
     self.refreshBeforeExpiry = refreshBeforeExpiry
     self.defaultLifetime = defaultLifetime

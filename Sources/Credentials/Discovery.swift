@@ -1,11 +1,5 @@
 import JSON
 
-/// Metadata of an authorization server: OpenID Connect Discovery 1.0 and RFC 8414.
-public struct ServerMetadata: Sendable, Hashable {
-  public var issuer: String
-  public var tokenEndpoint: String
-}
-
 public enum Discovery {
   public enum Failure: Error, Sendable, Hashable {
     case badIssuer(EndpointURL.Problem)
@@ -14,7 +8,7 @@ public enum Discovery {
     case missing(String)
     /// RFC 8414 section 3.3: the issuers must be identical, as the document could belong to another server.
     case otherIssuer(String)
-    case badTokenEndpoint(EndpointURL.Problem)
+    case badEndpoint(ServerMetadata.Endpoint, EndpointURL.Problem)
   }
 
   public static let maximumDocument = 262_144
@@ -33,15 +27,29 @@ public enum Discovery {
     ]
   }
 
-  public static func parse(_ document: [UInt8], issuer: String) throws(Failure) -> ServerMetadata {
+  /// The metadata in a document, whatever endpoints it has.
+  public static func read(_ document: [UInt8], issuer: String) throws(Failure) -> ServerMetadata {
     guard document.count <= maximumDocument else { throw .tooLarge }
     let json: JSONValue
     do { json = try JSONParser.parse(document) } catch { throw .notJSON }
     guard let named = json["issuer"]?.string else { throw .missing("issuer") }
     guard Array(named.utf8) == Array(issuer.utf8) else { throw .otherIssuer(LogText.bounded(named)) }
-    guard let endpoint = json["token_endpoint"]?.string else { throw .missing("token_endpoint") }
-    do { _ = try EndpointURL(endpoint) } catch { throw .badTokenEndpoint(error) }
-    return ServerMetadata(issuer: named, tokenEndpoint: endpoint)
+    return ServerMetadata(json, issuer: named)
+  }
+
+  /// The token endpoint in a document. A refresh needs no other one.
+  public static func tokenEndpoint(_ document: [UInt8], issuer: String) throws(Failure) -> String {
+    guard let url = try read(document, issuer: issuer).url(of: .token) else {
+      throw .missing(ServerMetadata.Endpoint.token.rawValue)
+    }
+    return url
+  }
+
+  /// The request for one of `documentURLs`.
+  static func request(_ url: String) -> TokenHTTPRequest {
+    TokenHTTPRequest(
+      method: .get, url: url, fields: [("Accept", Secret("application/json"))], body: Secret([]),
+      maximumAnswer: maximumDocument)
   }
 }
 
@@ -53,7 +61,7 @@ extension Discovery.Failure: CustomStringConvertible {
     case .notJSON: "the discovery document is not valid JSON"
     case .missing(let member): "the discovery document has no \(member)"
     case .otherIssuer(let name): "the discovery document belongs to another issuer, '\(name)'"
-    case .badTokenEndpoint(let problem): "the discovered token endpoint cannot be used: \(problem)"
+    case .badEndpoint(let endpoint, let problem): "the discovered \(endpoint.rawValue) cannot be used: \(problem)"
     }
   }
 }

@@ -18,10 +18,11 @@ public enum LogText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Like `bounded`, after replacing each of `secrets`, as servers quote what they received.
+  /// Like `bounded`, after replacing each of `secrets`, also in a form's encoding, as servers quote what they received.
   public static func bounded(_ text: String, hiding secrets: [Secret]) -> String {
     var bytes = Array(text.utf8)
-    for secret in secrets.map(\.bytes).sorted(by: { $0.count > $1.count }) where secret.count >= 4 {
+    let hidden = secrets.flatMap { [$0.bytes, FormEncoding.encode($0.bytes)] }
+    for secret in hidden.sorted(by: { $0.count > $1.count }) where secret.count >= 4 {
       var index = 0
       while index + secret.count <= bytes.count {
         if bytes[index..<index + secret.count].elementsEqual(secret) {

@@ -55,7 +55,7 @@ extension OAuth2Machine {
     } else if stored.holdsLock {
       // The mark also saves a token that could not be saved before.
       stored.unsaved?.retryAt = now + Self.saveRetry
-      mark()
+      mark(now)
     } else {
       lock()
     }

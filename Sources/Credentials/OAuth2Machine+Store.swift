@@ -74,7 +74,7 @@ extension OAuth2Machine {
         flight?.record = record
       }
     }
-    mark()
+    mark(now)
   }
 
   /// Uses an access token that another process fetched. True: no refresh is needed.
@@ -90,8 +90,11 @@ extension OAuth2Machine {
     return true
   }
 
-  mutating func mark() {
-    guard let id = flight?.id, let refreshToken = stored.refreshToken else { return }
+  mutating func mark(_ now: Int64) {
+    guard let id = flight?.id else { return }
+    guard let refreshToken = stored.refreshToken else {
+      return fail("\(TokenFailure.noLogin)", retryAfter: nil, needsOperator: true, now)
+    }
     var record = flight?.record ?? TokenRecord(binding: binding, generation: stored.generation, refreshToken: refreshToken)
     record.refreshToken = refreshToken
     flight?.record = record

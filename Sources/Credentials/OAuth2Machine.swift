@@ -116,7 +116,10 @@ public struct OAuth2Machine: Sendable {
 
   /// Whether its refresh tokens are in a store, which other processes may use.
   public var usesStore: Bool {
-    if case .refreshToken = policy.grant { true } else { false }
+    switch policy.grant {
+    case .refreshToken, .authorizationCode, .deviceCode: true
+    case .clientCredentials, .password, .jwtBearer: false
+    }
   }
 
   /// The next flight.

@@ -13,6 +13,12 @@ public struct TokenGrant: Sendable, Hashable {
   /// Whole seconds, at least 1; nil if the response had no valid one.
   public var lifetime: Int64?
   public var refreshToken: Secret?
+  /// An id_token as received, unchecked: see `IDToken`.
+  public var idToken: Secret?
+  /// The granted scope; nil if the response did not name it, which means the requested one (RFC 6749 section 5.1).
+  public var scope: String?
+  /// Whole seconds until the refresh token expires, as Entra ID, Keycloak and others say; nil if the response did not.
+  public var refreshLifetime: Int64?
   public init(accessToken: Secret, lifetime: Int64?, refreshToken: Secret? = nil) {
     self.accessToken = accessToken
     self.lifetime = lifetime
@@ -30,6 +36,13 @@ public struct OAuthError: Error, Sendable, Hashable {
     case invalidScope = "invalid_scope"
     case serverError = "server_error"
     case temporarilyUnavailable = "temporarily_unavailable"
+    /// RFC 6749 section 4.1.2.1 and RFC 8628 section 3.5.
+    case accessDenied = "access_denied"
+    case authorizationPending = "authorization_pending"
+    case slowDown = "slow_down"
+    case expiredToken = "expired_token"
+    /// RFC 7009 section 2.2.1.
+    case unsupportedTokenType = "unsupported_token_type"
     case other = "other"
   }
 
@@ -55,11 +68,13 @@ public struct OAuthError: Error, Sendable, Hashable {
     case .serverError, .temporarilyUnavailable: .transient
     case .invalidGrant:
       switch grant {
-      case .refreshToken, .password: .needsOperator
+      case .refreshToken, .password, .authorizationCode, .deviceCode: .needsOperator
       // Each assertion is new, and the refusal may have been caused by clock skew.
       case .clientCredentials, .jwtBearer: .permanent
       }
-    case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .other: .permanent
+    case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .accessDenied,
+      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .other:
+      .permanent
     }
   }
 }
@@ -83,6 +98,8 @@ public enum TokenFailure: Error, Sendable, Hashable {
   case signing(String)
   case secretUnreadable(String)
   case store(String)
+  /// A person must log in first.
+  case noLogin
 }
 
 extension TokenFailure: CustomStringConvertible {
@@ -101,6 +118,7 @@ extension TokenFailure: CustomStringConvertible {
     case .signing(let why): "the assertion could not be signed: \(why)"
     case .secretUnreadable(let why): "a secret could not be read: \(why)"
     case .store(let why): "the token store failed: \(why)"
+    case .noLogin: "nobody has logged in"
     }
   }
 }

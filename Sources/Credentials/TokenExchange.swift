@@ -58,9 +58,9 @@ public struct TokenExchange: Sendable {
         return discover(remaining, failure: failure)
       }
       do {
-        let metadata = try Discovery.parse(body, issuer: issuer)
-        discovered = (metadata.tokenEndpoint, now + Self.discoveryLifetime)
-        return request(metadata.tokenEndpoint, wall: wall)
+        let endpoint = try Discovery.tokenEndpoint(body, issuer: issuer)
+        discovered = (endpoint, now + Self.discoveryLifetime)
+        return request(endpoint, wall: wall)
       } catch {
         return finish(.failed(.discovery("\(error)")))
       }
@@ -72,10 +72,7 @@ public struct TokenExchange: Sendable {
   private mutating func discover(_ urls: [String], failure: TokenFailure?) -> Step {
     guard let url = urls.first else { return finish(.failed(failure ?? .discovery("the issuer has no discovery document"))) }
     phase = .discovering(remaining: Array(urls.dropFirst()))
-    return .send(
-      TokenHTTPRequest(
-        method: .get, url: url, fields: [("Accept", Secret("application/json"))], body: Secret([]),
-        maximumAnswer: Discovery.maximumDocument))
+    return .send(Discovery.request(url))
   }
 
   private mutating func request(_ endpoint: String, wall: Int64) -> Step {

@@ -1,5 +1,3 @@
-import Crypto
-
 /// An HTTP request of a token exchange. The owner sends it.
 public struct TokenHTTPRequest: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {
@@ -32,26 +30,41 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   }
 }
 
-/// Builds the request to a token endpoint: grants of RFC 6749 sections 4 and 6 and RFC 7523, with any client authentication.
+/// Builds the request to a token endpoint: grants of RFC 6749 sections 4 and 6, RFC 7523 and RFC 8628, with any client
+/// authentication.
 public struct TokenRequest {
   /// Lifetime of a client assertion in seconds: long enough for clock skew, short enough to be soon useless.
   static let clientAssertionLifetime: Int64 = 120
   /// RFC 7523 section 2.2 and 2.1.
   static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
   static let bearerGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+  /// RFC 8628 section 3.4.
+  static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
   /// What differs between two requests.
   public struct Material: Sendable {
-    /// The current token, for the grant `refresh_token`.
+    /// The current token, for the grant `refresh_token` and after a login.
     public var refreshToken: Secret?
     /// A signed JWT from its source, for client authentication or grant; nil = the configuration's.
     public var clientAssertion: Secret?
     public var grantAssertion: Secret?
-    public init(refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil) {
+    /// What a person's login brought; its request gets the first tokens. Only for the grants with a login.
+    public var proof: LoginProof?
+    public init(
+      refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil, proof: LoginProof? = nil
+    ) {
       self.refreshToken = refreshToken
       self.clientAssertion = clientAssertion
       self.grantAssertion = grantAssertion
+      self.proof = proof
     }
+  }
+
+  /// What a login exchanges for its first tokens.
+  public enum LoginProof: Sendable, Hashable {
+    /// `redirectURI`: byte for byte the one of the authorization request.
+    case code(Secret, redirectURI: String, verifier: Secret)
+    case deviceCode(Secret)
   }
 
   public let http: TokenHTTPRequest
@@ -60,16 +73,13 @@ public struct TokenRequest {
 
   /// - Parameter wall: Unix seconds, for assertions.
   public init(policy: OAuth2Policy, endpoint: String, material: Material, wall: Int64) throws(TokenFailure) {
-    var form = Form()
-    var fields: [(name: String, value: Secret)] = [
-      ("Content-Type", Secret("application/x-www-form-urlencoded")), ("Accept", Secret("application/json")),
-    ]
+    var form = EndpointForm()
+    var sendsScope = true
     switch policy.grant {
     case .clientCredentials:
       form.add("grant_type", "client_credentials")
     case .refreshToken(let first):
-      form.add("grant_type", "refresh_token")
-      form.add(secret: "refresh_token", material.refreshToken ?? first)
+      form.addRefresh(material.refreshToken ?? first)
     case .password(let username, let password):
       form.add("grant_type", "password")
       form.add("username", username)
@@ -77,39 +87,22 @@ public struct TokenRequest {
     case .jwtBearer(let assertion):
       form.add("grant_type", Self.bearerGrant)
       form.add(secret: "assertion", try Self.assertion(assertion, fresh: material.grantAssertion, wall: wall))
+    case .authorizationCode, .deviceCode:
+      if let proof = material.proof {
+        form.add(proof)
+        // The authorization request has named it (RFC 6749 section 4.1.3, RFC 8628 section 3.4).
+        sendsScope = false
+      } else if let token = material.refreshToken {
+        form.addRefresh(token)
+      } else {
+        throw .noLogin
+      }
     }
-    if let scope = policy.scope, !scope.isEmpty { form.add("scope", scope) }
-    let clientID = policy.clientID ?? ""
-    switch policy.clientAuthentication {
-    case .basic(let secret):
-      // RFC 6749 section 2.3.1: both parts are form-encoded before they are joined, as a colon separates them in Basic.
-      let joined = FormEncoding.encode(Array(clientID.utf8)) + [UInt8(ascii: ":")] + FormEncoding.encode(secret.bytes)
-      let encoded = Base64.encode(joined)
-      fields.append(("Authorization", Secret(Array("Basic ".utf8) + encoded)))
-      form.secrets += [secret, Secret(encoded)]
-    case .post(let secret):
-      form.add("client_id", clientID)
-      form.add(secret: "client_secret", secret)
-    case .privateKeyJWT(let key):
-      let claims = JSONWebToken.Claims(
-        issuer: clientID, subject: clientID, audience: endpoint, issuedAt: wall, lifetime: Self.clientAssertionLifetime,
-        identifier: try JSONWebToken.identifier())
-      form.add("client_id", clientID)
-      form.add("client_assertion_type", Self.assertionType)
-      form.add(secret: "client_assertion", try JSONWebToken.sign(claims, with: key))
-    case .clientAssertion(let first):
-      if !clientID.isEmpty { form.add("client_id", clientID) }
-      form.add("client_assertion_type", Self.assertionType)
-      form.add(secret: "client_assertion", material.clientAssertion ?? first)
-    case .none:
-      if !clientID.isEmpty { form.add("client_id", clientID) }
-    }
-    for name in policy.parameters.keys.sorted() {
-      form.add(name, policy.parameters[name] ?? "")
-    }
-    http = TokenHTTPRequest(
-      method: .post, url: endpoint, fields: fields, body: Secret(FormEncoding.encode(form.fields)),
-      maximumAnswer: TokenResponse.maximumBody)
+    if sendsScope, let scope = policy.scope, !scope.isEmpty { form.add("scope", scope) }
+    form.add("resource", each: policy.resource)
+    try form.authenticate(policy, tokenEndpoint: endpoint, assertion: material.clientAssertion, wall: wall)
+    form.add(policy.parameters)
+    http = form.request(to: endpoint)
     secrets = form.secrets
   }
 
@@ -125,22 +118,24 @@ public struct TokenRequest {
       return try JSONWebToken.sign(claims, with: key)
     }
   }
+}
 
-  private struct Form {
-    var fields: [(name: String, value: [UInt8])] = []
-    var secrets: [Secret] = []
+extension EndpointForm {
+  fileprivate mutating func addRefresh(_ token: Secret) {
+    add("grant_type", "refresh_token")
+    add(secret: "refresh_token", token)
+  }
 
-    mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
-
-    mutating func add(secret name: String, _ value: Secret) {
-      add(name, value.bytes)
-      secrets.append(value)
-    }
-
-    /// RFC 6749 section 3.2: no parameter may occur twice. The grant's own came first and stay.
-    private mutating func add(_ name: String, _ value: [UInt8]) {
-      guard !fields.contains(where: { $0.name == name }) else { return }
-      fields.append((name, value))
+  fileprivate mutating func add(_ proof: TokenRequest.LoginProof) {
+    switch proof {
+    case .code(let code, let redirectURI, let verifier):
+      add("grant_type", "authorization_code")
+      add(secret: "code", code)
+      add("redirect_uri", redirectURI)
+      add(secret: "code_verifier", verifier)
+    case .deviceCode(let code):
+      add("grant_type", TokenRequest.deviceGrant)
+      add(secret: "device_code", code)
     }
   }
 }

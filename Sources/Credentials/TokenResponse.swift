@@ -9,12 +9,28 @@ public enum TokenResponse {
   /// Seconds; longer lifetimes are cut to this (ten years).
   public static let maximumLifetime: Int64 = 315_360_000
 
+  /// What an endpoint of an authorization server answered, before anything in it is believed.
+  enum Reading {
+    case object(JSONValue)
+    case refused(OAuthError)
+    case failed(TokenFailure, retryAfter: Int64?)
+  }
+
   /// - Parameters:
   ///   - retryAfter: seconds of the Retry-After field.
   ///   - secrets: sent values, which errors hide.
   public static func parse(
     status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = []
   ) -> TokenAnswer {
+    switch read(status: status, body: body, retryAfter: retryAfter, hiding: secrets) {
+    case .object(let json): grant(json)
+    case .refused(let error): .refused(error)
+    case .failed(let failure, let wait): .failed(failure, retryAfter: wait)
+    }
+  }
+
+  /// For any endpoint with JSON answers. `failed` has milliseconds.
+  static func read(status: Int, body: [UInt8], retryAfter: Int64?, hiding secrets: [Secret]) -> Reading {
     let wait = retryAfter.map { max(0, min($0, 86_400)) * 1000 }
     guard body.count <= maximumBody else { return .failed(.tooLarge, retryAfter: wait) }
     switch status {
@@ -23,12 +39,14 @@ public enum TokenResponse {
         return .failed(.empty, retryAfter: wait)
       }
       let json: JSONValue
-      do { json = try JSONParser.parse(body) } catch { return .failed(.malformed("it is \(error.reason.rawValue)")) }
+      do { json = try JSONParser.parse(body) } catch {
+        return .failed(.malformed("it is \(error.reason.rawValue)"), retryAfter: nil)
+      }
       // Some servers report errors with status 200.
       if let refusal = refusal(json, hiding: secrets) { return .refused(refusal) }
-      return grant(json)
+      return .object(json)
     case 300..<400:
-      return .failed(.redirected)
+      return .failed(.redirected, retryAfter: nil)
     case 429:
       return .failed(.status(status), retryAfter: wait)
     case 400..<500:
@@ -73,7 +91,20 @@ public enum TokenResponse {
       if !bytes.isEmpty { refreshToken = Secret(bytes) }
     default: return .failed(.malformed("its refresh_token is no string"))
     }
-    return .token(TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken))
+    var grant = TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken)
+    grant.idToken = json["id_token"]?.string.map { Secret($0) }
+    grant.scope = json["scope"]?.string.flatMap { isScope($0) ? $0 : nil }
+    grant.refreshLifetime = lifetime(json["refresh_token_expires_in"]) ?? lifetime(json["refresh_expires_in"])
+    return .token(grant)
+  }
+
+  /// Bytes of a granted scope that is kept.
+  static let maximumScope = 4_096
+
+  /// RFC 6749 appendix A.4, without regard to where its blanks are.
+  private static func isScope(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= maximumScope
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
   }
 
   /// access-token of RFC 6749 appendix A.12, without blanks, which would end a token in a field. Not only RFC 6750's b64token,

@@ -78,6 +78,8 @@ enum Describing {
     case .refreshToken: "refresh_token"
     case .password: "password"
     case .jwtBearer: "jwt_bearer"
+    case .authorizationCode: "authorization_code"
+    case .deviceCode: "device_code"
     }
   }
 

@@ -225,7 +225,7 @@ struct ExchangeTests {
     ])
   func badDocuments(document: String, says: String) {
     do throws(Discovery.Failure) {
-      _ = try Discovery.parse(bytes(document), issuer: issuer)
+      _ = try Discovery.tokenEndpoint(bytes(document), issuer: issuer)
       Issue.record("believed")
     } catch {
       #expect("\(error)".contains(says))

@@ -103,6 +103,12 @@ struct ParsingTests {
     #expect(!error.text.contains("s3cret"))
   }
 
+  @Test("a secret is hidden in plain and as a form has it")
+  func hiddenForms() {
+    let shown = LogText.bounded("got a+b/c d, form a%2Bb%2Fc+d, not abc", hiding: [Secret("a+b/c d")])
+    #expect(shown == "got ***, form ***, not abc")
+  }
+
   @Test(
     "a challenge says whether scope is what is missing",
     arguments: [
