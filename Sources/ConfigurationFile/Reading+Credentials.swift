@@ -11,7 +11,7 @@ extension Reading {
     var allowUntrusted: Bool
   }
 
-  func credentials(_ root: Section<RootKeys>, trust: TrustRules, tokenStore: TokenStoreSettings) -> [String: CredentialDraft] {
+  func credentials(_ root: Section<RootKeys>, trust: TrustRules, tokenStore: TokenStoreSettings?) -> [String: CredentialDraft] {
     var drafts: [String: CredentialDraft] = [:]
     for entry in root.read(\.credentials) ?? [] {
       let name = entry.name.value
@@ -23,8 +23,9 @@ extension Reading {
     return drafts
   }
 
-  private func credential(
-    _ name: String, _ entry: Section<CredentialKeys>, trust: TrustRules, tokenStore: TokenStoreSettings
+  /// - Parameter tokenStore: nil if it has an error.
+  func credential(
+    _ name: String, _ entry: Section<CredentialKeys>, trust: TrustRules, tokenStore: TokenStoreSettings?
   ) -> CredentialDraft {
     let basic = entry.read(\.basic)
     let bearer = entry.read(\.bearer)
@@ -113,22 +114,22 @@ extension Reading {
     return .header(name: name.value, value: value.value, format: format.value)
   }
 
-  func tokenStore(_ root: Section<RootKeys>) -> TokenStoreSettings {
+  /// nil after an error.
+  func tokenStore(_ root: Section<RootKeys>) -> TokenStoreSettings? {
     switch root.read(\.tokenStore) {
-    case nil: return .memory
+    case nil: return root.has(\.tokenStore) ? nil : .memory
     case .text(let text, let path)?:
-      if text.value != TokenStoreKeys.memory {
-        error(text.place, "\(path.shown) must be memory or {file: ...}, not \(shown(text.value))")
-      }
-      return .memory
+      if text.value == TokenStoreKeys.memory { return .memory }
+      error(text.place, "\(path.shown) must be memory or {file: ...}, not \(shown(text.value))")
+      return nil
     case .section(let section)?: return tokenStore(section)
     }
   }
 
-  private func tokenStore(_ section: Section<TokenStoreKeys>) -> TokenStoreSettings {
+  private func tokenStore(_ section: Section<TokenStoreKeys>) -> TokenStoreSettings? {
     let file = section.read(\.file)
     let key = section.read(\.key)
-    guard let file else { return .memory }
+    guard let file else { return nil }
     guard let key else { return .file(path: file.value, key: nil) }
     guard let bytes = Base64.decode(key.value.bytes), bytes.count == 32 else {
       error(key.place, "\(section.path(\.key).shown) must be 32 bytes in base64 (openssl rand -base64 32)")

@@ -16,7 +16,7 @@ extension Reading {
     var assertion: OAuth2Policy.Assertion?
   }
 
-  func oauth2(_ section: Section<OAuth2Keys>, trust: TrustRules, allowUntrusted: Bool, tokenStore: TokenStoreSettings)
+  func oauth2(_ section: Section<OAuth2Keys>, trust: TrustRules, allowUntrusted: Bool, tokenStore: TokenStoreSettings?)
     -> OAuth2Policy?
   {
     let grant = section.read(\.grant)
@@ -34,7 +34,10 @@ extension Reading {
     parts.refreshToken = section.read(\.refreshToken)
     parts.assertion = assertion(section, key: parts.key, keyID: parts.keyID)
     let scope = scope(section)
-    let parameters = parameters(section)
+    let resource = resource(section)
+    let explicit = explicitEndpoints(section)
+    let login = login(section)
+    let parameters = parameters(section, grant)
     let trustName = section.read(\.trust)
     let refreshBefore = section.read(\.refreshBeforeExpiry)
     let lifetime = section.read(\.defaultLifetime)
@@ -42,23 +45,26 @@ extension Reading {
     let statuses = section.read(\.retryStatuses)
     let timeout = section.read(\.timeout)
 
-    let endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
+    var endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
+    if explicit.sendsOverTLS { endpoint?.isHTTPS = true }
     if !hasKey && !section.isMisspelt([\.privateKey]) {
       section.refuse([\.passphrase, \.keyID], because: "belongs to 'private_key', which is missing")
     }
     let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
-    let policyGrant = self.grant(grant, section, parts)
+    let policyGrant = self.grant(grant, section, parts, login)
     let authentication = clientAuthentication(clientAuth, grant, section, parts, hasKey: hasKey)
     if grant == .refreshToken, tokenStore == .memory {
       warning(
         section.valuePlace(\.grant),
         "\(section.path.shown): a rotated refresh token is lost on restart while 'token_store' is memory")
     }
+    checkLogin(grant, section, scope: scope, tokenStore: tokenStore)
     guard let endpoint, let policyGrant, let authentication, trustOK else { return nil }
     return OAuth2Policy(
-      endpoint: endpoint.value, grant: policyGrant, clientID: parts.clientID?.value, clientAuthentication: authentication,
-      scope: scope, parameters: parameters, refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime,
+      endpoint: endpoint.value, endpoints: explicit.value, grant: policyGrant, clientID: parts.clientID?.value,
+      clientAuthentication: authentication, scope: scope, resource: resource, parameters: parameters,
+      refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime,
       refreshWindow: window,
       retryStatuses: statuses, timeout: timeout, trust: trustName?.value)
   }
@@ -81,18 +87,27 @@ extension Reading {
     default: break
     }
     guard let text = token ?? issuer else { return nil }
-    let path = section.path(token == nil ? \.issuer : \.tokenURL).shown
+    guard let url = serverURL(text, section.path(token == nil ? \.issuer : \.tokenURL), isIssuer: token == nil) else {
+      return nil
+    }
+    return TokenEndpoint(
+      value: token == nil ? .issuer(url: text.value) : .token(url: text.value), isHTTPS: url.isHTTPS, place: text.place)
+  }
+
+  /// A URL of an authorization server; nil after an error.
+  func serverURL(
+    _ text: Located<String>, _ path: KeyPath, isIssuer: Bool = false, because reason: String = "the proxy sends secrets there"
+  ) -> URLText? {
     do throws(HostError) {
       let url = try URLText(parsing: text.value)
       // RFC 8414 section 2: an issuer has neither query nor fragment.
-      if token == nil, url.target.contains("?") { throw HostError("must not have a query") }
+      if isIssuer, url.target.contains("?") { throw HostError("must not have a query") }
       guard url.isHTTPS || url.isLoopback else {
-        throw HostError("must be https unless it is on loopback: the proxy sends secrets there")
+        throw HostError("must be https unless it is on loopback: \(reason)")
       }
-      return TokenEndpoint(
-        value: token == nil ? .issuer(url: text.value) : .token(url: text.value), isHTTPS: url.isHTTPS, place: text.place)
+      return url
     } catch {
-      self.error(text.place, "\(path) \(error)")
+      self.error(text.place, "\(path.shown) \(error)")
       return nil
     }
   }
@@ -120,7 +135,9 @@ extension Reading {
     return true
   }
 
-  private func grant(_ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>, _ parts: Parts) -> OAuth2Policy.Grant? {
+  private func grant(
+    _ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>, _ parts: Parts, _ login: LoginSettings?
+  ) -> OAuth2Policy.Grant? {
     let reason = "cannot be used with grant \(grant.rawValue)"
     if grant != .password { section.refuse([\.username, \.password], because: reason) }
     if grant != .refreshToken { section.refuse([\.refreshToken], because: reason) }
@@ -139,6 +156,8 @@ extension Reading {
     case .jwtBearer:
       section.require(\.assertion, because: because)
       return parts.assertion.map { .jwtBearer($0) }
+    case .authorizationCode: return login.map { .authorizationCode($0) }
+    case .deviceCode: return login.map { .deviceCode($0) }
     }
   }
 
@@ -173,7 +192,8 @@ extension Reading {
     if name != .clientAssertion { section.refuse([\.clientAssertion], because: reason) }
     if name != .privateKeyJWT && grant != .jwtBearer { section.refuse([\.privateKey], because: reason) }
     // RFC 7521 section 4.2 and RFC 7523 section 3: an assertion names the client by itself.
-    if name != .clientAssertion && !(name == .none && grant == .jwtBearer) { section.require(\.clientID) }
+    // Authorization and device requests have no assertion.
+    if grant.hasLogin || (name != .clientAssertion && !(name == .none && grant == .jwtBearer)) { section.require(\.clientID) }
     let because = "for client_auth \(name.rawValue)"
     switch name {
     case .basic, .post:
@@ -241,12 +261,18 @@ extension Reading {
     "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "scope", "username", "password",
     "refresh_token", "assertion",
   ]
+  /// Those of a login's first token request.
+  private static let ownLoginParameters = ["code", "code_verifier", "redirect_uri", "device_code"]
 
-  private func parameters(_ section: Section<OAuth2Keys>) -> [String: String] {
+  private func parameters(_ section: Section<OAuth2Keys>, _ grant: OAuth2Keys.Grant?) -> [String: String] {
+    let own = Reading.ownParameters + (grant?.hasLogin == true ? Reading.ownLoginParameters : [])
     var parameters: [String: String] = [:]
     for field in section.read(\.parameters) ?? [] {
       guard let value = field.value else { continue }
-      if Reading.ownParameters.contains(field.name.value) {
+      if field.name.value == "resource", section.has(\.resource) {
+        error(field.name.place, "\(field.path.shown) would be sent twice: write it into the key 'resource' only")
+      }
+      if own.contains(field.name.value) {
         error(field.name.place, "\(field.path.shown) is a parameter that the proxy sets itself")
       }
       parameters[field.name.value] = value.value

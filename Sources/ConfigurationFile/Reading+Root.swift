@@ -8,7 +8,7 @@ extension Reading {
     let allMustBeNamed = root.read(\.allHostsMustBeEvaluated)
     func isMisspelt(_ key: PartialKeyPath<RootKeys>) -> Bool { !root.has(key) && root.isMisspelt([key]) }
     let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt(\.trust))
-    let tokenStore = tokenStore(root)
+    let tokenStore = isMisspelt(\.tokenStore) ? nil : tokenStore(root)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
     let clientNames = entryNames(root, \.clients, [\ClientKeys.name])
     let upstreams = upstreams(
@@ -39,7 +39,8 @@ extension Reading {
       clients: clients, anonymous: anonymous.allow, anonymousMaxRequests: anonymous.maxRequests, unlistedHosts: unlisted,
       connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
-      credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore, trust: policies.compactMapValues { $0 },
+      credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore ?? .memory,
+      trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed, intercept: intercept?.settings)
     settings.systemRoots = systemRoots(for: settings)
     checkPublishedRoots(root, settings)

@@ -12,6 +12,8 @@ public enum Units {
 
   /// Milliseconds each.
   public static let ofDurations: [(name: String, factor: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+  /// A unit of `longDuration` only.
+  public static let day = (name: "d", factor: 24 * 3_600_000)
   /// Bytes each.
   public static let ofSizes: [(name: String, factor: Int)] = [
     ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("kB", 1000), ("KB", 1000),
@@ -20,10 +22,21 @@ public enum Units {
 
   /// `250ms`, `30s`, `5m`, `1h` in milliseconds.
   public static func duration(_ text: String) throws(UnitError) -> Int {
-    let (count, unit) = try split(text, wanted: "a duration such as 250ms, 30s, 5m or 1h")
-    guard !unit.isEmpty else { throw UnitError("needs a unit: 250ms, 30s, 5m or 1h") }
-    guard let factor = ofDurations.first(where: { $0.name == unit })?.factor else {
-      throw UnitError("has an unknown unit; there are 250ms, 30s, 5m and 1h")
+    try duration(text, ofDurations, "250ms, 30s, 5m", "1h")
+  }
+
+  /// `30m`, `12h`, `90d` in milliseconds: the units of `duration`, and days.
+  public static func longDuration(_ text: String) throws(UnitError) -> Int {
+    try duration(text, ofDurations + [day], "30s, 5m, 12h", "90d")
+  }
+
+  private static func duration(
+    _ text: String, _ units: [(name: String, factor: Int)], _ examples: String, _ last: String
+  ) throws(UnitError) -> Int {
+    let (count, unit) = try split(text, wanted: "a duration such as \(examples) or \(last)")
+    guard !unit.isEmpty else { throw UnitError("needs a unit: \(examples) or \(last)") }
+    guard let factor = units.first(where: { $0.name == unit })?.factor else {
+      throw UnitError("has an unknown unit; there are \(examples) and \(last)")
     }
     return try product(count, factor, limit: longestDuration, named: "longer than a year")
   }

@@ -30,7 +30,7 @@ extension Shape {
     case .list(let item), .oneOrMore(let item): item.sections(path)
     case .map(let item): item.sections(path.named("x"))
     case .oneOf(let shapes): shapes.flatMap { $0.sections(path) }
-    case .text, .boolean, .integer, .duration, .size, .words: []
+    case .text, .boolean, .integer, .duration, .longDuration, .size, .words: []
     }
   }
 }

@@ -219,8 +219,8 @@ extension Mistake {
         a: {oauth2: {grant: client_credential, token_url: https://l/t}}
       """#,
       [
-        "3:23: error: credentials.a.oauth2.grant must be client_credentials, refresh_token, password or "
-          + "jwt_bearer, not 'client_credential' (did you mean 'client_credentials'?)"
+        "3:23: error: credentials.a.oauth2.grant must be client_credentials, refresh_token, password, "
+          + "jwt_bearer, authorization_code or device_code, not 'client_credential' (did you mean 'client_credentials'?)"
       ]),
     Mistake(
       "token_url beside issuer",

@@ -24,6 +24,14 @@ struct UnitTests {
   func noDurations(_ text: String) { #expect(throws: UnitError.self) { try Units.duration(text) } }
 
   @Test(
+    "what lasts long may be written in days",
+    arguments: [("90d", 7_776_000_000), ("12h", 43_200_000), ("366d", 31_622_400_000)])
+  func longDurations(_ text: String, _ milliseconds: Int) throws { #expect(try Units.longDuration(text) == milliseconds) }
+
+  @Test("what is no long duration is an error", arguments: ["", "d", "90", "90D", "1.5d", "367d", "12w"])
+  func noLongDurations(_ text: String) { #expect(throws: UnitError.self) { try Units.longDuration(text) } }
+
+  @Test(
     "sizes are bytes",
     arguments: [("512B", 512), ("64KiB", 65_536), ("10MiB", 10_485_760), ("1GiB", 1 << 30), ("1kB", 1000), ("1MB", 1_000_000)])
   func sizes(_ text: String, _ bytes: Int) throws { #expect(try Units.size(text) == bytes) }

@@ -113,6 +113,8 @@ let wholeLanguage = #"""
     - {match: ready.example.com, credential: ready}
     - {match: workload.example.com, credential: workload}
     - {match: keyed.example.com, credential: keyed, trust: lab}
+    - {match: mail.example.com, credential: mailbox}
+    - {match: cluster.example.com, credential: cluster}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -171,6 +173,29 @@ let wholeLanguage = #"""
         grant: client_credentials
         token_url: https://login.example.com/oauth/token
         client_assertion: {file: token}
+    mailbox:
+      oauth2:
+        grant: authorization_code
+        issuer: https://login.example.com
+        authorization_url: https://www.example.com/authorize?tenant=7
+        device_authorization_url: https://login.example.com/device
+        revocation_url: http://127.0.0.1:8080/revoke
+        client_id: my-app
+        scope: "openid offline_access mail.read"
+        redirect_uri: "http://[::1]:8484/"
+        authorization_parameters: {prompt: consent}
+        resource: [https://mail.example.com, "urn:example:mail"]
+        use: id_token
+        subject: "248289761001"
+        login_lifetime: 90d
+    cluster:
+      oauth2:
+        grant: device_code
+        token_url: https://login.example.com/token
+        device_authorization_url: https://login.example.com/device
+        client_id: my-app
+        client_secret: {file: token}
+        resource: https://cluster.example.com
     keyed:
       oauth2:
         grant: client_credentials

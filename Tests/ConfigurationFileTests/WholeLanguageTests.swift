@@ -169,6 +169,27 @@ struct WholeLanguageTests {
             endpoint: .token(url: "https://login.example.com/oauth/token"), grant: .clientCredentials, clientID: nil,
             clientAuthentication: .clientAssertion(secret("s3cr3t")))))
     #expect(settings.credentials["keyed"]?.allowUntrusted == true)
+    let subject = LoginSettings(
+      redirectURI: try RedirectURI("http://[::1]:8484/"), authorizationParameters: ["prompt": "consent"], use: .idToken,
+      subject: "248289761001", lifetime: 7_776_000_000)
+    #expect(
+      settings.credentials["mailbox"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .issuer(url: "https://login.example.com"),
+            endpoints: OAuth2Policy.ExplicitEndpoints(
+              authorization: "https://www.example.com/authorize?tenant=7",
+              deviceAuthorization: "https://login.example.com/device", revocation: "http://127.0.0.1:8080/revoke"),
+            grant: .authorizationCode(subject), clientID: "my-app", clientAuthentication: .none,
+            scope: "openid offline_access mail.read", resource: ["https://mail.example.com", "urn:example:mail"])))
+    #expect(
+      settings.credentials["cluster"]?.kind
+        == .oauth2(
+          OAuth2Policy(
+            endpoint: .token(url: "https://login.example.com/token"),
+            endpoints: OAuth2Policy.ExplicitEndpoints(deviceAuthorization: "https://login.example.com/device"),
+            grant: .deviceCode(LoginSettings()), clientID: "my-app",
+            clientAuthentication: .basic(secret: secret("s3cr3t")), resource: ["https://cluster.example.com"])))
     guard case .file(let path, let storeKey?) = settings.tokenStore else {
       Issue.record("no token store")
       return

@@ -47,6 +47,13 @@ extension Form where Value == Int {
     return measure(.duration(range), range, bounds, Units.duration) { Units.text(duration: $0) }
   }
 
+  /// Milliseconds, of something that lasts for days.
+  static func longDuration(atLeast least: Int) -> Form {
+    let range = least...Units.longestDuration
+    let bounds = "at least \(Units.text(duration: least))"
+    return measure(.longDuration(range), range, bounds, Units.longDuration) { Units.text(duration: $0) }
+  }
+
   /// Bytes.
   static func size(_ range: ClosedRange<Int>) -> Form {
     let bounds = "from \(Units.text(size: range.lowerBound)) to \(Units.text(size: range.upperBound))"

@@ -10,6 +10,13 @@ struct OAuth2Keys: KeySet {
     case refreshToken = "refresh_token"
     case password
     case jwtBearer = "jwt_bearer"
+    case authorizationCode = "authorization_code"
+    case deviceCode = "device_code"
+
+    /// A person logs in, with `authproxy login`.
+    var hasLogin: Bool { self == .authorizationCode || self == .deviceCode }
+    /// The token store keeps its tokens, so a logout can revoke them.
+    var isStored: Bool { hasLogin || self == .refreshToken }
   }
   enum ClientAuthentication: String, CaseIterable {
     case basic, post, none
@@ -22,7 +29,7 @@ struct OAuth2Keys: KeySet {
     "token_url", .text(.url), .otherwise("what 'issuer' names"), "The token endpoint: https, or http on loopback.")
   let issuer = Key(
     "issuer", .text(.url), .otherwise("'token_url' is used"),
-    "The server whose metadata names the token endpoint (OIDC, RFC 8414).")
+    "The server whose metadata names the endpoints (OIDC, RFC 8414).")
   let clientID = Key(
     "client_id", .text(.anything), .otherwise("none, if an assertion names the client"), "Identifies the client.")
   let clientSecret = Key(
@@ -46,6 +53,10 @@ struct OAuth2Keys: KeySet {
     "assertion", .secret(or: AssertionKeys.self), .otherwise("needed by grant jwt_bearer"),
     "A signed assertion, or the claims of one that the proxy signs with the private key.")
   let scope = Key("scope", .text(.scope), .otherwise("not sent"), "The scope that the proxy asks for.")
+  let resource = Key(
+    "resource", .oneOrMore(of: .item(.uri)), .otherwise("not sent"),
+    "Where the token will be used (RFC 8707), in authorization and token requests.")
+  let login = LoginKeys()
   let parameters = Key("parameters", .map(of: .text(.anything)), .otherwise("none"), "Adds form fields to token requests.")
   let trust = Key(
     "trust", .text(.nameInTrust), .otherwise("the policy named 'default' if there is one, else the system's roots"),

@@ -7,6 +7,8 @@ indirect enum Shape: Sendable {
   case integer(ClosedRange<Int>)
   /// Milliseconds.
   case duration(ClosedRange<Int>)
+  /// Milliseconds; may be written in days.
+  case longDuration(ClosedRange<Int>)
   /// Bytes.
   case size(ClosedRange<Int>)
   /// One of these words.
@@ -42,6 +44,7 @@ indirect enum Shape: Sendable {
     case hostName = "host"
     case match = "[https://]host or *.host, [:port][/path]"
     case url = "http:// or https:// URL"
+    case uri = "absolute URI"
     case origin = "http:// or https:// URL without a path"
     case fieldName = "name of an HTTP field"
     case fieldFormat = "text that holds {value} once"
@@ -54,6 +57,7 @@ indirect enum Shape: Sendable {
   var units: [String] {
     switch self {
     case .duration: Units.ofDurations.map(\.name)
+    case .longDuration: (Units.ofDurations + [Units.day]).map(\.name)
     case .size: Units.ofSizes.map(\.name)
     default: []
     }
