@@ -17,6 +17,18 @@ extension Reading {
     return policies
   }
 
+  /// The same, but reads only some of them: a credential that is read alone needs no other.
+  func trust(_ root: Section<RootKeys>, only names: Set<String>) -> TrustPolicies {
+    var policies: TrustPolicies = [:]
+    for entry in root.written(\.trust).flatMap(named) ?? [] {
+      let name = entry.name.value
+      let form = Form.list(of: .section(EvaluatorKeys.self))
+      let items = names.contains(name) ? form.read(self, entry.value) : nil
+      policies[name] = .some(items.flatMap { trustPolicy(name, $0, entry.value.path) })
+    }
+    return policies
+  }
+
   /// The system's roots, if the configuration needs them: for a policy, or, without a policy `default`, for an upstream, an
   /// unlisted host, a token endpoint or a responder. Watches every possible bundle file up to the one in use, as an earlier one
   /// that appears would replace it.

@@ -99,8 +99,10 @@ final class Reading {
     return items.enumerated().map { Written(node: $1, path: written.path.index($0), place: $1.place) }
   }
 
-  func section<Keys: KeySet>(_ written: Written, mayBeEmpty: Bool = false) -> Section<Keys>? {
-    entries(written, mayBeEmpty: mayBeEmpty).map { Section(self, written.path, place: written.place, entries: $0) }
+  func section<Keys: KeySet>(_ written: Written, mayBeEmpty: Bool = false, isPeek: Bool = false) -> Section<Keys>? {
+    entries(written, mayBeEmpty: mayBeEmpty).map {
+      Section(self, written.path, place: written.place, entries: $0, isPeek: isPeek)
+    }
   }
 
   /// The top of the file.

@@ -1,0 +1,96 @@
+import Credentials
+import Files
+import Settings
+
+/// One credential, read alone.
+public struct SingleCredential: Sendable {
+  /// Always of kind `oauth2`.
+  public var policy: CredentialPolicy
+  public var oauth2: OAuth2Policy
+  /// `settings` has this credential, the token store, and the trust policy for its server; nothing else. Has the sources of
+  /// secrets, and warnings.
+  public var configuration: LoadedConfiguration
+  public var settings: Settings
+}
+
+extension ConfigurationFile {
+  /// Reads one credential with its own secrets, the token store's settings and the trust policy for its server. Nothing else is
+  /// read, so that a login works where other secrets are not mounted, or while another part of the file has an error. Blocks
+  /// on files and helper programs.
+  /// - Parameters:
+  ///   - name: nil: the only credential for this use.
+  ///   - path: as given on the command line; errors begin with it.
+  public static func readCredential(
+    named name: String?, for use: CredentialUse, path: String, environment: [String: String], system: SystemAccess = .system
+  ) throws(CredentialLookupError) -> SingleCredential {
+    let peek = try Peek(path: path, environment: environment, system: system)
+    // With a report of its own: mistakes of other credentials don't count here.
+    let lookup = CredentialLookup(try peek.root(peek.reading(.none)), file: path)
+    let entry = try lookup.entry(name, for: use)
+    let reading = peek.reading(system)
+    let root = try peek.root(reading)
+    let store = reading.tokenStore(root)
+    let trust = trust(for: entry, root, peek)
+    let rules = TrustRules(policies: trust, allMustBeNamed: root.read(\.allHostsMustBeEvaluated))
+    let section: Section<CredentialKeys>? = reading.section(entry.written)
+    let policy = section.flatMap { reading.credential(entry.name.value, $0, trust: rules, tokenStore: store).policy }
+    var settings = Settings(
+      listeners: [], credentials: policy.map { [$0.name: $0] } ?? [:], tokenStore: store ?? .memory,
+      trust: trust.compactMapValues { $0 })
+    if policy != nil { settings.systemRoots = reading.systemRoots(for: settings) }
+    guard !reading.report.hasErrors, let policy, case .oauth2(let oauth2) = policy.kind else {
+      throw .configuration(reading.report.sorted)
+    }
+    let configuration = LoadedConfiguration(
+      settings: settings, diagnostics: reading.report.sorted, watched: reading.watched,
+      systemRootsFiles: reading.systemRootsFiles, secretSources: reading.secretSources)
+    return SingleCredential(policy: policy, oauth2: oauth2, configuration: configuration, settings: settings)
+  }
+
+  /// The policy that applies to the credential's server. If it asks for revocation, also the one that applies to responders.
+  private static func trust(
+    for entry: CredentialLookup.Entry, _ root: Section<RootKeys>, _ peek: Peek
+  ) -> Reading.TrustPolicies {
+    let standard = "default"
+    let name = CredentialLookup.oauth2(of: entry, peek.reading(.none))?.read(\.trust)?.value ?? standard
+    let policies = root.reading.trust(root, only: [name])
+    guard policies[name]??.checksRevocation == true, name != standard else { return policies }
+    return root.reading.trust(root, only: [name, standard])
+  }
+}
+
+/// A configuration file of which a command reads only a part.
+struct Peek {
+  let path: String
+  private let environment: [String: String]
+  private let readableByOthers: Bool
+  private let node: Node
+
+  init(path: String, environment: [String: String], system: SystemAccess) throws(CredentialLookupError) {
+    let content: FileContent
+    do throws(FileError) { content = try system.readFile(path, NodeComposer.sizeLimit) } catch {
+      throw .configuration([Diagnostic(severity: .error, file: path, place: nil, message: "cannot be read: \(error)")])
+    }
+    let report = Report(file: path)
+    guard let node = NodeComposer.compose(content.bytes, report: report) else {
+      let empty = Diagnostic(severity: .error, file: path, place: Place(line: 1, column: 1), message: "the file is empty")
+      throw .configuration(report.hasErrors ? report.sorted : [empty])
+    }
+    self.path = path
+    self.environment = environment
+    self.node = node
+    readableByOthers = content.permissions & 0o044 != 0
+  }
+
+  /// A new reading of the same text, with a report of its own.
+  func reading(_ system: SystemAccess) -> Reading {
+    Reading(
+      report: Report(file: path), folder: ConfigurationFile.folder(of: path), environment: environment, system: system,
+      readableByOthers: readableByOthers, now: ProcessState.now())
+  }
+
+  func root(_ reading: Reading) throws(CredentialLookupError) -> Section<RootKeys> {
+    guard let root = reading.root(node, isPeek: true) else { throw .configuration(reading.report.sorted) }
+    return root
+  }
+}
