@@ -19,24 +19,29 @@ struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
 enum FileSystem {
   /// nil if the file does not exist.
   static func read(_ path: String, limit: Int) throws(SystemFailure) -> [UInt8]? {
-    do throws(FileError) { return try FileReading.read(path, limit: limit).bytes } catch {
+    try content(path, limit: limit)?.bytes
+  }
+
+  /// Like `read`, with the identity of what was read.
+  static func content(_ path: String, limit: Int) throws(SystemFailure) -> FileContent? {
+    do throws(FileError) { return try FileReading.read(path, limit: limit) } catch {
       if error.code == ENOENT { return nil }
       throw SystemFailure(reading: error)
     }
   }
 
   /// Replaces the file atomically, so that a loss of power leaves the old content or the new one: temporary file, fsync,
-  /// rename, fsync of the folder. The caller holds a lock, so no other process uses the temporary name.
+  /// rename, fsync of the folder. The caller holds a lock, so no other process uses the temporary name. Owner and mode stay.
   static func replace(_ path: String, with bytes: [UInt8]) throws(SystemFailure) {
     let temporary = path + ".tmp"
+    let rights = FileRights(replacing: path)
     // A killed process may have left one. Its permissions and content must not matter.
     guard unlink(temporary) == 0 || errno == ENOENT else { throw SystemFailure("unlink") }
     let descriptor = retrying { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600) }
     guard descriptor >= 0 else { throw SystemFailure("open") }
     do throws(SystemFailure) {
       defer { close(descriptor) }
-      // Whatever the umask is.
-      guard fchmod(descriptor, 0o600) == 0 else { throw SystemFailure("fchmod") }
+      try rights.apply(to: descriptor)
       try write(bytes, to: descriptor)
       guard retrying({ fsync(descriptor) }) == 0 else { throw SystemFailure("fsync") }
     } catch {
@@ -67,13 +72,31 @@ enum FileSystem {
   /// A descriptor with an exclusive lock, or nil if another process has it. Closing it, or the end of the process, releases the
   /// lock.
   static func lock(_ path: String) throws(SystemFailure) -> Int32? {
-    let descriptor = retrying { open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
-    guard descriptor >= 0 else { throw SystemFailure("open") }
+    let descriptor = try openOrCreate(path)
     if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 { return descriptor }
     let code = errno
     close(descriptor)
     guard code == EWOULDBLOCK else { throw SystemFailure("flock", code) }
     return nil
+  }
+
+  private static func openOrCreate(_ path: String) throws(SystemFailure) -> Int32 {
+    while true {
+      let present = retrying { open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) }
+      if present >= 0 { return present }
+      guard errno == ENOENT else { throw SystemFailure("open") }
+      let created = retrying { open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+      if created < 0 {
+        // Another process was first.
+        guard errno == EEXIST else { throw SystemFailure("open") }
+        continue
+      }
+      do throws(SystemFailure) { try FileRights(creating: path).apply(to: created) } catch {
+        close(created)
+        throw error
+      }
+      return created
+    }
   }
 
   /// Like `lock`, but tries for at most `milliseconds`.
@@ -98,10 +121,13 @@ enum FileSystem {
     }
   }
 
+  static func folder(of path: String) -> String {
+    guard let end = path.lastIndex(of: "/") else { return "." }
+    return String(path[...end])
+  }
+
   private static func synchronizeFolder(of path: String) throws(SystemFailure) {
-    var folder = path
-    while let last = folder.last, last != "/" { folder.removeLast() }
-    let descriptor = retrying { open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    let descriptor = retrying { open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw SystemFailure("open") }
     defer { close(descriptor) }
     guard retrying({ fsync(descriptor) }) == 0 else { throw SystemFailure("fsync") }

@@ -1,8 +1,9 @@
 import Crypto
+import Files
 import Glibc
 import Synchronization
 
-/// Keeps records in one file of mode 0600. If the process is killed at any moment, the file has the old content or the new one.
+/// Keeps records in one file, by default of mode 0600. If the process is killed at any moment, the file has the old content or the new one.
 ///
 /// Uses two kinds of locks, flock on separate files, as a flock ends with its process. A lock per credential is held from
 /// before a refresh until its result is on disk, so that processes take turns. One lock for the file is held while it is read
@@ -29,6 +30,8 @@ public final class FileTokenStore: TokenStore {
     self.key = key
   }
 
+  public var isShared: Bool { true }
+
   deinit {
     held.withLock { held in
       for descriptor in held.values { close(descriptor) }
@@ -43,6 +46,7 @@ public final class FileTokenStore: TokenStore {
       case .release:
         release(credential)
         return .released
+      case .look(let mark): return try look(credential, since: mark)
       }
     } catch {
       return .failed("\(path): \(error)")
@@ -84,6 +88,29 @@ public final class FileTokenStore: TokenStore {
     }
   }
 
+  /// Without any lock, as the file is replaced as a whole. Leaves damage to the next process with a lock.
+  private func look(_ credential: String, since mark: TokenStoreMark?) throws(SystemFailure) -> TokenStoreAnswer {
+    if let mark, mark == TokenStoreMark(FileReading.identity(path)) { return .unchanged }
+    let content = try FileSystem.content(path, limit: Self.maximumFile)
+    let seen = TokenStoreMark(content?.identity)
+    switch content.flatMap({ TokenFile($0.bytes) })?.record(of: credential, key: key) {
+    case .record(let record): return .seen(record, seen)
+    case .wrongKey: return .wrongKey
+    case nil, .absent, .damaged: return .seen(nil, seen)
+    }
+  }
+
+  /// All records, in the file's order, read without a lock.
+  public func records() throws(TokenStoreFailure) -> [StoredRecord] {
+    let text: [UInt8]?
+    do throws(SystemFailure) { text = try FileSystem.read(path, limit: Self.maximumFile) } catch {
+      throw TokenStoreFailure("\(path): \(error)")
+    }
+    guard let text, !text.isEmpty else { return [] }
+    guard let file = TokenFile(text) else { throw TokenStoreFailure("\(path): not a token file") }
+    return file.entries.map { StoredRecord(name: $0.name, file.record(of: $0.name, key: key)) }
+  }
+
   private func write(_ record: TokenRecord, for credential: String) throws(SystemFailure) -> TokenStoreAnswer {
     guard held.withLock({ $0[credential] != nil }) else { return .failed("written without its lock") }
     return try exclusively { () throws(SystemFailure) -> TokenStoreAnswer in
@@ -118,5 +145,18 @@ public final class FileTokenStore: TokenStore {
     if plain, !credential.isEmpty, credential.utf8.count <= 64 { return "\(path).\(credential).lock" }
     let digest = Base64.encodeURL(SHA256.digest(Array(credential.utf8)))
     return "\(path).=\(String(decoding: digest, as: UTF8.self)).lock"
+  }
+}
+
+extension TokenStoreMark {
+  /// - Parameter identity: nil if there is no file.
+  init(_ identity: FileIdentity?) {
+    guard let identity else {
+      values = []
+      return
+    }
+    values = [
+      Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size, identity.modified,
+    ]
   }
 }

@@ -10,6 +10,8 @@ public final class MemoryTokenStore: TokenStore {
 
   public init() {}
 
+  public var isShared: Bool { false }
+
   public func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
     state.withLock { state in
       switch request {
@@ -23,6 +25,7 @@ public final class MemoryTokenStore: TokenStore {
       case .release:
         state.locked.remove(credential)
         return .released
+      case .look: return .seen(state.records[credential], TokenStoreMark(values: []))
       }
     }
   }

@@ -1,25 +1,79 @@
-import Crypto
-import JSON
-
-/// What a token store keeps of one credential: enough to continue after a restart, and for a second process.
+/// What a token store keeps of one credential: enough to continue after a restart, and for other processes.
 public struct TokenRecord: Sendable, Hashable {
   /// Of `TokenBinding`. A record with another one belongs to another configuration and is replaced.
   public var binding: [UInt8]
-  /// Increases with each issued token; the higher one is newer.
+  /// Increases with each issued token, login and logout; the higher one is newer.
   public var generation: UInt64
-  public var refreshToken: Secret
-  /// Kept so that a restart and other processes need no refresh.
+  /// nil if the server granted none to a login, and after a logout.
+  public var refreshToken: Secret?
+  /// What requests send as Bearer; with `use: id_token`, an id_token. Kept so that a restart and other processes need no
+  /// refresh.
   public var accessToken: Secret?
-  /// Unix seconds, of the access token.
+  /// The access token that came with an id_token that requests send. Only a logout needs it.
+  public var issuedAccessToken: Secret?
+  /// Unix seconds, of `accessToken`.
   public var expiresAt: Int64
   /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
   public var lifetime: Int64
   /// Set before a request sends `refreshToken`, cleared by its answer. If another process finds it set, the token may be used
   /// up.
   public var inFlight: Bool
+  /// Who logged in, and when; nil for grants without a login.
+  public var login: Login?
+  /// Of the last refresh; nil if it succeeded.
+  public var lastError: RefreshError?
+  /// Somebody has logged out: no process may use an older record's tokens, or write a record of a lower generation.
+  public var tombstone: Tombstone?
+
+  public struct Login: Sendable, Hashable {
+    /// Unix seconds.
+    public var loggedInAt: Int64
+    /// Unix seconds: when a person must log in again, as far as anybody said.
+    public var expiresAt: Int64?
+    /// The granted scope; nil if nobody named one.
+    public var scope: String?
+    /// `sub` of the id_token; nil without OpenID.
+    public var subject: String?
+    /// Who logged in, as printable text for people.
+    public var person: String?
+    public init(
+      loggedInAt: Int64, expiresAt: Int64? = nil, scope: String? = nil, subject: String? = nil, person: String? = nil
+    ) {
+      self.loggedInAt = loggedInAt
+      self.expiresAt = expiresAt
+      self.scope = scope
+      self.subject = subject
+      self.person = person
+    }
+  }
+
+  public struct RefreshError: Sendable, Hashable {
+    /// Bounded, printable and without secrets.
+    public var text: String
+    /// Unix seconds.
+    public var at: Int64
+    /// The server has refused the refresh token: nobody needs to try again.
+    public var isFinal: Bool
+    public init(_ text: String, at: Int64, isFinal: Bool) {
+      self.text = text
+      self.at = at
+      self.isFinal = isFinal
+    }
+  }
+
+  public struct Tombstone: Sendable, Hashable {
+    /// Unix seconds.
+    public var loggedOutAt: Int64
+    /// What the server has not revoked yet. For the next logout only.
+    public var unrevoked: [RevocableToken]
+    public init(loggedOutAt: Int64, unrevoked: [RevocableToken] = []) {
+      self.loggedOutAt = loggedOutAt
+      self.unrevoked = unrevoked
+    }
+  }
 
   public init(
-    binding: [UInt8], generation: UInt64, refreshToken: Secret, accessToken: Secret? = nil, expiresAt: Int64 = 0,
+    binding: [UInt8], generation: UInt64, refreshToken: Secret?, accessToken: Secret? = nil, expiresAt: Int64 = 0,
     lifetime: Int64 = 0, inFlight: Bool = false
   ) {
     self.binding = binding
@@ -32,71 +86,26 @@ public struct TokenRecord: Sendable, Hashable {
   }
 }
 
-/// Identifies the configuration that a stored token belongs to.
-public enum TokenBinding {
-  /// SHA-256 over endpoint, client, grant, user and the configured first token, each preceded by its length.
-  public static func digest(of policy: OAuth2Policy) -> [UInt8] {
-    var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
-    switch policy.endpoint {
-    case .token(let url): parts += [Array("token".utf8), Array(url.utf8)]
-    case .issuer(let url): parts += [Array("issuer".utf8), Array(url.utf8)]
-    }
-    parts.append(Array((policy.clientID ?? "").utf8))
-    switch policy.grant {
-    case .clientCredentials: parts.append(Array("client_credentials".utf8))
-    case .refreshToken(let first): parts += [Array("refresh_token".utf8), first.bytes]
-    case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
-    case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
-    // A login with a browser and one with a device code bring the same tokens.
-    case .authorizationCode, .deviceCode: parts.append(Array("login".utf8))
-    }
-    return SHA256.digest(parts: parts)
-  }
-}
-
 extension TokenRecord {
-  var json: JSONValue {
-    var members: [JSONValue.Member] = [
-      .init(name: "binding", value: Self.encoded(binding)),
-      .init(name: "generation", value: .integer(generation)),
-      .init(name: "refresh_token", value: Self.encoded(refreshToken.bytes)),
-    ]
-    if let accessToken {
-      members += [
-        .init(name: "access_token", value: Self.encoded(accessToken.bytes)),
-        .init(name: "expires_at", value: .integer(expiresAt)),
-        .init(name: "lifetime", value: .integer(lifetime)),
-      ]
-    }
-    if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
-    return .object(members)
+  /// The record of a login.
+  public init(_ login: CompletedLogin, binding: [UInt8], generation: UInt64) {
+    self.init(
+      binding: binding, generation: generation, refreshToken: login.refreshToken, accessToken: login.bearer,
+      expiresAt: login.expiresAt, lifetime: login.lifetime)
+    if login.bearer != login.accessToken { issuedAccessToken = login.accessToken }
+    self.login = Login(
+      loggedInAt: login.loggedInAt, expiresAt: login.loginExpiresAt, scope: login.scope, subject: login.subject,
+      person: login.person)
   }
 
-  /// nil if a member is missing or invalid.
-  init?(_ json: JSONValue) {
-    guard let binding = Self.decoded(json["binding"]), binding.count == 32, let generation = json["generation"]?.integer,
-      generation >= 0, let refreshToken = Self.decoded(json["refresh_token"]), !refreshToken.isEmpty
-    else { return nil }
-    self.init(binding: binding, generation: UInt64(generation), refreshToken: Secret(refreshToken))
-    if let value = json["access_token"] {
-      guard let token = Self.decoded(value), TokenResponse.isAccessToken(token), let expiresAt = json["expires_at"]?.integer,
-        let lifetime = json["lifetime"]?.integer, (1...TokenResponse.maximumLifetime).contains(lifetime)
-      else { return nil }
-      self.accessToken = Secret(token)
-      self.expiresAt = expiresAt
-      self.lifetime = lifetime
-    }
-    if let value = json["in_flight"] {
-      guard case .bool(let mark) = value else { return nil }
-      inFlight = mark
-    }
+  /// What a logout revokes, in this order: the refresh token, with which most servers revoke the access tokens too.
+  public var revocableTokens: [RevocableToken] {
+    if let tombstone { return tombstone.unrevoked }
+    var tokens = refreshToken.map { [RevocableToken($0, hint: .refreshToken)] } ?? []
+    if let token = issuedAccessToken ?? accessToken { tokens.append(RevocableToken(token, hint: .accessToken)) }
+    return tokens
   }
 
-  private static func encoded(_ bytes: [UInt8]) -> JSONValue {
-    .string(String(decoding: Base64.encode(bytes), as: UTF8.self))
-  }
-
-  private static func decoded(_ value: JSONValue?) -> [UInt8]? {
-    value?.string.flatMap { Base64.decode(Array($0.utf8)) }
-  }
+  /// Whether it is of this configuration's server and client. A record of another one counts for nothing.
+  public func belongs(to policy: OAuth2Policy) -> Bool { binding == TokenBinding.digest(of: policy) }
 }

@@ -1,0 +1,109 @@
+import Glibc
+
+/// A credential's lock in a store, and the record found under it: what `login` and `logout` hold while they write. The lock
+/// ends with `release`, with each write, and with the process.
+public struct LockedRecord: Sendable {
+  /// Milliseconds between attempts to get the lock.
+  private static let pause: Int64 = 20
+
+  private let store: any TokenStore
+  private let credential: String
+  private let policy: OAuth2Policy
+  /// Whatever configuration it belongs to.
+  private let found: TokenRecord?
+  /// The store had an unreadable record, and kept it separately.
+  public let setAside: Bool
+
+  /// Blocks until the lock is free, as after a refresh in flight, at most for `milliseconds`.
+  public init(
+    of credential: String, policy: OAuth2Policy, in store: any TokenStore, within milliseconds: Int64
+  ) throws(TokenStoreFailure) {
+    var left = milliseconds
+    while true {
+      switch store.perform(.lock, for: credential) {
+      case .locked(let record, let setAside):
+        self.store = store
+        self.credential = credential
+        self.policy = policy
+        self.setAside = setAside
+        found = record
+        return
+      case .busy:
+        guard left > 0 else { throw TokenStoreFailure("another process holds the lock of credential \(credential)") }
+        usleep(useconds_t(Self.pause * 1_000))
+        left -= Self.pause
+      case .wrongKey: throw TokenStoreFailure("the record of credential \(credential) is encrypted with another key")
+      case .failed(let why): throw TokenStoreFailure(why)
+      case .written, .released, .seen, .unchanged: throw TokenStoreFailure("the token store gave an answer to another question")
+      }
+    }
+  }
+
+  /// nil if there is none of this configuration; it may be a tombstone.
+  public var record: TokenRecord? { found.flatMap { $0.belongs(to: policy) ? $0 : nil } }
+
+  /// Of the person who is logged in; nil if nobody is, or if the server did not say.
+  public var subject: String? { record.flatMap { $0.tombstone == nil ? $0.login?.subject : nil } }
+
+  /// Of the record, whatever configuration it belongs to; 0 without one.
+  public var generation: UInt64 { found?.generation ?? 0 }
+
+  /// Whether a logout has anything to end: a login, or the grant refresh_token with its configured token.
+  public var isLoggedIn: Bool { record.map { $0.tombstone == nil } ?? (configuredToken != nil) }
+
+  /// What a logout revokes: the tokens in use, or what an earlier logout left.
+  public var revocableTokens: [RevocableToken] {
+    record?.revocableTokens ?? configuredToken.map { [RevocableToken($0, hint: .refreshToken)] } ?? []
+  }
+
+  private var configuredToken: Secret? {
+    if case .refreshToken(let first) = policy.grant { first } else { nil }
+  }
+
+  /// Writes the login durably with the next generation, and releases the lock.
+  /// - Returns: the generation.
+  @discardableResult
+  public func write(_ login: CompletedLogin) throws(TokenStoreFailure) -> UInt64 {
+    let next = nextGeneration(at: login.loggedInAt)
+    try write(TokenRecord(login, binding: TokenBinding.digest(of: policy), generation: next))
+    return next
+  }
+
+  /// Logs out: writes a tombstone with the next generation, which no process replaces with an older record, and releases the
+  /// lock.
+  /// - Parameters:
+  ///   - wall: Unix seconds.
+  ///   - unrevoked: tokens that the next logout revokes. Empty for `--local`.
+  /// - Returns: the generation.
+  @discardableResult
+  public func writeTombstone(at wall: Int64, unrevoked: [RevocableToken]) throws(TokenStoreFailure) -> UInt64 {
+    var record = TokenRecord(
+      binding: TokenBinding.digest(of: policy), generation: nextGeneration(at: wall), refreshToken: nil)
+    record.tombstone = TokenRecord.Tombstone(loggedOutAt: wall, unrevoked: unrevoked)
+    try write(record)
+    return record.generation
+  }
+
+  /// Leaves only these tokens in the tombstone of this generation, and releases the lock. Changes nothing if somebody has
+  /// logged in or out since.
+  public func keep(unrevoked: [RevocableToken], inTombstone generation: UInt64) throws(TokenStoreFailure) {
+    guard var record, record.tombstone != nil, record.generation == generation else { return release() }
+    record.tombstone?.unrevoked = unrevoked
+    try write(record)
+  }
+
+  public func release() { _ = store.perform(.release, for: credential) }
+
+  /// Refreshes raise it by one. The time makes a login or logout newer than what a running process remembers, even if the
+  /// file was deleted or restored from a backup.
+  private func nextGeneration(at wall: Int64) -> UInt64 { max(generation + 1, UInt64(clamping: wall)) }
+
+  private func write(_ record: TokenRecord) throws(TokenStoreFailure) {
+    defer { release() }
+    switch store.perform(.write(record), for: credential) {
+    case .written: return
+    case .failed(let why): throw TokenStoreFailure(why)
+    default: throw TokenStoreFailure("the token store gave an answer to another question")
+    }
+  }
+}

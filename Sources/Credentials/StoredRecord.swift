@@ -1,0 +1,65 @@
+/// Why a token store could not be read or written. The text has its path and no secret.
+public struct TokenStoreFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  public let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// One credential's part of a token store, as `tokens` lists it.
+public struct StoredRecord: Sendable, Hashable {
+  public enum Content: Sendable, Hashable {
+    case record(TokenRecord)
+    /// Encrypted with another key.
+    case wrongKey
+    /// The next process that takes the credential's lock sets it aside.
+    case damaged
+  }
+  /// Of the credential.
+  public var name: String
+  public var content: Content
+  public init(name: String, content: Content) {
+    self.name = name
+    self.content = content
+  }
+
+  init(name: String, _ reading: TokenFile.Reading) {
+    self.name = name
+    content =
+      switch reading {
+      case .record(let record): .record(record)
+      case .wrongKey: .wrongKey
+      case .absent, .damaged: .damaged
+      }
+  }
+}
+
+/// What a store knows about the login of one credential.
+public enum LoginStanding: String, Sendable, Hashable {
+  case loggedIn = "logged in"
+  case loggedOut = "logged out"
+  case never
+  /// The server has refused the refresh token.
+  case refused
+  /// The record is of another issuer, token_url, client_id or first refresh token.
+  case otherConfiguration = "other configuration"
+  case wrongKey = "wrong key"
+
+  /// - Parameters:
+  ///   - content: nil if the store has no record of the credential.
+  ///   - policy: nil if the configuration does not have the credential.
+  public init(_ content: StoredRecord.Content?, policy: OAuth2Policy?) {
+    switch content {
+    case nil, .damaged: self = .never
+    case .wrongKey: self = .wrongKey
+    case .record(let record):
+      guard let policy, record.belongs(to: policy) else {
+        self = .otherConfiguration
+        return
+      }
+      if record.tombstone != nil {
+        self = .loggedOut
+      } else {
+        self = record.lastError?.isFinal == true ? .refused : .loggedIn
+      }
+    }
+  }
+}

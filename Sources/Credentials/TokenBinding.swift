@@ -1,0 +1,23 @@
+import Crypto
+
+/// Identifies the configuration that a stored token belongs to.
+public enum TokenBinding {
+  /// SHA-256 over endpoint, client, grant, user and the configured first token, each preceded by its length.
+  public static func digest(of policy: OAuth2Policy) -> [UInt8] {
+    var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
+    switch policy.endpoint {
+    case .token(let url): parts += [Array("token".utf8), Array(url.utf8)]
+    case .issuer(let url): parts += [Array("issuer".utf8), Array(url.utf8)]
+    }
+    parts.append(Array((policy.clientID ?? "").utf8))
+    switch policy.grant {
+    case .clientCredentials: parts.append(Array("client_credentials".utf8))
+    case .refreshToken(let first): parts += [Array("refresh_token".utf8), first.bytes]
+    case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
+    case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
+    // A login with a browser and one with a device code bring the same tokens.
+    case .authorizationCode, .deviceCode: parts.append(Array("login".utf8))
+    }
+    return SHA256.digest(parts: parts)
+  }
+}

@@ -1,0 +1,149 @@
+import Crypto
+import JSON
+
+/// The text of a record. Versions before logins wrote only the members up to `in_flight`, always with a refresh token.
+extension TokenRecord {
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init(name: "binding", value: Self.encoded(binding)), .init(name: "generation", value: .integer(generation)),
+    ]
+    if let refreshToken { members.append(.init(name: "refresh_token", value: Self.encoded(refreshToken.bytes))) }
+    if let accessToken {
+      members += [
+        .init(name: "access_token", value: Self.encoded(accessToken.bytes)),
+        .init(name: "expires_at", value: .integer(expiresAt)),
+        .init(name: "lifetime", value: .integer(lifetime)),
+      ]
+    }
+    if let issuedAccessToken {
+      members.append(.init(name: "issued_access_token", value: Self.encoded(issuedAccessToken.bytes)))
+    }
+    if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
+    if let login { members.append(.init(name: "login", value: login.json)) }
+    if let lastError { members.append(.init(name: "last_error", value: lastError.json)) }
+    if let tombstone { members.append(.init(name: "logged_out", value: tombstone.json)) }
+    return .object(members)
+  }
+
+  /// nil if a member is missing or invalid.
+  init?(_ json: JSONValue) {
+    guard let binding = Self.decoded(json["binding"]), binding.count == 32, let generation = json["generation"]?.integer,
+      generation >= 0
+    else { return nil }
+    self.init(binding: binding, generation: UInt64(generation), refreshToken: nil)
+    do throws(Damage) {
+      refreshToken = try Self.token(json["refresh_token"])
+      issuedAccessToken = try Self.token(json["issued_access_token"])
+      if let value = json["access_token"] {
+        guard let token = Self.decoded(value), TokenResponse.isAccessToken(token), let expiresAt = json["expires_at"]?.integer,
+          let lifetime = json["lifetime"]?.integer, (1...TokenResponse.maximumLifetime).contains(lifetime)
+        else { throw Damage() }
+        accessToken = Secret(token)
+        self.expiresAt = expiresAt
+        self.lifetime = lifetime
+      }
+      if let value = json["in_flight"] { inFlight = try Self.mark(value) }
+      login = try json["login"].map { (value) throws(Damage) in try Login(value) }
+      lastError = try json["last_error"].map { (value) throws(Damage) in try RefreshError(value) }
+      tombstone = try json["logged_out"].map { (value) throws(Damage) in try Tombstone(value) }
+    } catch {
+      return nil
+    }
+    // A tombstone has no tokens but those to revoke, a login at least one, everything else a refresh token.
+    if tombstone != nil {
+      guard refreshToken == nil, accessToken == nil, issuedAccessToken == nil else { return nil }
+    } else {
+      guard refreshToken != nil || (login != nil && accessToken != nil) else { return nil }
+    }
+  }
+
+  fileprivate struct Damage: Error {}
+
+  fileprivate static func encoded(_ bytes: [UInt8]) -> JSONValue {
+    .string(String(decoding: Base64.encode(bytes), as: UTF8.self))
+  }
+
+  private static func decoded(_ value: JSONValue?) -> [UInt8]? {
+    value?.string.flatMap { Base64.decode(Array($0.utf8)) }
+  }
+
+  fileprivate static func token(_ value: JSONValue?) throws(Damage) -> Secret? {
+    guard let value else { return nil }
+    guard let bytes = decoded(value), !bytes.isEmpty else { throw Damage() }
+    return Secret(bytes)
+  }
+
+  fileprivate static func mark(_ value: JSONValue) throws(Damage) -> Bool {
+    guard case .bool(let mark) = value else { throw Damage() }
+    return mark
+  }
+
+  fileprivate static func time(_ value: JSONValue?) throws(Damage) -> Int64 {
+    guard let time = value?.integer else { throw Damage() }
+    return time
+  }
+
+  fileprivate static func text(_ value: JSONValue?) throws(Damage) -> String? {
+    guard let value else { return nil }
+    guard let text = value.string else { throw Damage() }
+    return text
+  }
+}
+
+extension TokenRecord.Login {
+  fileprivate var json: JSONValue {
+    var members: [JSONValue.Member] = [.init(name: "at", value: .integer(loggedInAt))]
+    if let expiresAt { members.append(.init(name: "expires_at", value: .integer(expiresAt))) }
+    for (name, text) in [("scope", scope), ("subject", subject), ("person", person)] {
+      if let text { members.append(.init(name: name, value: .string(text))) }
+    }
+    return .object(members)
+  }
+
+  fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
+    loggedInAt = try TokenRecord.time(json["at"])
+    if let value = json["expires_at"] { expiresAt = try TokenRecord.time(value) }
+    scope = try TokenRecord.text(json["scope"])
+    subject = try TokenRecord.text(json["subject"])
+    person = try TokenRecord.text(json["person"])
+  }
+}
+
+extension TokenRecord.RefreshError {
+  fileprivate var json: JSONValue {
+    .object([
+      .init(name: "text", value: .string(text)), .init(name: "at", value: .integer(at)),
+      .init(name: "final", value: .bool(isFinal)),
+    ])
+  }
+
+  fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
+    guard let text = try TokenRecord.text(json["text"]), let final = json["final"] else { throw TokenRecord.Damage() }
+    self.text = text
+    at = try TokenRecord.time(json["at"])
+    isFinal = try TokenRecord.mark(final)
+  }
+}
+
+extension TokenRecord.Tombstone {
+  fileprivate var json: JSONValue {
+    let tokens = unrevoked.map { token -> JSONValue in
+      .object([
+        .init(name: "hint", value: .string(token.hint.rawValue)),
+        .init(name: "token", value: TokenRecord.encoded(token.token.bytes)),
+      ])
+    }
+    return .object([.init(name: "at", value: .integer(loggedOutAt)), .init(name: "unrevoked", value: .array(tokens))])
+  }
+
+  fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
+    loggedOutAt = try TokenRecord.time(json["at"])
+    guard case .array(let values)? = json["unrevoked"] else { throw TokenRecord.Damage() }
+    unrevoked = []
+    for value in values {
+      guard let hint = value["hint"]?.string.flatMap(RevocableToken.Hint.init), let token = try TokenRecord.token(value["token"])
+      else { throw TokenRecord.Damage() }
+      unrevoked.append(RevocableToken(token, hint: hint))
+    }
+  }
+}
