@@ -31,9 +31,14 @@ struct Check: ParsableCommand {
       Terminal.error("\(config): warning: trust.\(policy.name): pins are enforced until \(Describing.expiry(expiry))")
       warnings += 1
     }
+    let logins = LoginStandings(settings)
+    for warning in logins.warnings(settings) {
+      Terminal.error("\(config): warning: \(warning)")
+      warnings += 1
+    }
     Terminal.print("\(config) is valid" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
     Terminal.print("")
-    ConfigurationSummary(settings: settings, sources: loaded.secretSources).page.print()
+    ConfigurationSummary(settings: settings, sources: loaded.secretSources, logins: logins).page.print()
   }
 }
 
@@ -41,6 +46,7 @@ struct Check: ParsableCommand {
 struct ConfigurationSummary {
   let settings: Settings
   let sources: [String: SecretSource]
+  let logins: LoginStandings
 
   var page: Page {
     var page = Page(labelWidth: 18)
@@ -144,6 +150,7 @@ struct ConfigurationSummary {
     page.heading("credentials")
     for policy in settings.credentials.values.sorted(by: { $0.name < $1.name }) {
       page.row(policy.name, Describing.credential(policy))
+      if let login = logins.row(of: policy) { page.row("", login) }
       let prefix = "credentials.\(policy.name)."
       for (path, source) in sources.sorted(by: { $0.key < $1.key }) where path.hasPrefix(prefix) {
         page.row("", "\(path.split(separator: ".").last ?? "secret") from \(source)")

@@ -68,7 +68,9 @@ enum Describing {
         case .token(let url): url
         case .issuer(let url): "the endpoint that \(url) names"
         }
-      return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)"
+      let resource = oauth2.resource.isEmpty ? "" : " for \(oauth2.resource.joined(separator: ", "))"
+      let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
+      return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)"
     }
   }
 

@@ -85,7 +85,7 @@ struct Explain: ParsableCommand {
       page.row("not", "\(candidate.name): \(candidate.reason)")
     }
     switch explanation.outcome {
-    case .forwarded(let forwarding): rows(of: forwarding, &page)
+    case .forwarded(let forwarding): rows(of: forwarding, settings, &page)
     case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, no inspection")
     case .intercepted(let names): page.row("entries", names.joined(separator: ", "))
     case .entriesThroughConnect(let names, let tunnelsTLS):
@@ -121,13 +121,14 @@ struct Explain: ParsableCommand {
       "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), which answers 407"
   }
 
-  private func rows(of forwarding: Explanation.Forwarded, _ page: inout Page) {
+  private func rows(of forwarding: Explanation.Forwarded, _ settings: Settings, _ page: inout Page) {
     let upstream = forwarding.upstream
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
     let checked = forwarding.checksAddresses ? ", unless the name resolves to forbidden_addresses only" : ""
     page.row("goes to", Describing.origin(forwarding.origin) + checked)
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
+      if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {

@@ -21,10 +21,13 @@ extension World {
 
 /// The file `proxy.conf.example`.
 enum Example {
-  static func text() throws -> String {
+  static func text() throws -> String { try file("proxy.conf.example") }
+
+  /// - Parameter path: from the repository's root.
+  static func file(_ path: String) throws -> String {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    return try String(contentsOf: root.appendingPathComponent("proxy.conf.example"), encoding: .utf8)
+    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
   /// `#key: value` becomes `key: value`. Comments begin with `##` and stay.
@@ -83,6 +86,23 @@ struct ExampleTests {
     let loaded = load(uncommented)
     #expect(loaded.errorLines == [])
     #expect(loaded.warnings.count <= 6)
+  }
+
+  @Test("the settings for known servers in docs/login.md work, too, without a warning")
+  func knownServers() throws {
+    let blocks = try Example.file("docs/login.md").components(separatedBy: "```yaml\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    let store = try #require(blocks.first { $0.hasPrefix("token_store:") })
+    let credentials = blocks.filter { $0.hasPrefix("oauth2:") }
+    #expect(credentials.count == 7)
+    for credential in credentials {
+      let indented = credential.split(separator: "\n").map { "    \($0)\n" }.joined()
+      let loaded = load(
+        "listen: 127.0.0.1:3128\nupstreams: [{match: h, credential: a}]\n\(store)credentials:\n  a:\n\(indented)")
+      #expect(loaded.lines == [], "\(credential)")
+      #expect(loaded.settings?.credentials.count == 1, "\(credential)")
+    }
   }
 
   @Test("shows every key of the language")

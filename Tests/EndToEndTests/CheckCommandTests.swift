@@ -62,6 +62,65 @@ import Testing
     #expect(!(done.output + done.errors).contains(Configuration.secretMark))
   }
 
+  static let login = """
+    listen: 127.0.0.1:0
+    upstreams: [{match: mail.test, credential: mailbox}]
+    credentials:
+      mailbox:
+        oauth2:
+          grant: authorization_code
+          issuer: https://login.test
+          client_id: c
+          scope: openid
+          use: id_token
+          resource: https://mail.test
+    token_store: {file: tokens.json}
+    """
+
+  /// - Parameter store: content of the token file; nil: there is none.
+  private func checkLogin(store: String?) throws -> (done: ChildProcess.Finished, files: [String]) {
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write(Self.login, to: folder + "/proxy.conf")
+    if let store { try ProxyProcess.write(store, to: folder + "/tokens.json") }
+    let done = try ChildProcess.run(Surroundings.program, ["check", "--config", "proxy.conf"], folder: folder)
+    return (done, try FileManager.default.contentsOfDirectory(atPath: folder).sorted())
+  }
+
+  @Test func `nobody has logged in yet: a warning, and nothing is written`() throws {
+    let (done, files) = try checkLogin(store: nil)
+    #expect(done.status == .exited(0), "\(done.errors)")
+    #expect(
+      done.errors == "proxy.conf: warning: credentials.mailbox: nobody has logged in yet; run \"authproxy login mailbox\"\n")
+    #expect(done.output.contains("is valid, with 1 warning."))
+    let words = done.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(
+      words.contains("oauth2 authorization_code, tokens from the endpoint that https://login.test names for https://mail.test"))
+    #expect(words.contains("requests carry the id_token nobody has logged in yet; run \"authproxy login mailbox\""))
+    #expect(files == ["proxy.conf"])
+  }
+
+  @Test func `a login of another configuration does not count`() throws {
+    let binding = Data(count: 32).base64EncodedString()
+    let token = Data("tok-5ecret".utf8).base64EncodedString()
+    let record = #"{"binding":"\#(binding)","generation":1,"refresh_token":"\#(token)"}"#
+    let (done, files) = try checkLogin(store: #"{"version":1,"credentials":{"mailbox":\#(record)}}"#)
+    #expect(done.status == .exited(0), "\(done.errors)")
+    #expect(
+      done.errors
+        == "proxy.conf: warning: credentials.mailbox: the stored login is of another issuer, token_url or client_id; "
+        + "run \"authproxy login mailbox\"\n")
+    #expect(!(done.output + done.errors).contains(token))
+    #expect(files == ["proxy.conf", "tokens.json"])
+  }
+
+  @Test func `a token store that is none is told, and not touched`() throws {
+    let (done, files) = try checkLogin(store: "no token file\n")
+    #expect(done.status == .exited(0), "\(done.errors)")
+    #expect(done.errors.hasPrefix("proxy.conf: warning: nobody knows who has logged in: "))
+    #expect(done.errors.contains("/tokens.json: not a token file"))
+    #expect(files == ["proxy.conf", "tokens.json"])
+  }
+
   @Test func `a file that is not there is an error, too`() throws {
     let done = try ChildProcess.run(Surroundings.program, ["check", "--config", "/nowhere/proxy.conf"])
     #expect(done.status == .exited(78))

@@ -32,6 +32,15 @@ import Testing
     return (done.status, words.joined(separator: " "))
   }
 
+  @Test func `the grant and the state of a login are told`() throws {
+    let (status, text) = try explain(["GET", "http://mail.test/"], in: CheckCommandTests.login)
+    #expect(status == .exited(0))
+    #expect(
+      text.contains(
+        "credential mailbox: oauth2 authorization_code, tokens from the endpoint that https://login.test names for "
+          + "https://mail.test; requests carry the id_token nobody has logged in yet; run \"authproxy login mailbox\""))
+  }
+
   @Test func `every decision is told with its reason`() throws {
     let cases: [(arguments: String, told: [String])] = [
       (
