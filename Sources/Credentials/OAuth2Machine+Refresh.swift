@@ -16,6 +16,7 @@ extension OAuth2Machine {
       fail("\(TokenFailure.timedOut)", retryAfter: nil, now)
     case nil:
       retrySaving(now)
+      if !canRefresh, !retired, failures.operatorReason == nil, current?.isUsable(at: now) == false { expireLogin(now) }
       if let current, current.isUsable(at: now), now >= current.refreshAt { startInBackground(now) }
     default: break
     }
@@ -29,12 +30,17 @@ extension OAuth2Machine {
     case .token(let grant):
       if usesStore { save(grant, now, wall) } else { succeed(grant, now) }
     case .refused(let error):
-      // The server gave a definite answer, so it did not exchange the refresh token.
-      clearMark()
       let needsOperator = error.classified(for: policy.grant) == .needsOperator
       let text = flight.interrupted && needsOperator ? "\(error); \(Self.interruptedHint)" : "\(error)"
+      // The server gave a definite answer, so it did not exchange the refresh token.
+      note(TokenRecord.RefreshError(text, at: wall, isFinal: needsOperator), clearsMark: true)
+      if needsOperator, hasLogin {
+        needLogin(text, refused: true)
+        break
+      }
       fail(text, retryAfter: nil, needsOperator: needsOperator, now)
     case .failed(let failure, let retryAfter):
+      note(TokenRecord.RefreshError("\(failure)", at: wall, isFinal: false), clearsMark: false)
       fail("\(failure)", retryAfter: retryAfter, now)
     }
     return flush(now)
@@ -66,6 +72,8 @@ extension OAuth2Machine {
     var requests: Int64 = 1
     // Discovery asks at most two addresses.
     if case .issuer = policy.endpoint { requests = 3 }
+    // A refused scope is left out.
+    if usesStore, policy.scope != nil { requests += 1 }
     flight?.requested = now
     flight?.phase = .requesting(deadline: now + requests * Int64(policy.timeout) + Self.fetchGrace)
     actions.append(.fetch(id: id, refreshToken: usesStore ? stored.refreshToken : nil))
@@ -120,7 +128,7 @@ extension OAuth2Machine {
     let version = isNew ? nextVersion() : latestVersion
     let margin = margin(of: lifetime)
     // With jitter, so that proxies that started together do not refresh together.
-    let refreshAt = lifetime < Self.shortestRefreshedAhead ? .max : expiry - margin + jitter(upTo: margin / 5)
+    let refreshAt = lifetime < Self.shortestRefreshedAhead || !canRefresh ? .max : expiry - margin + jitter(upTo: margin / 5)
     let credential = RenderedCredential(
       name: name, field: field, version: version, expiry: expiry, refreshAt: refreshAt)
     current = credential
@@ -175,6 +183,7 @@ extension OAuth2Machine {
     }
     var times: [Int64] = []
     if let retryAt = stored.unsaved?.retryAt { times.append(retryAt) }
+    if !canRefresh, let current, failures.operatorReason == nil, !retired { times.append(current.expiry) }
     if let current, current.refreshAt != .max, failures.operatorReason == nil, !retired {
       let due = max(current.refreshAt, failures.backOffUntil ?? 0)
       if due < current.expiry { times.append(due) }

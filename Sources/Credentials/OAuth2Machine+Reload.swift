@@ -1,14 +1,14 @@
 /// Inputs of a reload.
 extension OAuth2Machine {
   /// The configuration or one of its secrets was read again. An equal policy changes nothing. Other secrets or times end
-  /// `needsOperator` and every back-off; the token stays.
+  /// `needsOperator` and every back-off, unless a person must log in; the token stays.
   /// - Parameter policy: of the same identity (`CredentialPolicy.continuity`); a policy of another identity has its own
   ///   machine.
   public mutating func reconfigure(_ policy: OAuth2Policy, now: Int64) -> [Action] {
     assert(TokenBinding.digest(of: policy) == binding && policy.scope == self.policy.scope)
     guard policy != self.policy else { return flush(now) }
     self.policy = policy
-    failures.forgive()
+    if !failures.needsLogin, !stored.isLoggedOut { failures.forgive() }
     flight?.outdated = true
     return flush(now)
   }

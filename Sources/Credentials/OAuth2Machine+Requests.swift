@@ -45,6 +45,8 @@ extension OAuth2Machine {
     if flight == nil {
       if failures.operatorReason != nil { return .relay(.needsOperator) }
       if failures.backingOff(at: now) != nil { return .relay(.backingOff) }
+      // The server granted no refresh token. A refusal may be about one path only, so the login goes on.
+      if usable != nil, !canRefresh { return .relay(.refreshFailed) }
       // If the token has expired or is due anyway, its age causes the refresh.
       let byRefusal = usable.map { now < $0.refreshAt } ?? false
       if byRefusal, !refusals.window.admits(key.client, policy.refreshWindow, now: now) { return .relay(.windowUsedUp) }
@@ -56,6 +58,7 @@ extension OAuth2Machine {
   }
 
   private func unavailable(_ now: Int64) -> CredentialUnavailable? {
+    if failures.needsLogin { return .needsLogin }
     if let reason = failures.operatorReason { return .needsOperator(reason) }
     if let until = failures.backingOff(at: now) { return .temporarily(failures.last, retryAfter: until - now) }
     return nil

@@ -61,63 +61,95 @@ extension OAuth2Machine {
     actions.append(.store(id: lastID, .release))
   }
 
-  /// Takes the store's record if it belongs to this configuration and is newer than the known one.
+  /// Takes the store's record if it belongs to this configuration and is newer than the known one. A logout, or another
+  /// process's token, ends the flight.
   private mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
     if let record, record.binding == binding {
       flight?.interrupted = record.inFlight && !stored.ownMark
       if record.generation > stored.generation {
-        stored.generation = record.generation
-        stored.refreshToken = record.refreshToken
-        flight?.record = record
-        if adopt(record, now, wall) { return }
+        if follow(record, now, wall) { return }
       } else if record.generation == stored.generation {
         flight?.record = record
+        if isRefused(record) { return needLogin(record.lastError?.text, refused: false) }
       }
     }
+    stored.isKnown = true
     mark(now)
   }
 
-  /// Uses an access token that another process fetched. True: no refresh is needed.
-  private mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Bool {
-    guard let token = record.accessToken else { return false }
+  enum Adoption {
+    /// It is the token in use, or it cannot be used.
+    case none(isCurrent: Bool)
+    /// It is in use now, but a refresh is due.
+    case due
+    /// No refresh is needed: the flight has ended.
+    case enough
+  }
+
+  /// Uses an access token that another process, or a login, fetched.
+  mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Adoption {
+    // Requests send the other token since the configuration changed.
+    if let login = policy.login, (login.use == .idToken) != (record.issuedAccessToken != nil) { return .none(isCurrent: false) }
+    guard let token = record.accessToken, let field = try? CredentialRenderer.bearer(token) else {
+      return .none(isCurrent: false)
+    }
+    guard field.line != current?.line else { return .none(isCurrent: true) }
     let left = min(record.expiresAt - wall, record.lifetime) * 1000
-    guard left > 0, let field = try? CredentialRenderer.bearer(token), field.line != current?.line else { return false }
-    guard publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else { return false }
+    guard left > 0, publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else {
+      return .none(isCurrent: false)
+    }
     actions.append(.report(.adopted(version: latestVersion, expiry: now + left)))
     waiters.releaseRefused()
-    guard left > margin(of: record.lifetime * 1000) else { return false }
+    guard left > margin(of: record.lifetime * 1000) || !canRefresh else { return .due }
     endFlight()
-    return true
+    return .enough
   }
 
   mutating func mark(_ now: Int64) {
     guard let id = flight?.id else { return }
     guard let refreshToken = stored.refreshToken else {
+      if hasLogin { return expireLogin(now) }
       return fail("\(TokenFailure.noLogin)", retryAfter: nil, needsOperator: true, now)
     }
     var record = flight?.record ?? TokenRecord(binding: binding, generation: stored.generation, refreshToken: refreshToken)
     record.refreshToken = refreshToken
+    record.login = stored.login
     flight?.record = record
     record.inFlight = true
     flight?.phase = .marking
     actions.append(.store(id: id, .write(record)))
   }
 
-  /// The answer contained no new refresh token.
-  mutating func clearMark() {
+  /// Leaves the error in the record, for `tokens` and other processes.
+  /// - Parameter clearsMark: the answer was definite, and contained no new refresh token.
+  mutating func note(_ error: TokenRecord.RefreshError, clearsMark: Bool) {
     guard usesStore, stored.holdsLock, let flight, var record = flight.record else { return }
-    record.inFlight = false
-    stored.ownMark = false
+    record.inFlight = !clearsMark
+    if clearsMark { stored.ownMark = false }
+    record.lastError = error
     actions.append(.store(id: flight.id, .write(record)))
   }
 
-  mutating func save(_ grant: TokenGrant, _ now: Int64, _ wall: Int64) {
+  mutating func save(_ answer: TokenGrant, _ now: Int64, _ wall: Int64) {
     guard let flight, let sent = stored.refreshToken else { return }
+    var grant = answer
+    do throws(TokenFailure) {
+      let refreshed = try RefreshedLogin(answer, policy: policy, subject: stored.login?.subject, wall: wall)
+      grant.accessToken = refreshed.bearer
+      grant.lifetime = refreshed.lifetime
+    } catch {
+      note(TokenRecord.RefreshError("\(error)", at: wall, isFinal: false), clearsMark: false)
+      return fail("\(error)", retryAfter: nil, now)
+    }
     // A server that does not rotate sends none.
     let next = grant.refreshToken ?? sent
     stored.refreshToken = next
     stored.generation += 1
     var record = TokenRecord(binding: binding, generation: stored.generation, refreshToken: next)
+    if grant.accessToken != answer.accessToken { record.issuedAccessToken = answer.accessToken }
+    if let scope = grant.scope { stored.login?.scope = scope }
+    if let lifetime = grant.refreshLifetime { stored.login?.expiresAt = wall + lifetime }
+    record.login = stored.login
     let lifetime = max(1, milliseconds(of: grant) / 1000)
     record.accessToken = grant.accessToken
     record.lifetime = min(lifetime, TokenResponse.maximumLifetime)

@@ -26,6 +26,8 @@ public struct OAuth2Machine: Sendable {
     /// The version that requests use from now on. Requests that wait for a token continue. Those with a held answer are sent
     /// again if they carried an older version; `releaseRefused` tells the others.
     case publish(RenderedCredential)
+    /// No version published so far may be sent any more, not even by a request that has one already.
+    case withdraw
     /// Requests with a held answer relay it.
     case releaseRefused(RelayReason)
     /// Requests that wait for a token fail with this.
@@ -44,6 +46,11 @@ public struct OAuth2Machine: Sendable {
     /// `retryAt`: monotonic milliseconds.
     case failed(String, retryAt: Int64)
     case needsOperator(String)
+    /// A person must log in. `refused`: a token request has shown it.
+    case needsLogin(String, refused: Bool)
+    /// Somebody has logged in while this process ran.
+    case loggedIn
+    case loggedOut
     /// The new token is in use but not saved yet.
     case notSaved(String)
     case recordSetAside
@@ -76,7 +83,7 @@ public struct OAuth2Machine: Sendable {
   var failures = Failures()
   var waiters = Waiters()
   var refusals = Refusals()
-  /// For the grant `refresh_token`.
+  /// For the grant `refresh_token`, and those with a login.
   var stored = Stored()
 
   var retired = false
@@ -121,6 +128,21 @@ public struct OAuth2Machine: Sendable {
     case .clientCredentials, .password, .jwtBearer: false
     }
   }
+
+  /// Whether a person must log in before the first token comes.
+  public var hasLogin: Bool { policy.login != nil }
+
+  /// Whether it can get another token by itself.
+  var canRefresh: Bool { !usesStore || stored.refreshToken != nil || !stored.isKnown }
+
+  /// The login whose tokens it uses; nil if nobody has logged in, or if the grant has no login.
+  public var login: TokenRecord.Login? { stored.login }
+
+  /// It has no tokens until a person logs in.
+  public var needsLogin: Bool { failures.needsLogin }
+
+  /// The record is this machine's alone for now. Do not `look` meanwhile.
+  public var holdsLock: Bool { stored.holdsLock }
 
   /// The next flight.
   mutating func takeOff(byRefusal: Bool, _ now: Int64) {
@@ -177,6 +199,8 @@ public struct OAuth2Machine: Sendable {
     var last = ""
     /// No fetch before the configuration or a secret changes.
     var operatorReason: String?
+    /// The operator is a person who logs in.
+    var needsLogin = false
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
@@ -185,6 +209,7 @@ public struct OAuth2Machine: Sendable {
       count = 0
       backOffUntil = nil
       operatorReason = nil
+      needsLogin = false
     }
   }
 
@@ -216,6 +241,10 @@ public struct OAuth2Machine: Sendable {
 
   /// The refresh token as the token store has it.
   struct Stored: Sendable {
+    /// The record, or its absence, has been seen.
+    var isKnown = false
+    var login: TokenRecord.Login?
+    var isLoggedOut = false
     /// The newest known one, and the generation of its record.
     var refreshToken: Secret?
     var generation: UInt64 = 0

@@ -52,6 +52,8 @@ public enum CredentialUnavailable: Error, Sendable, Hashable {
   case temporarily(String, retryAfter: Int64)
   /// 502: an operator must act.
   case needsOperator(String)
+  /// 502: a person must log in.
+  case needsLogin
 }
 
 extension CredentialUnavailable: CustomStringConvertible {
@@ -59,6 +61,7 @@ extension CredentialUnavailable: CustomStringConvertible {
     switch self {
     case .temporarily(let why, _): why
     case .needsOperator(let why): why
+    case .needsLogin: "needs a login"
     }
   }
 

@@ -1,4 +1,7 @@
-/// One version of a credential, ready to be written into a request's head. Shared by all loops, never changed.
+import Synchronization
+
+/// One version of a credential, ready to be written into a request's head. Shared by all loops, never changed but by
+/// `withdraw`.
 public final class RenderedCredential: Sendable {
   /// Of the configuration's `credentials`; for logs and metrics.
   public let name: String
@@ -13,6 +16,9 @@ public final class RenderedCredential: Sendable {
   /// Monotonic milliseconds; a request that comes later should tell the owner with `need`, and goes on with this version.
   public let refreshAt: Int64
 
+  /// `expiry`, until it is withdrawn.
+  @usableFromInline let end: Atomic<Int64>
+
   public static let never = Int64.max
 
   init(name: String, field: RenderedField, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never) {
@@ -21,10 +27,14 @@ public final class RenderedCredential: Sendable {
     self.line = field.line
     self.version = version
     self.expiry = expiry
+    end = Atomic(expiry)
     self.refreshAt = refreshAt
   }
 
-  @inlinable public func isUsable(at now: Int64) -> Bool { now < expiry }
+  @inlinable public func isUsable(at now: Int64) -> Bool { now < end.load(ordering: .relaxed) }
+
+  /// Nobody may send it any more: its login is over. For all threads, at once.
+  public func withdraw() { end.store(.min, ordering: .relaxed) }
 }
 
 extension RenderedCredential: CustomStringConvertible, CustomReflectable {

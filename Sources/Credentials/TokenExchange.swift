@@ -1,4 +1,5 @@
-/// The requests of one refresh, in order: discovery if the configuration names an issuer, then the token request.
+/// The requests of one refresh, in order: discovery if the configuration names an issuer, then the token request; once more
+/// without scope if a refresh is refused for it.
 ///
 /// One per credential. The owner keeps it between refreshes, as it caches the discovered endpoint.
 public struct TokenExchange: Sendable {
@@ -19,7 +20,7 @@ public struct TokenExchange: Sendable {
   private enum Phase {
     case idle
     case discovering(remaining: [String])
-    case requesting(secrets: [Secret])
+    case requesting(secrets: [Secret], endpoint: String, hasOptionalScope: Bool)
   }
 
   public init(policy: OAuth2Policy) { self.policy = policy }
@@ -43,11 +44,15 @@ public struct TokenExchange: Sendable {
   public mutating func answered(status: Int, retryAfter: Int64?, body: [UInt8], now: Int64, wall: Int64) -> Step {
     switch phase {
     case .idle: return .finished(.failed(.malformed("it came unasked")))
-    case .requesting(let secrets):
+    case .requesting(let secrets, let endpoint, let hasOptionalScope):
       let answer = TokenResponse.parse(status: status, body: body, retryAfter: retryAfter, hiding: secrets)
       // Forget the endpoint, so that one that moved is discovered again.
       if case .failed(.status(404), _) = answer { discovered = nil }
       if case .failed(.redirected, _) = answer { discovered = nil }
+      // Some servers refuse the scope that others require. They have refused before they exchanged the refresh token.
+      if case .refused(let error) = answer, error.code == .invalidScope, hasOptionalScope {
+        return request(endpoint, wall: wall, withScope: false)
+      }
       return finish(answer)
     case .discovering(let remaining):
       guard case .issuer(let issuer) = policy.endpoint else { return finish(.failed(.discovery("no issuer"))) }
@@ -75,10 +80,12 @@ public struct TokenExchange: Sendable {
     return .send(Discovery.request(url))
   }
 
-  private mutating func request(_ endpoint: String, wall: Int64) -> Step {
+  private mutating func request(_ endpoint: String, wall: Int64, withScope: Bool = true) -> Step {
     do {
-      let request = try TokenRequest(policy: policy, endpoint: endpoint, material: material, wall: wall)
-      phase = .requesting(secrets: request.secrets)
+      let request = try TokenRequest(
+        policy: policy, endpoint: endpoint, material: material, wall: wall, withScope: withScope)
+      phase = .requesting(
+        secrets: request.secrets, endpoint: endpoint, hasOptionalScope: request.sendsOptionalScope)
       return .send(request.http)
     } catch {
       return finish(.failed(error))

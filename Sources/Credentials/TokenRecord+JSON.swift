@@ -141,7 +141,8 @@ extension TokenRecord.Tombstone {
     guard case .array(let values)? = json["unrevoked"] else { throw TokenRecord.Damage() }
     unrevoked = []
     for value in values {
-      guard let hint = value["hint"]?.string.flatMap(RevocableToken.Hint.init), let token = try TokenRecord.token(value["token"])
+      guard let hint = value["hint"]?.string.flatMap(RevocableToken.Hint.init),
+        let token = try TokenRecord.token(value["token"])
       else { throw TokenRecord.Damage() }
       unrevoked.append(RevocableToken(token, hint: hint))
     }

@@ -1,7 +1,7 @@
 /// What a token store keeps of one credential: enough to continue after a restart, and for other processes.
 public struct TokenRecord: Sendable, Hashable {
   /// Of `TokenBinding`. A record with another one belongs to another configuration and is replaced.
-  public var binding: [UInt8]
+  public let binding: [UInt8]
   /// Increases with each issued token, login and logout; the higher one is newer.
   public var generation: UInt64
   /// nil if the server granted none to a login, and after a logout.

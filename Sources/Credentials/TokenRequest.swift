@@ -71,15 +71,24 @@ public struct TokenRequest {
   /// Secrets that must not appear in an error's text.
   public let secrets: [Secret]
 
-  /// - Parameter wall: Unix seconds, for assertions.
-  public init(policy: OAuth2Policy, endpoint: String, material: Material, wall: Int64) throws(TokenFailure) {
+  /// It names a scope that a refresh can do without: the one of the first grant (RFC 6749 section 6).
+  public let sendsOptionalScope: Bool
+
+  /// - Parameters:
+  ///   - wall: Unix seconds, for assertions.
+  ///   - withScope: false after the server refused the scope.
+  public init(
+    policy: OAuth2Policy, endpoint: String, material: Material, wall: Int64, withScope: Bool = true
+  ) throws(TokenFailure) {
     var form = EndpointForm()
-    var sendsScope = true
+    var sendsScope = withScope
+    var isRefresh = false
     switch policy.grant {
     case .clientCredentials:
       form.add("grant_type", "client_credentials")
     case .refreshToken(let first):
       form.addRefresh(material.refreshToken ?? first)
+      isRefresh = true
     case .password(let username, let password):
       form.add("grant_type", "password")
       form.add("username", username)
@@ -94,11 +103,17 @@ public struct TokenRequest {
         sendsScope = false
       } else if let token = material.refreshToken {
         form.addRefresh(token)
+        isRefresh = true
       } else {
         throw .noLogin
       }
     }
-    if sendsScope, let scope = policy.scope, !scope.isEmpty { form.add("scope", scope) }
+    if sendsScope, let scope = policy.scope, !scope.isEmpty {
+      form.add("scope", scope)
+      sendsOptionalScope = isRefresh
+    } else {
+      sendsOptionalScope = false
+    }
     form.add("resource", each: policy.resource)
     try form.authenticate(policy, tokenEndpoint: endpoint, assertion: material.clientAssertion, wall: wall)
     form.add(policy.parameters)

@@ -31,6 +31,48 @@ struct ExchangeTests {
     #expect(sent.request.url == "https://login.example.com/token")
   }
 
+  @Test("a refresh whose scope is refused is repeated once without scope; nothing else is")
+  func refusedScope() {
+    let refresh = TokenRequest.Material(refreshToken: Secret("r1"))
+    let login = OAuth2Policy.Grant.authorizationCode(.init())
+    for (name, policy, material, error, repeats) in [
+      ("refresh", makePolicy(grant: .refreshToken(Secret("r0")), scope: "a b"), refresh, "invalid_scope", true),
+      ("login", makePolicy(grant: login, scope: "a b"), refresh, "invalid_scope", true),
+      ("no scope", makePolicy(grant: login), refresh, "invalid_scope", false),
+      ("another error", makePolicy(grant: login, scope: "a b"), refresh, "invalid_grant", false),
+      ("another grant", makePolicy(scope: "a b"), .init(), "invalid_scope", false),
+    ] {
+      var exchange = TokenExchange(policy: policy)
+      func answer(_ error: String) -> TokenExchange.Step {
+        exchange.answered(
+          status: 400, retryAfter: nil, body: bytes("{\"error\":\"\(error)\"}"), now: 1, wall: 1_800_000_000)
+      }
+      guard case .send(let first) = exchange.start(material, now: 0, wall: 1_800_000_000) else {
+        Issue.record("\(name): nothing was sent")
+        continue
+      }
+      #expect(first.form.contains("scope=a b") == (policy.scope != nil), "\(name)")
+      let step = answer(error)
+      guard repeats else {
+        guard case .finished(.refused) = step else {
+          Issue.record("\(name): repeated")
+          continue
+        }
+        continue
+      }
+      guard case .send(let second) = step else {
+        Issue.record("\(name): not repeated")
+        continue
+      }
+      #expect(second.form == first.form.filter { !$0.hasPrefix("scope=") }, "\(name)")
+      guard case .finished(.refused(let last)) = answer("invalid_scope") else {
+        Issue.record("\(name): repeated twice")
+        continue
+      }
+      #expect(last.code == .invalidScope)
+    }
+  }
+
   @Test(
     "the forms of the other grants and authentications",
     arguments: [

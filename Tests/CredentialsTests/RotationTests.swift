@@ -3,7 +3,7 @@ import Testing
 @testable import Credentials
 
 /// A machine with a store. Performs store requests at once, unless the test holds them.
-private struct Process {
+struct Process {
   var driver: Driver
   let store: any TokenStore
   /// The refresh tokens of the fetches.
@@ -11,6 +11,8 @@ private struct Process {
   var reports: [OAuth2Machine.Report] = []
   var published: [String] = []
   var failed: [CredentialUnavailable] = []
+  var released: [RelayReason] = []
+  var withdrawals = 0
   /// Collects requests instead of performing them.
   var stopBefore: ((TokenStoreRequest) -> Bool)?
   var dead = false
@@ -35,6 +37,8 @@ private struct Process {
       case .fetch(_, let token): sent.append(token.map { text($0.bytes) } ?? "-")
       case .publish(let credential): published.append(text(credential.line).split(separator: " ")[2].trimmed)
       case .failWaiters(let why): failed.append(why)
+      case .releaseRefused(let reason): released.append(reason)
+      case .withdraw: withdrawals += 1
       case .report(let report): reports.append(report)
       default: break
       }
@@ -359,7 +363,7 @@ struct RotationTests {
 
 /// Locks that a test can break, as the kernel does when a process dies.
 // SAFETY: one test, one thread.
-private final class KillableStore: TokenStore, @unchecked Sendable {
+final class KillableStore: TokenStore, @unchecked Sendable {
   var records: [String: TokenRecord] = [:]
   var locks: Set<String> = []
   let isShared = true

@@ -46,7 +46,10 @@ struct AdminPages {
     service.gather { figures in
       let dead = figures.credentials.filter { $0.phase == .needsOperator }
       if dead.isEmpty { return reply(text(200, "ready\n")) }
-      let lines = dead.map { "credential \($0.name) needs an operator: \($0.reason ?? "")\n" }
+      let lines = dead.map { credential in
+        let what = credential.login?.isNeeded == true ? "" : "needs an operator: "
+        return "credential \(credential.name) \(what)\(credential.reason ?? "")\n"
+      }
       reply(text(503, "not ready\n" + lines.joined()))
     }
   }
@@ -129,6 +132,16 @@ extension CredentialReport {
     ]
     if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
     if let reason { members.append(.init(name: "reason", value: .string(reason))) }
+    if let login { members.append(.init(name: "login", value: login.json)) }
+    return .object(members)
+  }
+}
+
+extension CredentialReport.Login {
+  fileprivate var json: JSONValue {
+    var members = [JSONValue.Member(name: "needed", value: .bool(isNeeded))]
+    if let time { members.append(.init(name: "time", value: .integer(time))) }
+    if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
     return .object(members)
   }
 }

@@ -22,6 +22,9 @@ enum CredentialLog {
     case .failed(let why, let retryIn):
       logger.warning("token refresh failed", metadata: about(name, ("error", why), ("retry_in_ms", "\(retryIn)")))
     case .needsOperator(let why): logger.error("credential needs an operator", metadata: about(name, ("error", why)))
+    case .needsLogin(let why, _): logger.error("credential needs a login", metadata: about(name, ("error", why)))
+    case .loggedIn: logger.info("logged in", metadata: about(name))
+    case .loggedOut: logger.notice("logged out", metadata: about(name))
     case .notSaved(let why):
       logger.error(
         "the new refresh token could not be saved; the proxy uses it and tries again to save it",

@@ -104,6 +104,17 @@ struct Figures: Sendable {
     }
     metrics.family("authproxy_credential_waiting_requests", .gauge, "Requests that wait for a token.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.waiting) }
+    metrics.family(
+      "authproxy_credential_login_timestamp_seconds", .gauge, "When a person logged in, in seconds since 1970.")
+    for credential in credentials {
+      if let time = credential.login?.time { metrics.sample([("credential", credential.name)], Int(time)) }
+    }
+    metrics.family(
+      "authproxy_credential_login_expiry_timestamp_seconds", .gauge,
+      "When a person must log in again, in seconds since 1970.")
+    for credential in credentials {
+      if let expiry = credential.login?.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
+    }
     metrics.family("authproxy_credential_needs_operator", .gauge, "1 if the credential does not work until an operator acts.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
   }

@@ -177,6 +177,7 @@ final class CredentialView: EventHandler {
     case .temporarily(let why, _):
       error = .credentialUnavailable(name, reason: why, retryAfter: Int(clamping: unavailable.retryAfterSeconds ?? 1))
     case .needsOperator(let why): error = .credentialMissing(name, reason: why)
+    case .needsLogin: error = .loginMissing(name)
     }
     for wait in waiting { wake(.unavailable(wait, error)) }
     waiting.removeAll()

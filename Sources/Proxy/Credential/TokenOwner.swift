@@ -13,6 +13,10 @@ final class TokenOwner: CredentialOwner {
   private var store: any TokenStore
 
   private var wasUnfinished = false
+  /// nil if nobody else can change the record.
+  private var watch: StoreWatch?
+  /// Versions that requests may still carry, for a logout. Without a watch, none.
+  private var issued: [RenderedCredential] = []
 
   private struct Flight {
     let id: UInt64
@@ -28,6 +32,7 @@ final class TokenOwner: CredentialOwner {
     store = setup.store
     super.init(setup, desk, serial: serial)
     note()
+    keepWatch()
   }
 
   override var latestVersion: UInt64 { machine.published?.version ?? machine.lastVersion }
@@ -45,14 +50,20 @@ final class TokenOwner: CredentialOwner {
       epoch += 1
     }
     perform(machine.reconfigure(policy, now: now))
+    keepWatch()
   }
 
   override func retire() {
     super.retire()
     perform(machine.retire(now: now))
+    keepWatch()
   }
 
-  override func stop() { perform(machine.stop(now: now)) }
+  override func stop() {
+    watch?.end(on: loop)
+    watch = nil
+    perform(machine.stop(now: now))
+  }
 
   override func need(from executor: LoopExecutor) {
     // A retired owner neither spends a refresh token of another configuration, nor writes its record in the store.
@@ -90,7 +101,12 @@ final class TokenOwner: CredentialOwner {
         flight?.transfer?.cancel()
         flight = nil
       case .store(let id, let request): carry(id, request)
-      case .publish(let credential): publish(credential)
+      case .publish(let credential):
+        if watch != nil { remember(credential) }
+        publish(credential)
+      case .withdraw:
+        for credential in issued { credential.withdraw() }
+        issued = []
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
       case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
@@ -204,6 +220,53 @@ final class TokenOwner: CredentialOwner {
     perform(machine.storeAnswered(id: id, answer ?? .failed("too much waits for the disk"), now: now, wall: wallClockSeconds()))
   }
 
+  // MARK: What other processes write
+
+  private func keepWatch() {
+    guard machine.usesStore, setup.store.isShared, !isRetired else {
+      watch?.end(on: loop)
+      watch = nil
+      return
+    }
+    if let watch {
+      watch.follow(setup.store)
+    } else {
+      let watch = StoreWatch(self, setup.store)
+      self.watch = watch
+      look(watch)
+    }
+  }
+
+  /// One look at the store, and the next one a second after it began.
+  func look(_ watch: StoreWatch) {
+    loop.arm(watch, afterMilliseconds: StoreWatch.interval)
+    // The lane may be slow. Under its own lock, this process alone changes the record.
+    guard !watch.isLooking, !machine.holdsLock else { return }
+    watch.isLooking = true
+    let (store, mark, name) = (watch.store, watch.mark, name)
+    inLane(.files) {
+      store.perform(.look(since: mark), for: name)
+    } then: { owner, answer in
+      (owner as? TokenOwner)?.looked(at: store, answer)
+    }
+  }
+
+  private func looked(at store: any TokenStore, _ answer: TokenStoreAnswer?) {
+    watch?.isLooking = false
+    // A reload may have replaced the store meanwhile. What the lock has read meanwhile is as new as this.
+    guard let watch, watch.store === store, let answer, !machine.holdsLock else { return }
+    if case .unchanged = answer { return }
+    if case .seen(_, let mark) = answer { watch.mark = mark }
+    perform(machine.seen(answer, now: now, wall: wallClockSeconds()))
+  }
+
+  private func remember(_ credential: RenderedCredential) {
+    // Only those that somebody still has.
+    for index in issued.indices.reversed()
+    where isKnownUniquelyReferenced(&issued[index]) || !issued[index].isUsable(at: now) { issued.remove(at: index) }
+    issued.append(credential)
+  }
+
   // MARK: What is seen from outside
 
   private func note() {
@@ -228,31 +291,10 @@ final class TokenOwner: CredentialOwner {
       report.phase = .needsOperator
       report.reason = reason
     }
+    if machine.hasLogin {
+      report.login = CredentialReport.Login(
+        isNeeded: machine.needsLogin, time: machine.login?.loggedInAt, expiry: machine.login?.expiresAt)
+    }
     desk.registry.note(report)
   }
-}
-
-extension TokenFailure {
-  init(_ failure: HTTPFetch.Failure) {
-    self =
-      switch failure {
-      case .timedOut: .timedOut
-      case .unreachable(let why): .unreachable(LogText.bounded(why))
-      case .untrusted(let refusal): .notTrusted(LogText.bounded("\(refusal.evaluator): \(refusal.detail)"))
-      case .addressForbidden: .unreachable("its address is forbidden")
-      case .tooLarge: .tooLarge
-      case .malformed(let why): .malformed(LogText.bounded(why))
-      }
-  }
-}
-
-/// Runs a closure on a loop after a delay.
-final class Later: EventHandler {
-  private let body: () -> Void
-  private init(_ body: @escaping () -> Void) { self.body = body }
-
-  static func run(on loop: EventLoop, afterMilliseconds delay: Int, _ body: @escaping () -> Void) {
-    loop.arm(Later(body), afterMilliseconds: delay)
-  }
-  override func expired(on loop: EventLoop) { body() }
 }

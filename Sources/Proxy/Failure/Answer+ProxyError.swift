@@ -146,6 +146,11 @@ extension ProxyError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: "credential \(name): \(reason)",
         body: "Credential \(name) cannot be used until an operator acts: \(reason).\n")
+    case .loginMissing(let name):
+      let details = "credential \"\(name)\" needs a login: run \"authproxy login \(name)\""
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: details,
+        body: "C\(details.dropFirst()).\n")
     case .cutOff:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",

@@ -51,6 +51,8 @@ enum ProxyError: Error {
   // Credentials.
   case credentialUnavailable(String, reason: String, retryAfter: Int)
   case credentialMissing(String, reason: String)
+  /// A person must log in to this credential.
+  case loginMissing(String)
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError

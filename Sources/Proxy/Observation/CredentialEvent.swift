@@ -23,6 +23,11 @@ public enum CredentialEvent: Sendable, Hashable {
   /// `retryIn`: milliseconds.
   case failed(String, retryIn: Int64)
   case needsOperator(String)
+  /// A person must log in. `refused`: a token request has shown it.
+  case needsLogin(String, refused: Bool)
+  /// Another process has written a login, or a logout.
+  case loggedIn
+  case loggedOut
   /// The new refresh token is in use but not on disk yet.
   case notSaved(String)
   /// A record of the token store was invalid, and was kept next to the others.
@@ -34,8 +39,8 @@ public enum CredentialEvent: Sendable, Hashable {
     case .refreshed: .success
     case .sameToken: .sameToken
     case .failed: .failure
-    case .needsOperator: .needsOperator
-    case .replaced, .adopted, .notSaved, .recordSetAside: nil
+    case .needsOperator, .needsLogin(_, refused: true): .needsOperator
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside: nil
     }
   }
 
@@ -47,6 +52,9 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken(let byRefusal): .sameToken(byRefusal: byRefusal)
     case .failed(let why, let retryAt): .failed(why, retryIn: retryAt - now)
     case .needsOperator(let why): .needsOperator(why)
+    case .needsLogin(let why, let refused): .needsLogin(why, refused: refused)
+    case .loggedIn: .loggedIn
+    case .loggedOut: .loggedOut
     case .notSaved(let why): .notSaved(why)
     case .recordSetAside: .recordSetAside
     }

@@ -4,6 +4,20 @@ public struct CredentialReport: Sendable {
     case empty, refreshing, ready, failed
     case needsOperator = "needs_operator"
   }
+  /// Of a person; never says who.
+  public struct Login: Sendable, Hashable {
+    /// No token comes until a person logs in.
+    public var isNeeded: Bool
+    /// Seconds since 1970; nil if nobody is logged in.
+    public var time: Int64?
+    /// Seconds since 1970: when a person must log in again, if anybody said.
+    public var expiry: Int64?
+    public init(isNeeded: Bool, time: Int64? = nil, expiry: Int64? = nil) {
+      self.isNeeded = isNeeded
+      self.time = time
+      self.expiry = expiry
+    }
+  }
   public var name: String
   public var phase: Phase
   /// Number of the version in use; 0 = none yet.
@@ -12,20 +26,23 @@ public struct CredentialReport: Sendable {
   public var expiry: Int64?
   /// Why it failed, or what the operator has to do.
   public var reason: String?
+  /// nil if it works without a login.
+  public var login: Login?
   /// Requests that wait for it, on all loops.
   public var waiting: Int
   /// Token requests since the start.
   public var refreshes: [RefreshResult: UInt64]
 
   public init(
-    name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, waiting: Int = 0,
-    refreshes: [RefreshResult: UInt64] = [:]
+    name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, login: Login? = nil,
+    waiting: Int = 0, refreshes: [RefreshResult: UInt64] = [:]
   ) {
     self.name = name
     self.phase = phase
     self.version = version
     self.expiry = expiry
     self.reason = reason
+    self.login = login
     self.waiting = waiting
     self.refreshes = refreshes
   }

@@ -61,7 +61,7 @@ struct LoginFormTests {
     var driver = Driver(loginPolicy(issuer: nil))
     _ = driver.need()
     let actions = driver.note(driver.machine.storeAnswered(id: 1, .locked(nil), now: driver.now, wall: driver.wall))
-    #expect(actions.failedWaiters == [.needsOperator("nobody has logged in")])
+    #expect(actions.failedWaiters == [.needsLogin])
     #expect(actions.stored == [.release])
     #expect(actions.fetches.isEmpty)
   }

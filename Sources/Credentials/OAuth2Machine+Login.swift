@@ -1,0 +1,119 @@
+/// Logins and logouts, which other processes write into the store.
+extension OAuth2Machine {
+  /// The answer to a `look`, or to nothing if another kind of store reports changes itself.
+  public mutating func seen(_ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
+    // Under its own lock, nobody else changes the record.
+    guard usesStore, !retired, !stored.holdsLock else { return flush(now) }
+    switch answer {
+    case .seen(let record?, _) where record.binding == binding:
+      if record.generation > stored.generation {
+        _ = follow(record, now, wall)
+      } else if record.generation == stored.generation, isRefused(record) {
+        needLogin(record.lastError?.text, refused: false)
+      }
+      stored.isKnown = true
+    case .seen:
+      // A file that was deleted or damaged is no logout: what this process has, it goes on with, and writes again.
+      if hasLogin, !stored.isKnown { needLogin(nil, refused: false) }
+      stored.isKnown = true
+    case .wrongKey:
+      if hasLogin, !stored.isKnown, flight == nil, failures.operatorReason == nil {
+        let text = "\(TokenFailure.store("its record is encrypted with another key"))"
+        failures.last = text
+        failures.operatorReason = text
+        actions.append(.report(.needsOperator(text)))
+      }
+    case .locked, .busy, .written, .released, .failed, .unchanged: break
+    }
+    return flush(now)
+  }
+
+  /// Takes over a newer record. True: the flight, if there was one, has ended, and no refresh is needed.
+  mutating func follow(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Bool {
+    // A refresh token from the configuration does not come back. Only a login follows a logout.
+    if stored.isLoggedOut, !hasLogin, record.tombstone == nil { return false }
+    let wasKnown = stored.isKnown
+    let isOther = !stored.isSame(record.login)
+    stored.isKnown = true
+    stored.generation = record.generation
+    stored.refreshToken = record.refreshToken
+    stored.login = record.login
+    stored.isLoggedOut = record.tombstone != nil
+    flight?.record = record
+    if stored.isLoggedOut {
+      logOut(wasKnown: wasKnown)
+      return true
+    }
+    if record.lastError?.isFinal != true { failures.forgive() }
+    if isOther, wasKnown {
+      refusals = Refusals()
+      actions.append(.report(.loggedIn))
+    }
+    let adoption = adopt(record, now, wall)
+    // The token of another login may be another person's.
+    if isOther, case .none(isCurrent: false) = adoption { withdraw() }
+    if isRefused(record) {
+      needLogin(record.lastError?.text, refused: false)
+      return true
+    }
+    if !canRefresh, current?.isUsable(at: now) != true {
+      expireLogin(now)
+      return true
+    }
+    if case .enough = adoption { return true }
+    return false
+  }
+
+  /// Another process was told so. A restart does not ask the server again either.
+  func isRefused(_ record: TokenRecord) -> Bool {
+    hasLogin && record.lastError?.isFinal == true && !failures.needsLogin
+  }
+
+  /// No token is left, and none can be fetched.
+  mutating func expireLogin(_ now: Int64) {
+    needLogin(stored.login == nil ? nil : "the login has expired", refused: false)
+  }
+
+  /// Ends the flight, and waits for a login. A token that is still valid stays in use.
+  mutating func needLogin(_ why: String?, refused: Bool) {
+    let text = "needs a login: run \"authproxy login \(name)\"" + (why.map { "; \($0)" } ?? "")
+    actions.append(.report(.needsLogin(text, refused: refused)))
+    giveUp(text, isLogin: true)
+  }
+
+  private mutating func logOut(wasKnown: Bool) {
+    withdraw()
+    let text = hasLogin ? "needs a login: run \"authproxy login \(name)\"" : "is logged out; configure another refresh_token"
+    if wasKnown {
+      actions.append(.report(.loggedOut))
+    } else {
+      actions.append(.report(hasLogin ? .needsLogin(text, refused: false) : .needsOperator(text)))
+    }
+    giveUp(text, isLogin: hasLogin)
+  }
+
+  private mutating func giveUp(_ text: String, isLogin: Bool) {
+    endFlight()
+    failures.last = text
+    failures.operatorReason = text
+    failures.needsLogin = isLogin
+    failures.backOffUntil = nil
+    if waiters.refused { actions.append(.releaseRefused(.needsOperator)) }
+    if waiters.need { actions.append(.failWaiters(isLogin ? .needsLogin : .needsOperator(text))) }
+    waiters.release()
+  }
+
+  private mutating func withdraw() {
+    // Also after the last version has expired for this machine: requests compare with a clock of their own.
+    guard latestVersion > 0 else { return }
+    current = nil
+    actions.append(.withdraw)
+  }
+}
+
+extension OAuth2Machine.Stored {
+  /// Whether it is the login of the known record. Refreshes change its scope and its end.
+  fileprivate func isSame(_ other: TokenRecord.Login?) -> Bool {
+    login?.loggedInAt == other?.loggedInAt && login?.subject == other?.subject && login?.person == other?.person
+  }
+}
