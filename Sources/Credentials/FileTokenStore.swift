@@ -21,6 +21,8 @@ public final class FileTokenStore: TokenStore {
 
   private let path: String
   private let key: Secret?
+  /// What the last look read, so that a change costs one reading, however many credentials look at it.
+  private let looked = Mutex<(mark: TokenStoreMark, file: TokenFile?)?>(nil)
   /// Descriptors of the held locks.
   private let held = Mutex<[String: Int32]>([:])
 
@@ -90,14 +92,24 @@ public final class FileTokenStore: TokenStore {
 
   /// Without any lock, as the file is replaced as a whole. Leaves damage to the next process with a lock.
   private func look(_ credential: String, since mark: TokenStoreMark?) throws(SystemFailure) -> TokenStoreAnswer {
-    if let mark, mark == TokenStoreMark(FileReading.identity(path)) { return .unchanged }
-    let content = try FileSystem.content(path, limit: Self.maximumFile)
-    let seen = TokenStoreMark(content?.identity)
-    switch content.flatMap({ TokenFile($0.bytes) })?.record(of: credential, key: key) {
+    let present = TokenStoreMark(FileReading.identity(path))
+    if present == mark { return .unchanged }
+    let found: (mark: TokenStoreMark, file: TokenFile?)
+    if let known = looked.withLock({ $0 }), known.mark == present { found = known } else { found = try readAgain() }
+    let seen = found.mark
+    switch found.file?.record(of: credential, key: key) {
     case .record(let record): return .seen(record, seen)
     case .wrongKey: return .wrongKey
     case nil, .absent, .damaged: return .seen(nil, seen)
     }
+  }
+
+  private func readAgain() throws(SystemFailure) -> (mark: TokenStoreMark, file: TokenFile?) {
+    let content = try FileSystem.content(path, limit: Self.maximumFile)
+    // The mark of what was read: the file may have changed since it was looked at.
+    let found = (mark: TokenStoreMark(content?.identity), file: content.flatMap { TokenFile($0.bytes) })
+    looked.withLock { $0 = found }
+    return found
   }
 
   /// All records, in the file's order, read without a lock.

@@ -233,6 +233,10 @@ final class LockedRecordTests {
       return
     }
     #expect(record.generation == 1_800_000_000 && look(mark) == .unchanged)
+    guard case .seen(nil, mark) = store.perform(.look(since: empty), for: "other") else {
+      Issue.record("another credential has no record")
+      return
+    }
     try lock().writeTombstone(at: 1_800_000_001, unrevoked: [])
     guard case .seen(let tombstone?, let last) = look(mark) else {
       Issue.record("nothing was seen")

@@ -11,10 +11,18 @@ final class StoreWatch: EventHandler {
   /// Of what was seen last.
   var mark: TokenStoreMark?
   var isLooking = false
+  private var hasBegun = false
 
   init(_ owner: TokenOwner, _ store: any TokenStore) {
     self.owner = owner
     self.store = store
+  }
+
+  /// Milliseconds until the next look. Credentials begin together; after the first pause, their looks are spread over the
+  /// second.
+  func pause() -> Int {
+    defer { hasBegun = true }
+    return hasBegun ? Self.interval : Int.random(in: 1...Self.interval)
   }
 
   /// After a reload.

@@ -237,9 +237,9 @@ final class TokenOwner: CredentialOwner {
     }
   }
 
-  /// One look at the store, and the next one a second after it began.
+  /// One look at the store, and the next one at most a second after it began.
   func look(_ watch: StoreWatch) {
-    loop.arm(watch, afterMilliseconds: StoreWatch.interval)
+    loop.arm(watch, afterMilliseconds: watch.pause())
     // The lane may be slow. Under its own lock, this process alone changes the record.
     guard !watch.isLooking, !machine.holdsLock else { return }
     watch.isLooking = true
