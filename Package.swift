@@ -76,10 +76,11 @@ let package = Package(
       swiftSettings: dataPath),
     .target(
       name: "DemoServers", dependencies: ["CSystem", "Crypto", "EventIO", "JSON", "RevocationAnswers", "SmallHTTP", "TLS"]),
+    .target(name: "Login", dependencies: ["CSystem", "Credentials", "EventIO", "SmallHTTP"]),
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials", "Trust",
+        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials", "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),

@@ -15,6 +15,8 @@ public final class HTTPServer: EventHandler {
     public var patience = 75_000
     /// Whether a connection serves more than one request.
     public var persists = true
+    /// With all connections in use, a further one takes the place of the oldest that has not sent a whole request.
+    public var evictsIdle = false
     public init() {}
   }
 
@@ -30,6 +32,8 @@ public final class HTTPServer: EventHandler {
   private unowned let loop: EventLoop
   private var token: Token?
   private var open = 0
+  /// Only if `evictsIdle`: the oldest first.
+  private var connections: [ServedConnection] = []
   private var isStopped = false
 
   /// Serves from the next turn of the loop, until `stop`.
@@ -71,7 +75,7 @@ public final class HTTPServer: EventHandler {
   }
 
   override public func ready(_ events: UInt32, on loop: EventLoop) {
-    while open < limits.connections {
+    while open < limits.connections || evict() {
       switch socket.accept() {
       case .connection(let descriptor, _): begin(descriptor)
       case .none: return
@@ -90,13 +94,25 @@ public final class HTTPServer: EventHandler {
       if tls == nil { return Socket.close(descriptor) }
     }
     open += 1
-    ServedConnection(descriptor, tls, self, loop).begin()
+    let connection = ServedConnection(descriptor, tls, self, loop)
+    if limits.evictsIdle { connections.append(connection) }
+    connection.begin()
+  }
+
+  /// Whether any connection is open.
+  public var isIdle: Bool { open == 0 }
+
+  private func evict() -> Bool {
+    guard let oldest = connections.first(where: \.isReading) else { return false }
+    oldest.close()
+    return true
   }
 
   override public func expired(on loop: EventLoop) { listen() }
 
-  func ended() {
+  func ended(_ connection: ServedConnection) {
     open -= 1
+    connections.removeAll { $0 === connection }
     listen()
   }
 }

@@ -194,11 +194,13 @@ final class ServedConnection: EventHandler {
     return true
   }
 
-  private func close() {
+  var isReading: Bool { phase == .reading || phase == .securing }
+
+  func close() {
     guard phase != .closed else { return }
     phase = .closed
     loop.forget(self)
     stream.close(on: loop)
-    server.ended()
+    server.ended(self)
   }
 }
