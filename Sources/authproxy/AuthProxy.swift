@@ -14,6 +14,9 @@ struct AuthProxy: ParsableCommand {
       Explain.self,
       Pins.self,
       CA.self,
+      LoginCommand.self,
+      LogoutCommand.self,
+      TokensCommand.self,
       Demo.self,
       Health.self,
     ])

@@ -25,6 +25,9 @@ public struct EndpointAccess: Sendable {
     rules = snapshot.upstreamRules
   }
 
+  /// The configured token store.
+  public var store: any TokenStore { setup.store }
+
   /// An assertion of the client from a file or program, read again; nil: there is none. Blocks.
   public func clientAssertion() throws(SecretError) -> Secret? { try setup.sources.material(refreshToken: nil).clientAssertion }
 }

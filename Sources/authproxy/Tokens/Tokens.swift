@@ -1,0 +1,137 @@
+import ArgumentParser
+import ConfigurationFile
+import Credentials
+import JSON
+
+struct TokensCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tokens",
+    abstract: "Show who is logged in, from the token store. Prints no secret.",
+    discussion: "Works beside a running proxy. Exit status: 0, 64 usage, 69 the store cannot be read, 78 configuration.")
+
+  @Option(name: .long, help: "The configuration file.")
+  var config: String
+
+  @Argument(help: "One credential alone.")
+  var name: String?
+
+  @Flag(name: .long, help: "One JSON object.")
+  var json = false
+
+  func run() throws {
+    let list: CredentialList
+    do throws(CredentialLookupError) {
+      list = try ConfigurationFile.readCredentialList(path: config, environment: Environment.current)
+    } catch {
+      Terminal.error("\(error)")
+      if case .usage = error { throw ExitStatus.usage }
+      throw ExitStatus.badConfiguration
+    }
+    for warning in list.warnings { Terminal.error("\(warning)") }
+    var rows: [TokenRow]
+    do throws(TokenStoreFailure) { rows = TokenRow.all(list, try records(list)) } catch {
+      Terminal.error("authproxy: \(error)")
+      throw ExitStatus.cannotBind
+    }
+    if let name {
+      rows = rows.filter { $0.name == name }
+      guard !rows.isEmpty else {
+        Terminal.error("authproxy: there is no credential \(name) in \(config), and no record of one in its token store")
+        throw ExitStatus.usage
+      }
+    }
+    if json {
+      Terminal.print(String(decoding: JSONValue.object([.init(name: "credentials", value: .array(rows.map(\.json)))]).text, as: UTF8.self))
+    } else {
+      for row in rows { row.page.print() }
+    }
+  }
+
+  private func records(_ list: CredentialList) throws(TokenStoreFailure) -> [StoredRecord] {
+    guard case .file(let path, let key) = list.tokenStore else { return [] }
+    guard let store = try? FileTokenStore(path: path, key: key) else { return [] }
+    return try store.records()
+  }
+}
+
+/// What is told of one credential.
+struct TokenRow {
+  let name: String
+  /// nil: the configuration does not have the credential.
+  let grant: String?
+  let state: String
+  private let record: TokenRecord?
+
+  /// Those of the configuration, in its order; then records without a credential.
+  static func all(_ list: CredentialList, _ records: [StoredRecord]) -> [TokenRow] {
+    let known = Set(list.entries.map(\.name))
+    let configured = list.entries.map { entry in
+      TokenRow(entry, records.first { $0.name == entry.name }?.content)
+    }
+    return configured + records.filter { !known.contains($0.name) }.map { TokenRow(orphan: $0) }
+  }
+
+  private init(_ entry: CredentialList.Entry, _ content: StoredRecord.Content?) {
+    name = entry.name
+    grant = entry.grant ?? "none"
+    guard entry.isStored else {
+      (state, record) = ("not stored", nil)
+      return
+    }
+    (state, record) = Self.standing(content, binding: entry.binding)
+  }
+
+  private init(orphan: StoredRecord) {
+    (name, grant) = (orphan.name, nil)
+    (_, record) = Self.standing(orphan.content, binding: nil)
+    state = "no such credential"
+  }
+
+  private static func standing(_ content: StoredRecord.Content?, binding: [UInt8]?) -> (String, TokenRecord?) {
+    switch content {
+    case nil, .damaged: return (LoginStanding.never.rawValue, nil)
+    case .wrongKey: return (LoginStanding.wrongKey.rawValue, nil)
+    case .record(let record):
+      if let binding, binding != record.binding { return (LoginStanding.otherConfiguration.rawValue, record) }
+      if record.tombstone != nil { return (LoginStanding.loggedOut.rawValue, record) }
+      let standing: LoginStanding = record.lastError?.isFinal == true ? .refused : .loggedIn
+      return (standing.rawValue, record)
+    }
+  }
+
+  var page: Page {
+    var page = Page(labelWidth: 18)
+    page.heading(name)
+    page.row("grant", grant ?? "not in this configuration")
+    page.row("state", state)
+    guard let record else { return page }
+    if let login = record.login {
+      page.row("logged in", UTCTime.text(login.loggedInAt))
+      if let person = login.person ?? login.subject { page.row("account", LogText.bounded(person)) }
+      if let scope = login.scope { page.row("scope", LogText.bounded(scope)) }
+      if let end = login.expiresAt { page.row("login ends", UTCTime.text(end)) }
+    }
+    if record.accessToken != nil { page.row("token ends", UTCTime.text(record.expiresAt)) }
+    page.row("refresh token", record.refreshToken == nil ? "no" : "yes")
+    if let error = record.lastError { page.row("last error", "\(error.text), \(UTCTime.text(error.at))") }
+    return page
+  }
+
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init(name: "name", value: .string(name)), .init(name: "state", value: .string(state)),
+    ]
+    func add(_ name: String, _ value: JSONValue?) { if let value { members.append(.init(name: name, value: value)) } }
+    add("grant", grant.map { .string($0) })
+    guard let record else { return .object(members) }
+    add("logged_in_at", record.login.map { .integer($0.loggedInAt) })
+    add("login_expires_at", record.login?.expiresAt.map { .integer($0) })
+    add("expires_at", record.accessToken == nil ? nil : .integer(record.expiresAt))
+    add("refresh_token", .bool(record.refreshToken != nil))
+    add("subject", record.login?.subject.map { .string($0) })
+    add("scope", record.login?.scope.map { .string($0) })
+    add("last_error", record.lastError.map { .string($0.text) })
+    add("last_error_at", record.lastError.map { .integer($0.at) })
+    return .object(members)
+  }
+}
