@@ -2,6 +2,7 @@ import ArgumentParser
 import ConfigurationFile
 import Credentials
 import JSON
+import Trust
 
 struct TokensCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
