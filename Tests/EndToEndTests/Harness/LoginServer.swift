@@ -1,0 +1,64 @@
+import Foundation
+
+/// An authorization server for logins. See login_server.py.
+final class LoginServer {
+  let port: Int
+  let folder: String
+  private let child: ChildProcess
+
+  init(_ options: String...) throws {
+    folder = try Surroundings.newFolder()
+    child = try ChildProcess(Surroundings.python, [Surroundings.support + "/login_server.py"] + options)
+    guard let port = child.awaitLine(where: { _ in true }).flatMap({ Int($0) }) else {
+      throw HarnessError("login_server.py: \(child.errors)")
+    }
+    self.port = port
+  }
+
+  deinit { child.closeInput() }
+
+  var base: String { "http://127.0.0.1:\(port)" }
+  var path: String { folder + "/proxy.conf" }
+
+  /// Writes a configuration with the credential `mailbox`.
+  func configure(_ oauth2: String = "grant: authorization_code, scope: openid mail", entry: String = "") throws {
+    let text = """
+      listen: 127.0.0.1:0
+      token_store: {file: tokens.json}
+      upstreams:
+        - {match: api.test, origin: "\(base)", credential: mailbox\(entry)}
+      credentials:
+        mailbox:
+          allow_plaintext: true
+          oauth2: {issuer: "\(base)", client_id: me, \(oauth2)}
+
+      """
+    try ProxyProcess.write(text, to: path)
+  }
+
+  /// A running command.
+  func start(_ arguments: String...) throws -> ChildProcess {
+    let child = try ChildProcess(
+      Surroundings.program, [arguments[0], "--config", path] + arguments.dropFirst(), environment: ["BROWSER": "/bin/false"])
+    child.closeInput()
+    return child
+  }
+
+  /// Logs in with a browser, which is curl.
+  @discardableResult
+  func logIn(_ arguments: String...) throws -> (page: String, ending: ChildProcess.Ending?, errors: String) {
+    let child = try ChildProcess(
+      Surroundings.program, ["login", "--config", path, "--no-browser"] + arguments, environment: [:])
+    child.closeInput()
+    guard let url = child.awaitLine(where: { $0.hasPrefix("http") }) else { throw HarnessError("login: \(child.errors)") }
+    let page = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", url])
+    return (page.output, child.awaitEnd(seconds: 20), child.errors)
+  }
+
+  /// Paths that it was asked for, in order.
+  func paths() throws -> [String] {
+    struct Seen: Decodable { let path: String }
+    let got = try ChildProcess.run("curl", ["-sS", "--noproxy", "*", base + "/log"])
+    return try JSONDecoder().decode([Seen].self, from: Data(got.output.utf8)).map(\.path)
+  }
+}
