@@ -80,7 +80,8 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials", "Trust",
+        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials",
+        "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),

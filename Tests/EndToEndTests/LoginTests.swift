@@ -60,9 +60,11 @@ import Testing
     let port = try #require(URLComponents(string: redirect)?.port)
     let silent = try (0..<30).map { _ in try RawConnection(port: port) }
     for (path, status) in [
-      ("?code=x&state=wrong", "400"), ("?code=x", "400"), ("", "400"), ("/other?code=x", "404"), ("?error=access_denied&state=y", "400"),
+      ("?code=x&state=wrong", "400"), ("?code=x", "400"), ("", "400"), ("/other?code=x", "404"),
+      ("?error=access_denied&state=y", "400"),
     ] {
-      let got = try ChildProcess.run("curl", ["-s", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", redirect + path])
+      let got = try ChildProcess.run(
+        "curl", ["-s", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", redirect + path])
       #expect(got.output == status, "\(path)")
     }
     let post = try ChildProcess.run(

@@ -53,7 +53,8 @@ public final class EndpointClient {
     _ request: TokenHTTPRequest, timeout: Int, then: @escaping (EndpointAnswer) -> Void
   ) -> () -> Void {
     let fetch = HTTPFetch(
-      method: request.method == .post ? .post : .get, url: request.url, fields: request.fields.map { ($0.name, $0.value.bytes) },
+      method: request.method == .post ? .post : .get, url: request.url,
+      fields: request.fields.map { ($0.name, $0.value.bytes) },
       body: request.body.bytes, timeout: timeout, limitBytes: request.maximumAnswer, sharesConnections: false)
     let transfer = upstreams.fetch.start(fetch, under: access.setup.trust) { outcome in
       switch outcome {

@@ -42,7 +42,8 @@ struct TokensCommand: ParsableCommand {
       }
     }
     if json {
-      Terminal.print(String(decoding: JSONValue.object([.init(name: "credentials", value: .array(rows.map(\.json)))]).text, as: UTF8.self))
+      Terminal.print(
+        String(decoding: JSONValue.object([.init(name: "credentials", value: .array(rows.map(\.json)))]).text, as: UTF8.self))
     } else {
       for row in rows { row.page.print() }
     }
