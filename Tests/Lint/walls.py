@@ -35,7 +35,7 @@ ONLY = {
     "Testing": {TESTS},
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # For files, processes and dates. Only EventIO uses sockets.
-    "Glibc": {"Crypto", "Files", "TLS", "Interception", "Trust", "Credentials", "Settings", "ConfigurationFile", "Operations", "authproxy", TESTS},
+    "Glibc": {"Crypto", "Files", "TLS", "Interception", "Trust", "Credentials", "Settings", "ConfigurationFile", "Login", "Operations", "authproxy", TESTS},
     "Synchronization": {"EventIO", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # These targets depend on at most these modules. Some modules may not exist yet.
