@@ -55,6 +55,14 @@ public struct OAuth2Policy: Sendable, Hashable {
     case authorizationCode(LoginSettings)
     /// The same without a browser on this machine (RFC 8628).
     case deviceCode(LoginSettings)
+
+    /// Whether its refresh tokens are in a store, which other processes may use.
+    var isStored: Bool {
+      switch self {
+      case .refreshToken, .authorizationCode, .deviceCode: true
+      case .clientCredentials, .password, .jwtBearer: false
+      }
+    }
   }
   /// Endpoints that the configuration names, as discovery lacks or misstates them. They take precedence.
   public struct ExplicitEndpoints: Sendable, Hashable {

@@ -9,6 +9,15 @@ struct EndpointForm {
   ]
   /// Secrets that must not appear in an error's text.
   private(set) var secrets: [Secret] = []
+  private var awaitsAssertion = false
+
+  /// A client's assertion that is not made here, but read from a file or a program.
+  enum ClientAssertion {
+    /// Just now; nil = the configuration's.
+    case read(Secret?)
+    /// The sender adds it: it may expire while a person logs in, and a program may take its time.
+    case addedBySender
+  }
 
   /// RFC 6749 section 3.2: no parameter may occur twice. The first one counts.
   mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
@@ -38,10 +47,9 @@ struct EndpointForm {
 
   /// - Parameters:
   ///   - tokenEndpoint: audience of a client assertion, whichever endpoint gets it (RFC 9126 section 2).
-  ///   - assertion: a ready one that was read just now; nil = the configuration's.
   ///   - wall: Unix seconds.
   mutating func authenticate(
-    _ policy: OAuth2Policy, tokenEndpoint: String, assertion: Secret?, wall: Int64
+    _ policy: OAuth2Policy, tokenEndpoint: String, assertion: ClientAssertion, wall: Int64
   ) throws(TokenFailure) {
     let clientID = policy.clientID ?? ""
     switch policy.clientAuthentication {
@@ -64,15 +72,20 @@ struct EndpointForm {
     case .clientAssertion(let first):
       if !clientID.isEmpty { add("client_id", clientID) }
       add("client_assertion_type", TokenRequest.assertionType)
-      add(secret: "client_assertion", assertion ?? first)
+      switch assertion {
+      case .read(let fresh): add(secret: "client_assertion", fresh ?? first)
+      case .addedBySender: awaitsAssertion = true
+      }
     case .none:
       if !clientID.isEmpty { add("client_id", clientID) }
     }
   }
 
   func request(to url: String) -> TokenHTTPRequest {
-    TokenHTTPRequest(
+    var request = TokenHTTPRequest(
       method: .post, url: url, fields: head, body: Secret(FormEncoding.encode(fields)),
       maximumAnswer: TokenResponse.maximumBody)
+    request.awaitsAssertion = awaitsAssertion
+    return request
   }
 }

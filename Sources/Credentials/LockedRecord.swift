@@ -3,6 +3,8 @@ import Glibc
 /// A credential's lock in a store, and the record found under it: what `login` and `logout` hold while they write. The lock
 /// ends with `release`, with each write, and with the process.
 public struct LockedRecord: Sendable {
+  /// Tokens of failed logouts that a login keeps.
+  private static let mostUnrevoked = 16
   /// Milliseconds between attempts to get the lock.
   private static let pause: Int64 = 20
 
@@ -48,8 +50,22 @@ public struct LockedRecord: Sendable {
   /// Of the record, whatever configuration it belongs to; 0 without one.
   public var generation: UInt64 { found?.generation ?? 0 }
 
-  /// Whether a logout has anything to end: a login, or the grant refresh_token with its configured token.
-  public var isLoggedIn: Bool { record.map { $0.tombstone == nil } ?? (configuredToken != nil) }
+  /// What a logout finds.
+  public enum Standing: Sendable, Hashable {
+    /// A login, or the grant refresh_token with its configured token.
+    case loggedIn
+    case loggedOut
+    /// No record, which says nothing about running processes: they may have tokens of a file that was deleted.
+    case unknown
+    /// A record that this configuration's logout must not touch.
+    case otherConfiguration
+  }
+
+  public var standing: Standing {
+    if let record { return record.tombstone == nil ? .loggedIn : .loggedOut }
+    if configuredToken != nil { return .loggedIn }
+    return found == nil ? .unknown : .otherConfiguration
+  }
 
   /// What a logout revokes: the tokens in use, or what an earlier logout left.
   public var revocableTokens: [RevocableToken] {
@@ -65,7 +81,9 @@ public struct LockedRecord: Sendable {
   @discardableResult
   public func write(_ login: CompletedLogin) throws(TokenStoreFailure) -> UInt64 {
     let next = nextGeneration(at: login.loggedInAt)
-    try write(TokenRecord(login, binding: TokenBinding.digest(of: policy), generation: next))
+    var written = TokenRecord(login, binding: TokenBinding.digest(of: policy), generation: next)
+    written.login?.unrevoked = Array((record?.unrevoked ?? []).suffix(Self.mostUnrevoked))
+    try write(written)
     return next
   }
 

@@ -3,7 +3,11 @@ extension OAuth2Machine {
   /// The answer to a `look`, or to nothing if another kind of store reports changes itself.
   public mutating func seen(_ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
     // Under its own lock, nobody else changes the record.
-    guard usesStore, !retired, !stored.holdsLock else { return flush(now) }
+    guard usesStore, !stored.holdsLock else { return flush(now) }
+    guard !retired else {
+      if case .seen(let record?, _) = answer { leave(record) }
+      return flush(now)
+    }
     switch answer {
     case .seen(let record?, _) where record.binding == binding:
       if record.generation > stored.generation {
@@ -101,6 +105,17 @@ extension OAuth2Machine {
     if waiters.refused { actions.append(.releaseRefused(.needsOperator)) }
     if waiters.need { actions.append(.failWaiters(isLogin ? .needsLogin : .needsOperator(text))) }
     waiters.release()
+  }
+
+  /// Requests that began before a reload still send this machine's tokens, until somebody logs out or another person logs in.
+  private mutating func leave(_ record: TokenRecord) {
+    guard record.binding == binding, record.generation > stored.generation,
+      record.tombstone != nil || !stored.isSame(record.login)
+    else { return }
+    stored.generation = record.generation
+    stored.refreshToken = nil
+    withdraw()
+    giveUp("is logged out", isLogin: hasLogin)
   }
 
   private mutating func withdraw() {

@@ -5,8 +5,6 @@ extension OAuth2Machine {
   static let longestBackOff: Int64 = 300_000
   /// Milliseconds. A token with a shorter lifetime is fetched only when a request needs it.
   static let shortestRefreshedAhead: Int64 = 2_000
-  /// Milliseconds after the time-outs of its requests. Then the machine gives up a fetch that never returned.
-  static let fetchGrace: Int64 = 5_000
 
   public mutating func timer(now: Int64) -> [Action] {
     switch flight?.phase {
@@ -69,13 +67,8 @@ extension OAuth2Machine {
 
   mutating func request(_ now: Int64) {
     guard let id = flight?.id else { return }
-    var requests: Int64 = 1
-    // Discovery asks at most two addresses.
-    if case .issuer = policy.endpoint { requests = 3 }
-    // A refused scope is left out.
-    if usesStore, policy.scope != nil { requests += 1 }
     flight?.requested = now
-    flight?.phase = .requesting(deadline: now + requests * Int64(policy.timeout) + Self.fetchGrace)
+    flight?.phase = .requesting(deadline: now + policy.longestFetch)
     actions.append(.fetch(id: id, refreshToken: usesStore ? stored.refreshToken : nil))
   }
 

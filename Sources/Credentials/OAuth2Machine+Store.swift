@@ -21,8 +21,7 @@ extension OAuth2Machine {
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
     case (.locking, .busy):
-      // Longer than any refresh of the other process takes.
-      if now - flight.started > 2 * Int64(policy.timeout) + Self.fetchGrace {
+      if now - flight.started > policy.lockPatience {
         fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
       } else {
         let pause = Self.lockRetry / 2 + jitter(upTo: Self.lockRetry / 2)
@@ -72,10 +71,20 @@ extension OAuth2Machine {
         flight?.record = record
         if isRefused(record) { return needLogin(record.lastError?.text, refused: false) }
       }
+    } else if let record {
+      // A newer configuration of another process has taken the record over. To write would destroy its tokens.
+      if stored.generation > 0, record.generation > stored.generation {
+        return fail("\(TokenFailure.store(Self.replacedHint))", retryAfter: nil, needsOperator: true, now)
+      }
+      // This configuration is the newer one. It must look so to the other process, too.
+      if !hasLogin { stored.generation = record.generation + 1 }
     }
     stored.isKnown = true
     mark(now)
   }
+
+  private static let replacedHint =
+    "its record belongs to another configuration now; reload or restart this proxy, or give it another token_store"
 
   enum Adoption {
     /// It is the token in use, or it cannot be used.

@@ -122,12 +122,7 @@ public struct OAuth2Machine: Sendable {
   }
 
   /// Whether its refresh tokens are in a store, which other processes may use.
-  public var usesStore: Bool {
-    switch policy.grant {
-    case .refreshToken, .authorizationCode, .deviceCode: true
-    case .clientCredentials, .password, .jwtBearer: false
-    }
-  }
+  public var usesStore: Bool { policy.grant.isStored }
 
   /// Whether a person must log in before the first token comes.
   public var hasLogin: Bool { policy.login != nil }

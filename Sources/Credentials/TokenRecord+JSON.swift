@@ -97,6 +97,7 @@ extension TokenRecord.Login {
     for (name, text) in [("scope", scope), ("subject", subject), ("person", person)] {
       if let text { members.append(.init(name: name, value: .string(text))) }
     }
+    if !unrevoked.isEmpty { members.append(.init(name: "unrevoked", value: RevocableToken.json(unrevoked))) }
     return .object(members)
   }
 
@@ -106,6 +107,7 @@ extension TokenRecord.Login {
     scope = try TokenRecord.text(json["scope"])
     subject = try TokenRecord.text(json["subject"])
     person = try TokenRecord.text(json["person"])
+    if let value = json["unrevoked"] { unrevoked = try RevocableToken.list(value) }
   }
 }
 
@@ -127,24 +129,38 @@ extension TokenRecord.RefreshError {
 
 extension TokenRecord.Tombstone {
   fileprivate var json: JSONValue {
-    let tokens = unrevoked.map { token -> JSONValue in
-      .object([
-        .init(name: "hint", value: .string(token.hint.rawValue)),
-        .init(name: "token", value: TokenRecord.encoded(token.token.bytes)),
-      ])
-    }
-    return .object([.init(name: "at", value: .integer(loggedOutAt)), .init(name: "unrevoked", value: .array(tokens))])
+    .object([
+      .init(name: "at", value: .integer(loggedOutAt)), .init(name: "unrevoked", value: RevocableToken.json(unrevoked)),
+    ])
   }
 
   fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
     loggedOutAt = try TokenRecord.time(json["at"])
-    guard case .array(let values)? = json["unrevoked"] else { throw TokenRecord.Damage() }
-    unrevoked = []
+    guard let value = json["unrevoked"] else { throw TokenRecord.Damage() }
+    unrevoked = try RevocableToken.list(value)
+  }
+}
+
+extension RevocableToken {
+  fileprivate static func json(_ tokens: [RevocableToken]) -> JSONValue {
+    .array(
+      tokens.map { token in
+        .object([
+          .init(name: "hint", value: .string(token.hint.rawValue)),
+          .init(name: "token", value: TokenRecord.encoded(token.token.bytes)),
+        ])
+      })
+  }
+
+  fileprivate static func list(_ json: JSONValue) throws(TokenRecord.Damage) -> [RevocableToken] {
+    guard case .array(let values) = json else { throw TokenRecord.Damage() }
+    var tokens: [RevocableToken] = []
     for value in values {
       guard let hint = value["hint"]?.string.flatMap(RevocableToken.Hint.init),
         let token = try TokenRecord.token(value["token"])
       else { throw TokenRecord.Damage() }
-      unrevoked.append(RevocableToken(token, hint: hint))
+      tokens.append(RevocableToken(token, hint: hint))
     }
+    return tokens
   }
 }

@@ -36,6 +36,8 @@ public struct TokenRecord: Sendable, Hashable {
     public var subject: String?
     /// Who logged in, as printable text for people.
     public var person: String?
+    /// Tokens of earlier logins that a logout could not revoke. For the next logout only.
+    public var unrevoked: [RevocableToken] = []
     public init(
       loggedInAt: Int64, expiresAt: Int64? = nil, scope: String? = nil, subject: String? = nil, person: String? = nil
     ) {
@@ -100,11 +102,13 @@ extension TokenRecord {
 
   /// What a logout revokes, in this order: the refresh token, with which most servers revoke the access tokens too.
   public var revocableTokens: [RevocableToken] {
-    if let tombstone { return tombstone.unrevoked }
     var tokens = refreshToken.map { [RevocableToken($0, hint: .refreshToken)] } ?? []
     if let token = issuedAccessToken ?? accessToken { tokens.append(RevocableToken(token, hint: .accessToken)) }
-    return tokens
+    return tokens + unrevoked
   }
+
+  /// What earlier logouts left.
+  var unrevoked: [RevocableToken] { tombstone?.unrevoked ?? login?.unrevoked ?? [] }
 
   /// Whether it is of this configuration's server and client. A record of another one counts for nothing.
   public func belongs(to policy: OAuth2Policy) -> Bool { binding == TokenBinding.digest(of: policy) }

@@ -14,6 +14,8 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   public var body: Secret
   /// Largest response body, in bytes, that the sender needs to read.
   public var maximumAnswer: Int
+  /// The sender reads the client's assertion and adds it. Only in the requests of logins and logouts.
+  public internal(set) var awaitsAssertion = false
 
   private struct Field: Sendable, Hashable {
     var name: String
@@ -27,6 +29,14 @@ public struct TokenHTTPRequest: Sendable, Hashable {
     self.storage = fields.map { Field(name: $0.name, value: $0.value) }
     self.body = body
     self.maximumAnswer = maximumAnswer
+  }
+
+  /// The request as it is sent, if it awaits an assertion.
+  public func adding(clientAssertion: Secret) -> TokenHTTPRequest {
+    var request = self
+    request.body = Secret(body.bytes + Array("&".utf8) + FormEncoding.encode([("client_assertion", clientAssertion.bytes)]))
+    request.awaitsAssertion = false
+    return request
   }
 }
 
@@ -115,7 +125,9 @@ public struct TokenRequest {
       sendsOptionalScope = false
     }
     form.add("resource", each: policy.resource)
-    try form.authenticate(policy, tokenEndpoint: endpoint, assertion: material.clientAssertion, wall: wall)
+    try form.authenticate(
+      policy, tokenEndpoint: endpoint,
+      assertion: material.proof == nil ? .read(material.clientAssertion) : .addedBySender, wall: wall)
     form.add(policy.parameters)
     http = form.request(to: endpoint)
     secrets = form.secrets

@@ -6,15 +6,14 @@ public enum LoginMachine: Sendable {
   case device(DeviceFlow)
   case logout(LogoutFlow)
 
-  mutating func start(now: Int64, wall: Int64, assertion: Secret?) -> [LoginAction] {
+  mutating func start(now: Int64, wall: Int64) -> [LoginAction] {
     change(
-      assertion, { $0.start(now: now, wall: wall) }, { $0.start(now: now, wall: wall) },
-      { $0.start(now: now, wall: wall) })
+      { $0.start(now: now, wall: wall) }, { $0.start(now: now, wall: wall) }, { $0.start(now: now, wall: wall) })
   }
 
-  mutating func handle(_ input: LoginInput, now: Int64, wall: Int64, assertion: Secret?) -> [LoginAction] {
+  mutating func handle(_ input: LoginInput, now: Int64, wall: Int64) -> [LoginAction] {
     change(
-      assertion, { $0.handle(input, now: now, wall: wall) }, { $0.handle(input, now: now, wall: wall) },
+      { $0.handle(input, now: now, wall: wall) }, { $0.handle(input, now: now, wall: wall) },
       { $0.handle(input, now: now, wall: wall) })
   }
 
@@ -24,20 +23,17 @@ public enum LoginMachine: Sendable {
   }
 
   private mutating func change(
-    _ assertion: Secret?, _ browser: (inout LoginFlow) -> [LoginAction], _ device: (inout DeviceFlow) -> [LoginAction],
+    _ browser: (inout LoginFlow) -> [LoginAction], _ device: (inout DeviceFlow) -> [LoginAction],
     _ logout: (inout LogoutFlow) -> [LoginAction]
   ) -> [LoginAction] {
     switch self {
     case .browser(var flow):
-      flow.clientAssertion = assertion
       defer { self = .browser(flow) }
       return browser(&flow)
     case .device(var flow):
-      flow.clientAssertion = assertion
       defer { self = .device(flow) }
       return device(&flow)
     case .logout(var flow):
-      flow.clientAssertion = assertion
       defer { self = .logout(flow) }
       return logout(&flow)
     }

@@ -31,7 +31,7 @@ public final class LoginRunner: EventHandler {
   }
 
   public func start() {
-    perform(machine.start(now: now, wall: wallClockSeconds(), assertion: surroundings.clientAssertion()))
+    perform(machine.start(now: now, wall: wallClockSeconds()))
   }
 
   /// A line that a person has pasted.
@@ -41,7 +41,7 @@ public final class LoginRunner: EventHandler {
 
   private func take(_ input: LoginInput) {
     guard end == nil else { return }
-    perform(machine.handle(input, now: now, wall: wallClockSeconds(), assertion: surroundings.clientAssertion()))
+    perform(machine.handle(input, now: now, wall: wallClockSeconds()))
   }
 
   override public func expired(on loop: EventLoop) {

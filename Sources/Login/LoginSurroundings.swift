@@ -3,11 +3,10 @@ import EventIO
 
 /// What a login needs from the process around it. Its methods are called on the loop.
 public protocol LoginSurroundings: AnyObject {
-  /// Sends a request under the credential's trust, within its time-out, on a new connection, without following redirects.
+  /// Sends a request under the credential's trust, within its time-out, on a new connection, without following redirects. Adds the
+  /// client's assertion to a request that awaits it, and hides it in the answer.
   /// - Returns: cancels it; `then` is not called any more.
   func send(_ request: TokenHTTPRequest, then: @escaping (EndpointAnswer) -> Void) -> () -> Void
-  /// An assertion of the client from a file or program, read again; nil: there is none.
-  func clientAssertion() -> Secret?
   /// A line of standard output, and one of standard error.
   func print(_ line: String)
   func note(_ line: String)

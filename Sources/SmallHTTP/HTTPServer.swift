@@ -15,7 +15,7 @@ public final class HTTPServer: EventHandler {
     public var patience = 75_000
     /// Whether a connection serves more than one request.
     public var persists = true
-    /// With all connections in use, a further one takes the place of the oldest that has not sent a whole request.
+    /// With all connections in use, a further one takes the place of the oldest that does not wait for its answer.
     public var evictsIdle = false
     public init() {}
   }
@@ -103,9 +103,14 @@ public final class HTTPServer: EventHandler {
   public var isIdle: Bool { open == 0 }
 
   private func evict() -> Bool {
-    guard let oldest = connections.first(where: \.isReading) else { return false }
-    oldest.close()
-    return true
+    // Whoever only has to close, then whoever sends nothing, then whoever reads nothing. One whose request is being answered
+    // stays.
+    for isDispensable in [\ServedConnection.isLingering, \.isReading, \.isWriting] {
+      guard let oldest = connections.first(where: { $0[keyPath: isDispensable] }) else { continue }
+      oldest.close()
+      return true
+    }
+    return false
   }
 
   override public func expired(on loop: EventLoop) { listen() }

@@ -194,7 +194,10 @@ final class ServedConnection: EventHandler {
     return true
   }
 
+  /// It has not sent a whole request.
   var isReading: Bool { phase == .reading || phase == .securing }
+  var isWriting: Bool { phase == .writing }
+  var isLingering: Bool { phase == .lingering }
 
   func close() {
     guard phase != .closed else { return }

@@ -6,6 +6,7 @@ import Testing
 struct Process {
   var driver: Driver
   let store: any TokenStore
+  var name = "api"
   /// The refresh tokens of the fetches.
   var sent: [String] = []
   var reports: [OAuth2Machine.Report] = []
@@ -32,7 +33,7 @@ struct Process {
           dead = true
           return
         }
-        let answer = store.perform(request, for: "api")
+        let answer = store.perform(request, for: name)
         queue += driver.note(driver.machine.storeAnswered(id: id, answer, now: driver.now, wall: driver.wall))
       case .fetch(_, let token): sent.append(token.map { text($0.bytes) } ?? "-")
       case .publish(let credential): published.append(text(credential.line).split(separator: " ")[2].trimmed)
@@ -244,6 +245,12 @@ struct RotationTests {
     #expect(second.sent == ["new first"])
     second.answer(grant("b1", refreshToken: "s1"))
     #expect(store.record()?.refreshToken.map { text($0.bytes) } == "s1")
+    // The process with the old configuration destroys nothing, and its token stays in use.
+    first.refused(1)
+    #expect(first.sent == ["first"] && first.released == [.needsOperator])
+    #expect(first.driver.need().need.version == 1)
+    #expect(store.record()?.refreshToken.map { text($0.bytes) } == "s1")
+    #expect(first.driver.machine.failureReason.contains("another configuration"))
   }
 
   @Test("two processes: the second waits for the lock, reads again, and uses what the first has got")

@@ -7,9 +7,11 @@ import Testing
 
 private let binding = [UInt8](repeating: 7, count: 32)
 
-private func completed(refreshToken: String? = "r1", bearer: String = "a1", subject: String? = "alice-17") -> CompletedLogin {
+private func completed(
+  accessToken: String = "a1", refreshToken: String? = "r1", bearer: String? = nil, subject: String? = "alice-17"
+) -> CompletedLogin {
   CompletedLogin(
-    accessToken: Secret("a1"), refreshToken: refreshToken.map { Secret($0) }, bearer: Secret(bearer),
+    accessToken: Secret(accessToken), refreshToken: refreshToken.map { Secret($0) }, bearer: Secret(bearer ?? accessToken),
     expiresAt: 1_800_003_600, lifetime: 3_600, loggedInAt: 1_800_000_000, loginExpiresAt: 1_807_776_000,
     scope: "openid mail.read", subject: subject, person: "alice@example.com")
 }
@@ -137,10 +139,10 @@ final class LockedRecordTests {
   @Test("a login: the next generation, the subject for the next one, and a free lock")
   func login() throws {
     let before = try lock()
-    #expect(before.subject == nil && before.generation == 0 && !before.isLoggedIn && before.record == nil)
+    #expect(before.subject == nil && before.generation == 0 && before.standing == .unknown && before.record == nil)
     #expect(try before.write(completed()) == 1_800_000_000)
     let after = try lock()
-    #expect(after.subject == "alice-17" && after.generation == 1_800_000_000 && after.isLoggedIn)
+    #expect(after.subject == "alice-17" && after.generation == 1_800_000_000 && after.standing == .loggedIn)
     #expect(after.record == TokenRecord(completed(), binding: TokenBinding.digest(of: policy), generation: 1_800_000_000))
     // A second one in the same second.
     #expect(try after.write(completed(subject: nil)) == 1_800_000_001)
@@ -156,7 +158,7 @@ final class LockedRecordTests {
     let generation = try before.writeTombstone(at: 1_700_000_000, unrevoked: before.revocableTokens)
     #expect(generation == 1_800_000_001, "a clock that was set back makes nothing older")
     let after = try lock()
-    #expect(!after.isLoggedIn && after.subject == nil)
+    #expect(after.standing == .loggedOut && after.subject == nil)
     #expect(after.revocableTokens == before.revocableTokens && after.revocableTokens.count == 2)
     try after.keep(unrevoked: [], inTombstone: generation)
     #expect(try lock().revocableTokens.isEmpty)
@@ -164,14 +166,34 @@ final class LockedRecordTests {
     try lock().write(completed())
     try lock().keep(unrevoked: before.revocableTokens, inTombstone: generation)
     let last = try lock()
-    #expect(last.isLoggedIn)
+    #expect(last.standing == .loggedIn)
+  }
+
+  @Test("what a logout could not revoke outlives logins and refreshes, until a logout has revoked it")
+  func unrevoked() throws {
+    try lock().write(completed())
+    let first = try lock()
+    try first.writeTombstone(at: 1_800_000_000, unrevoked: first.revocableTokens)
+    try lock().write(completed(accessToken: "second", refreshToken: "r-second"))
+    let again = try lock()
+    func tokens(_ record: LockedRecord) -> [String] { record.revocableTokens.map { text($0.token.bytes) } }
+    #expect(tokens(again) == ["r-second", "second", "r1", "a1"])
+    again.release()
+    var process = Process(policy, store: store)
+    process.name = "mailbox"
+    process.driver.wall = 1_800_010_000
+    process.need()
+    process.answer(grant("third", refreshToken: "r-third"))
+    let last = try lock()
+    #expect(process.sent == ["r-second"] && tokens(last) == ["r-third", "third", "r1", "a1"])
+    last.release()
   }
 
   @Test("a record of another configuration is nobody's login, and its tokens go to no server")
   func otherConfiguration() throws {
     try lock().write(completed())
     let other = try lock(loginPolicy(issuer: "https://other.example"))
-    #expect(other.record == nil && other.subject == nil && !other.isLoggedIn && other.revocableTokens.isEmpty)
+    #expect(other.record == nil && other.subject == nil && other.standing == .otherConfiguration && other.revocableTokens.isEmpty)
     #expect(other.generation == 1_800_000_000)
   }
 
@@ -179,11 +201,11 @@ final class LockedRecordTests {
   func refreshToken() throws {
     let policy = makePolicy(grant: .refreshToken(Secret("first")))
     let locked = try lock(policy)
-    #expect(locked.isLoggedIn)
+    #expect(locked.standing == .loggedIn)
     #expect(locked.revocableTokens == [RevocableToken(Secret("first"), hint: .refreshToken)])
     try locked.writeTombstone(at: 1_800_000_000, unrevoked: [])
     let after = try lock(policy)
-    #expect(!after.isLoggedIn && after.revocableTokens.isEmpty)
+    #expect(after.standing == .loggedOut && after.revocableTokens.isEmpty)
   }
 
   @Test("a lock that is busy is waited for; one that stays busy is a failure")

@@ -33,12 +33,12 @@ struct AuthorizationRequest {
 
   /// RFC 9126 section 2.1.
   func pushed(
-    to url: String, policy: OAuth2Policy, tokenEndpoint: String, assertion: Secret?, wall: Int64
+    to url: String, policy: OAuth2Policy, tokenEndpoint: String, wall: Int64
   ) throws(TokenFailure) -> (http: TokenHTTPRequest, secrets: [Secret]) {
     var form = EndpointForm()
     for field in fields where field.name != "resource" { form.add(field.name, field.value) }
     form.add("resource", each: policy.resource)
-    try form.authenticate(policy, tokenEndpoint: tokenEndpoint, assertion: assertion, wall: wall)
+    try form.authenticate(policy, tokenEndpoint: tokenEndpoint, assertion: .addedBySender, wall: wall)
     return (form.request(to: url), form.secrets + secrets.all)
   }
 

@@ -9,13 +9,13 @@ struct DeviceRequest {
   ///   - tokenEndpoint: audience of a client assertion.
   ///   - wall: Unix seconds.
   init(
-    policy: OAuth2Policy, settings: LoginSettings, to url: String, tokenEndpoint: String, assertion: Secret?, wall: Int64
+    policy: OAuth2Policy, settings: LoginSettings, to url: String, tokenEndpoint: String, wall: Int64
   ) throws(TokenFailure) {
     var form = EndpointForm()
     form.add("client_id", policy.clientID ?? "")
     if let scope = policy.scope, !scope.isEmpty { form.add("scope", scope) }
     form.add("resource", each: policy.resource)
-    try form.authenticate(policy, tokenEndpoint: tokenEndpoint, assertion: assertion, wall: wall)
+    try form.authenticate(policy, tokenEndpoint: tokenEndpoint, assertion: .addedBySender, wall: wall)
     form.add(settings.authorizationParameters)
     http = form.request(to: url)
     secrets = form.secrets

@@ -30,9 +30,6 @@ public struct DeviceFlow: Sendable {
     case storing(LoginStoring)
   }
 
-  /// See `LoginFlow.clientAssertion`.
-  public var clientAssertion: Secret?
-
   private let judgement: LoginJudgement
   private var endpoints: LoginEndpoints
   private var core: LoginCore
@@ -170,7 +167,7 @@ public struct DeviceFlow: Sendable {
     do throws(TokenFailure) {
       let request = try DeviceRequest(
         policy: judgement.policy, settings: judgement.settings, to: url, tokenEndpoint: tokenEndpoint,
-        assertion: clientAssertion, wall: wall)
+        wall: wall)
       phase = .requesting
       core.send(request.http, hiding: request.secrets, now)
     } catch {
@@ -197,7 +194,7 @@ public struct DeviceFlow: Sendable {
     do throws(TokenFailure) {
       let request = try TokenRequest(
         policy: judgement.policy, endpoint: endpoint,
-        material: .init(clientAssertion: clientAssertion, proof: .deviceCode(poll.deviceCode)), wall: wall)
+        material: .init(proof: .deviceCode(poll.deviceCode)), wall: wall)
       var poll = poll
       poll.next = nil
       phase = .polling(poll)

@@ -7,6 +7,23 @@ public enum EndpointAnswer: Sendable, Hashable {
   /// The request brought no response. `tooLarge`: more than `TokenHTTPRequest.maximumAnswer` bytes.
   case failed(TokenFailure)
 
+  /// Without this text, which the sender has added to the request: errors show parts of bodies.
+  public func hiding(_ secret: Secret) -> EndpointAnswer {
+    guard case .response(let status, let retryAfter, let body) = self, !secret.isEmpty else { return self }
+    var left = body.bytes[...]
+    var shown: [UInt8] = []
+    while let byte = left.first {
+      if left.starts(with: secret.bytes) {
+        shown += Array("***".utf8)
+        left = left.dropFirst(secret.bytes.count)
+      } else {
+        shown.append(byte)
+        left = left.dropFirst()
+      }
+    }
+    return .response(status: status, retryAfter: retryAfter, body: Secret(shown))
+  }
+
   /// For any endpoint with JSON answers.
   func read(hiding secrets: [Secret]) -> TokenResponse.Reading {
     switch self {

@@ -1,7 +1,8 @@
 /// What a login asks of its owner, who performs the actions in order. Each may take any time; its result is a later input.
 public enum LoginAction: Sendable, Hashable {
   /// Send this under the credential's trust policy, within its `timeout`, on a new connection, without following redirects
-  /// and without repeating it. Then `LoginInput.answer` with the same id.
+  /// and without repeating it. Then `LoginInput.answer` with the same id. If it awaits the client's assertion, read and add it
+  /// first, and hide it in the answer.
   case fetch(id: UInt64, TokenHTTPRequest)
   /// Drop this fetch; its answer no longer matters.
   case cancelFetch(id: UInt64)

@@ -29,10 +29,6 @@ public struct LoginFlow: Sendable {
     case storing(LoginStoring)
   }
 
-  /// Set it before each input, if the client authenticates with an assertion from a file or program: the owner reads it again,
-  /// as it may expire while a person logs in.
-  public var clientAssertion: Secret?
-
   private let judgement: LoginJudgement
   private let secrets: LoginSecrets
   private var endpoints: LoginEndpoints
@@ -205,7 +201,7 @@ public struct LoginFlow: Sendable {
     let tokenEndpoint = try endpoints.required(.token)
     do throws(TokenFailure) {
       let pushed = try request.pushed(
-        to: url, policy: policy, tokenEndpoint: tokenEndpoint, assertion: clientAssertion, wall: wall)
+        to: url, policy: policy, tokenEndpoint: tokenEndpoint, wall: wall)
       phase = .pushing
       core.send(pushed.http, hiding: pushed.secrets, now)
     } catch {
@@ -265,7 +261,7 @@ public struct LoginFlow: Sendable {
     do throws(TokenFailure) {
       let proof = TokenRequest.LoginProof.code(code, redirectURI: redirectURI, verifier: secrets.verifier)
       let request = try TokenRequest(
-        policy: policy, endpoint: endpoint, material: .init(clientAssertion: clientAssertion, proof: proof), wall: wall)
+        policy: policy, endpoint: endpoint, material: .init(proof: proof), wall: wall)
       phase = .exchanging
       core.send(request.http, hiding: request.secrets, now)
     } catch {

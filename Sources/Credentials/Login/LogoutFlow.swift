@@ -32,8 +32,6 @@ public struct LogoutFlow: Sendable {
     case waiting(until: Int64)
   }
 
-  /// See `LoginFlow.clientAssertion`.
-  public var clientAssertion: Secret?
   /// Those that may still be valid at the server. After an exit other than `done` they are for the next logout.
   public private(set) var unrevoked: [RevocableToken]
 
@@ -151,7 +149,7 @@ public struct LogoutFlow: Sendable {
     form.add(secret: "token", token.token)
     form.add("token_type_hint", token.hint.rawValue)
     do throws(TokenFailure) {
-      try form.authenticate(policy, tokenEndpoint: audience, assertion: clientAssertion, wall: wall)
+      try form.authenticate(policy, tokenEndpoint: audience, assertion: .addedBySender, wall: wall)
     } catch {
       throw LoginEnd(error)
     }

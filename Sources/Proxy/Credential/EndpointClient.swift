@@ -2,6 +2,7 @@ import Credentials
 import EventIO
 import Fetch
 import Settings
+import Trust
 import Upstreams
 
 /// What it takes to speak to a credential's authorization server as the proxy does: its trust policy, its sources. For commands, which
@@ -28,13 +29,21 @@ public struct EndpointAccess: Sendable {
   /// The configured token store.
   public var store: any TokenStore { setup.store }
 
-  /// An assertion of the client from a file or program, read again; nil: there is none. Blocks.
-  public func clientAssertion() throws(SecretError) -> Secret? { try setup.sources.material(refreshToken: nil).clientAssertion }
+  /// An assertion of the client, read again from its file or program. Blocks.
+  fileprivate var clientAssertion: Result<Secret, TokenFailure> {
+    do {
+      guard let assertion = try setup.sources.material(refreshToken: nil).clientAssertion else {
+        return .failure(.secretUnreadable("there is no client_assertion"))
+      }
+      return .success(assertion)
+    } catch { return .failure(.secretUnreadable("\(error)")) }
+  }
 }
 
 /// Sends requests to an authorization server under the credential's trust. Confined to its loop.
 public final class EndpointClient {
   private let access: EndpointAccess
+  private unowned let loop: EventLoop
   private let upstreams: Upstreams
 
   /// - Parameters:
@@ -42,27 +51,85 @@ public final class EndpointClient {
   ///   - loop: one that serves nothing else.
   public init(_ access: EndpointAccess, on loop: EventLoop, of group: LoopGroup) {
     self.access = access
+    self.loop = loop
     let shared = SharedUpstreams(group: group)
     upstreams = .install(on: loop, shared: shared, rules: access.rules, observer: LoopObserver())
   }
 
-  /// On a new connection, as a code or token must not be sent twice.
+  /// On a new connection, as a code or token must not be sent twice. If the request awaits the client's assertion, it is read
+  /// first, in a lane.
   /// - Parameter timeout: milliseconds.
   /// - Returns: cancels it; `then` is not called any more.
   public func send(
     _ request: TokenHTTPRequest, timeout: Int, then: @escaping (EndpointAnswer) -> Void
   ) -> () -> Void {
-    let fetch = HTTPFetch(
-      method: request.method == .post ? .post : .get, url: request.url,
-      fields: request.fields.map { ($0.name, $0.value.bytes) },
-      body: request.body.bytes, timeout: timeout, limitBytes: request.maximumAnswer, sharesConnections: false)
-    let transfer = upstreams.fetch.start(fetch, under: access.setup.trust) { outcome in
-      switch outcome {
-      case .success(let answer):
-        then(.response(status: answer.status, retryAfter: answer.retryAfter, body: Secret(answer.body)))
-      case .failure(let failure): then(.failed(TokenFailure(failure)))
+    let sending = Sending(upstreams.fetch, under: access.setup.trust, timeout: timeout, then)
+    guard request.awaitsAssertion else {
+      sending.begin(request)
+      return sending.cancel
+    }
+    let (access, executor) = (access, loop.executor)
+    let isQueued = Lane.helpers.run {
+      let assertion = access.clientAssertion
+      executor.call { _ in sending.begin(request, adding: assertion) }
+    }
+    if !isQueued {
+      executor.call { _ in sending.begin(request, adding: .failure(.unreachable("too much work waits in the proxy"))) }
+    }
+    return sending.cancel
+  }
+
+  /// One request.
+  // SAFETY: confined to its loop; the lane for helper programs carries it, and uses nothing of it.
+  private final class Sending: @unchecked Sendable {
+    private let fetch: FetchClient
+    private let trust: TrustMaterial
+    private let timeout: Int
+    private var then: ((EndpointAnswer) -> Void)?
+    private var transfer: FetchTransfer?
+
+    init(_ fetch: FetchClient, under trust: TrustMaterial, timeout: Int, _ then: @escaping (EndpointAnswer) -> Void) {
+      self.fetch = fetch
+      self.trust = trust
+      self.timeout = timeout
+      self.then = then
+    }
+
+    func begin(_ request: TokenHTTPRequest, adding assertion: Result<Secret, TokenFailure>) {
+      switch assertion {
+      case .success(let assertion): begin(request.adding(clientAssertion: assertion), hiding: assertion)
+      case .failure(let failure): end(.failed(failure))
       }
     }
-    return { transfer.cancel() }
+
+    func begin(_ request: TokenHTTPRequest, hiding secret: Secret? = nil) {
+      guard then != nil else { return }
+      let message = HTTPFetch(
+        method: request.method == .post ? .post : .get, url: request.url,
+        fields: request.fields.map { ($0.name, $0.value.bytes) },
+        body: request.body.bytes, timeout: timeout, limitBytes: request.maximumAnswer, sharesConnections: false)
+      transfer = fetch.start(message, under: trust) { outcome in
+        switch outcome {
+        case .success(let answer):
+          let received = EndpointAnswer.response(
+            status: answer.status, retryAfter: answer.retryAfter, body: Secret(answer.body))
+          self.end(secret.map(received.hiding) ?? received)
+        case .failure(let failure): self.end(.failed(TokenFailure(failure)))
+        }
+      }
+    }
+
+    private func end(_ answer: EndpointAnswer) {
+      let then = then
+      self.then = nil
+      transfer = nil
+      then?(answer)
+    }
+
+    func cancel() {
+      then = nil
+      transfer?.cancel()
+      transfer = nil
+    }
   }
 }

@@ -53,10 +53,10 @@ final class TokenOwner: CredentialOwner {
     keepWatch()
   }
 
+  /// Goes on watching the store: after a logout, requests that began before may not send its tokens either.
   override func retire() {
     super.retire()
     perform(machine.retire(now: now))
-    keepWatch()
   }
 
   override func stop() {
@@ -223,7 +223,7 @@ final class TokenOwner: CredentialOwner {
   // MARK: What other processes write
 
   private func keepWatch() {
-    guard machine.usesStore, setup.store.isShared, !isRetired else {
+    guard machine.usesStore, setup.store.isShared else {
       watch?.end(on: loop)
       watch = nil
       return

@@ -11,13 +11,13 @@ import Settings
 final class CredentialSession {
   let name: String
   let policy: OAuth2Policy
-  private let settings: Settings
   private let access: EndpointAccess
   /// Without SIGPIPE: the browser may be gone.
   private let signals = Signals()
 
-  /// Prints errors and warnings.
+  /// Becomes the owner of the token store's folder if it runs as root. Prints errors and warnings.
   init(config: String, name: String?, for use: CredentialUse) throws {
+    try StoreFolder.becomeOwner(config: config)
     let single: SingleCredential
     do throws(CredentialLookupError) {
       single = try ConfigurationFile.readCredential(
@@ -35,21 +35,11 @@ final class CredentialSession {
     for diagnostic in single.configuration.diagnostics { Terminal.error("\(diagnostic)") }
     self.name = single.policy.name
     policy = single.oauth2
-    settings = single.settings
     do throws(SnapshotBuilder.LoadError) {
-      access = try EndpointAccess(to: single.policy.name, in: settings, sources: single.configuration.secretSources)
+      access = try EndpointAccess(to: single.policy.name, in: single.settings, sources: single.configuration.secretSources)
     } catch {
       Terminal.error("\(config): error: \(error)")
       throw ExitStatus.badConfiguration
-    }
-  }
-
-  /// As root: becomes the owner of the store's folder, so that no link of his leads root anywhere, and the proxy can use the files.
-  func becomeOwner() throws {
-    guard case .file(let path, _) = settings.tokenStore else { return }
-    do throws(TokenStoreFailure) { _ = try FileTokenStore.becomeFolderOwner(of: path) } catch {
-      Terminal.error("authproxy: \(error)")
-      throw ExitStatus.cannotBind
     }
   }
 
@@ -66,10 +56,10 @@ final class CredentialSession {
   func run(_ machine: LoginMachine, readsLines: Bool = false) -> (LoginEnd, LoginMachine) {
     let (group, outcome, seat) = (LoopGroup(count: 1), Handover<(LoginEnd, LoginMachine)>(), Seat())
     let (access, timeout) = (access, policy.timeout)
-    let store = RecordStore(name, policy, access.store, patience: lockPatience)
+    let store = RecordStore(name, policy, access.store, expecting: loggedOutSubject)
     group.start()
     group.executors[0].call { loop in
-      let surroundings = CommandSurroundings(access, EndpointClient(access, on: loop, of: group), timeout: timeout)
+      let surroundings = CommandSurroundings(EndpointClient(access, on: loop, of: group), timeout: timeout)
       let runner = LoginRunner(machine, on: loop, store: store, surroundings: surroundings) { outcome.put(($0, $1)) }
       seat.runner = runner
       runner.start()
@@ -84,41 +74,56 @@ final class CredentialSession {
   // SAFETY: `runner` is read and written on the session's loop only.
   private final class Seat: @unchecked Sendable { var runner: LoginRunner? }
 
-  /// Milliseconds: longer than any refresh of a running proxy takes.
-  private var lockPatience: Int64 { 2 * Int64(policy.timeout) + 10_000 }
-
   // MARK: Logout
 
   /// - Parameter isSilent: nobody who was not logged in is told so.
   func logOut(isLocal: Bool, isSilent: Bool) throws {
-    do throws(TokenStoreFailure) {
-      let locked = try LockedRecord(of: name, policy: policy, in: access.store, within: lockPatience)
-      let tokens = locked.revocableTokens
-      guard locked.isLoggedIn || !tokens.isEmpty else {
-        locked.release()
-        if !isSilent { Terminal.error("nobody is logged in to \(name)") }
-        return
-      }
-      // First the store: whatever the server says, no process uses the tokens any more.
-      let generation = try locked.writeTombstone(at: wallClockSeconds(), unrevoked: isLocal ? [] : tokens)
-      if isLocal {
-        return Terminal.error("logged out of \(name) here; the server was not told, so its tokens stay valid until they expire")
-      }
-      let (end, machine) = run(.logout(LogoutFlow(name: name, policy: policy, tokens: tokens)))
-      let again = try LockedRecord(of: name, policy: policy, in: access.store, within: lockPatience)
-      try again.keep(unrevoked: end.exit == .done ? [] : machine.unrevoked, inTombstone: generation)
-      logoutEnd = end
-    } catch {
+    let end: LoginEnd?
+    do throws(TokenStoreFailure) { end = try logOutOfStore(isLocal: isLocal, isSilent: isSilent) } catch {
       Terminal.error("authproxy: \(error)")
       throw ExitStatus.cannotBind
     }
-    if let logoutEnd {
-      self.logoutEnd = nil
-      try report(logoutEnd)
-    }
+    if let end { try report(end) }
   }
 
-  private var logoutEnd: LoginEnd?
+  /// - Returns: how the server took it; nil: it has nothing to revoke.
+  private func logOutOfStore(isLocal: Bool, isSilent: Bool) throws(TokenStoreFailure) -> LoginEnd? {
+    let locked = try LockedRecord(of: name, policy: policy, in: access.store, within: policy.lockPatience)
+    let tokens = locked.revocableTokens
+    loggedOutSubject = locked.subject
+    switch locked.standing {
+    case .loggedIn: break
+    case .loggedOut where !tokens.isEmpty: break
+    case .unknown:
+      // A running proxy may still have tokens of a file that somebody has deleted.
+      try locked.writeTombstone(at: wallClockSeconds(), unrevoked: [])
+      if !isSilent { Terminal.error("the token store knows of no login to \(name); running proxies forget theirs") }
+      return nil
+    case .loggedOut:
+      locked.release()
+      if !isSilent { Terminal.error("nobody is logged in to \(name)") }
+      return nil
+    case .otherConfiguration:
+      locked.release()
+      Terminal.error(
+        "nobody is logged in to \(name) with this configuration; the token store has a login with another issuer, token_url or "
+          + "client_id, which only a logout with that configuration revokes")
+      return nil
+    }
+    // First the store: whatever the server says, no process uses the tokens any more.
+    let generation = try locked.writeTombstone(at: wallClockSeconds(), unrevoked: isLocal ? [] : tokens)
+    if isLocal {
+      Terminal.error("logged out of \(name) here; the server was not told, so its tokens stay valid until they expire")
+      return nil
+    }
+    let (end, machine) = run(.logout(LogoutFlow(name: name, policy: policy, tokens: tokens)))
+    let again = try LockedRecord(of: name, policy: policy, in: access.store, within: policy.lockPatience)
+    try again.keep(unrevoked: end.exit == .done ? [] : machine.unrevoked, inTombstone: generation)
+    return end
+  }
+
+  /// Who was logged in before this session's logout: the only one who may log in again without `--other-account`.
+  private var loggedOutSubject: String?
 }
 
 /// A login's side of the token store.
@@ -126,21 +131,21 @@ private final class RecordStore: LoginStore {
   private let name: String
   private let policy: OAuth2Policy
   private let store: any TokenStore
-  private let patience: Int64
+  private let expected: String?
   private let locked = Latch<LockedRecord>()
 
-  init(_ name: String, _ policy: OAuth2Policy, _ store: any TokenStore, patience: Int64) {
+  init(_ name: String, _ policy: OAuth2Policy, _ store: any TokenStore, expecting expected: String?) {
     self.name = name
     self.policy = policy
     self.store = store
-    self.patience = patience
+    self.expected = expected
   }
 
   func open() throws(LoginStoreFailure) -> String? {
     do throws(TokenStoreFailure) {
-      let found = try LockedRecord(of: name, policy: policy, in: store, within: patience)
+      let found = try LockedRecord(of: name, policy: policy, in: store, within: policy.lockPatience)
       locked.put(found)
-      return found.subject
+      return found.subject ?? expected
     } catch { throw LoginStoreFailure("\(error)") }
   }
 
@@ -154,12 +159,10 @@ private final class RecordStore: LoginStore {
 
 /// The command's side of a login.
 private final class CommandSurroundings: LoginSurroundings {
-  private let access: EndpointAccess
   private let client: EndpointClient
   private let timeout: Int
 
-  init(_ access: EndpointAccess, _ client: EndpointClient, timeout: Int) {
-    self.access = access
+  init(_ client: EndpointClient, timeout: Int) {
     self.client = client
     self.timeout = timeout
   }
@@ -167,7 +170,6 @@ private final class CommandSurroundings: LoginSurroundings {
   func send(_ request: TokenHTTPRequest, then: @escaping (EndpointAnswer) -> Void) -> () -> Void {
     client.send(request, timeout: timeout, then: then)
   }
-  func clientAssertion() -> Secret? { (try? access.clientAssertion()) ?? nil }
   func print(_ line: String) { Terminal.print(line) }
   func note(_ line: String) { Terminal.error(line) }
 }

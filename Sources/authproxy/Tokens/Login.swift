@@ -50,7 +50,6 @@ struct LoginCommand: ParsableCommand {
       timeout: Int64(try Units.duration(timeout)),
       browser: BrowserChoice(forbidden: noBrowser || geteuid() == 0, environment: Environment.current),
       readsLines: paste || isatty(0) == 1, otherAccount: otherAccount)
-    try session.becomeOwner()
     if revoke { try session.logOut(isLocal: false, isSilent: true) }
     let machine: LoginMachine
     if device || session.policy.isDeviceGrant {

@@ -15,7 +15,11 @@ enum StandardInput {
       var block = [UInt8](repeating: 0, count: 4096)
       while true {
         let count = csys_read(0, &block, block.count)
-        guard count > 0 else { return }
+        guard count > 0 else {
+          // The last line may lack its line break.
+          if !line.isEmpty { deliver(Secret(line)) }
+          return
+        }
         for byte in block[..<Int(count)] {
           if byte == UInt8(ascii: "\n") {
             deliver(Secret(line))

@@ -20,6 +20,7 @@ struct TokensCommand: ParsableCommand {
   var json = false
 
   func run() throws {
+    try StoreFolder.becomeOwner(config: config)
     let list: CredentialList
     do throws(CredentialLookupError) {
       list = try ConfigurationFile.readCredentialList(path: config, environment: Environment.current)

@@ -93,7 +93,7 @@ struct AuthorizationRequestTests {
       let policy = loginPolicy(settings: settings, authentication: authentication, resource: ["https://a.example"])
       let request = try request(policy)
       let pushed = try request.pushed(
-        to: "https://a.example/par", policy: policy, tokenEndpoint: "https://a.example/token", assertion: nil, wall: 0)
+        to: "https://a.example/par", policy: policy, tokenEndpoint: "https://a.example/token", wall: 0)
       let secrets = try LoginSecrets.sample()
       #expect(
         pushed.http.form == [

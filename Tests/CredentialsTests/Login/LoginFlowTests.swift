@@ -271,15 +271,22 @@ struct LoginFlowTests {
       ])
   }
 
-  @Test("a client assertion is the one that was read last")
+  @Test("a client assertion is added by the sender, as it may expire while a person logs in")
   func assertion() throws {
     var driver = try LoginDriver(loginPolicy(authentication: .clientAssertion(Secret("first"))))
-    driver.flow.clientAssertion = Secret("for-par")
     driver.reach(.waiting)
-    #expect(driver.log.requests.last?.field("client_assertion") == "for-par")
-    driver.flow.clientAssertion = Secret("for-code")
+    let pushed = try #require(driver.log.requests.last)
     driver.callback()
-    #expect(driver.log.requests.last?.field("client_assertion") == "for-code")
+    for request in [pushed, try #require(driver.log.requests.last)] {
+      #expect(request.awaitsAssertion && request.field("client_assertion") == nil)
+      #expect(request.field("client_assertion_type") == TokenRequest.assertionType)
+      let sent = request.adding(clientAssertion: Secret("for+this"))
+      #expect(!sent.awaitsAssertion && sent.field("client_assertion") == "for+this")
+      #expect(text(sent.body.bytes) == text(request.body.bytes) + "&client_assertion=for%2Bthis")
+    }
+    let answer = EndpointAnswer.response(status: 400, retryAfter: 1, body: Secret("<for+this for+thi>"))
+    #expect(
+      answer.hiding(Secret("for+this")) == .response(status: 400, retryAfter: 1, body: Secret("<*** for+thi>")))
   }
 
   @Test("the server's error is shown without markup, control characters and state, in terminal and page")

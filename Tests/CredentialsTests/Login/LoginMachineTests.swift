@@ -161,6 +161,47 @@ struct LoginMachineTests {
     }
   }
 
+  @Test("log in: a process with an older configuration overwrites no login of a newer one")
+  func foreignLogin() throws {
+    let store = MemoryTokenStore()
+    try lock(store).write(login())
+    var process = Process(login: loginPolicy(), store)
+    process.look()
+    let other = loginPolicy(issuer: "https://other.example")
+    try lock(store, other).write(login("b1", refreshToken: "s1", at: wall + 60))
+    let written = record(store)
+    process.look()
+    process.refused(1)
+    #expect(process.sent.isEmpty && process.released == [.needsOperator])
+    #expect(record(store) == written)
+    #expect(process.state == .needsOperator(reason: process.driver.machine.failureReason, old: 1))
+    // A login with its own configuration repairs it.
+    try lock(store).write(login("c1", refreshToken: "t1", at: wall + 120))
+    process.look()
+    #expect(process.published.last == "c1" && process.state == .ready(version: 2))
+  }
+
+  @Test(
+    "a retired machine follows a logout and another person's login, and nothing else",
+    arguments: [("refresh", 0), ("logout", 1), ("other", 1), ("foreign", 0)])
+  func retired(change: String, withdrawals: Int) throws {
+    let store = MemoryTokenStore()
+    try lock(store).write(login())
+    var process = Process(login: loginPolicy(), store)
+    process.look()
+    process.run(process.driver.note(process.driver.machine.retire(now: process.driver.now)))
+    switch change {
+    case "refresh": try lock(store).write(login("a2", refreshToken: "r2"))
+    case "logout": try logOut(store)
+    case "other": try lock(store).write(login("b1", refreshToken: "s1", at: wall + 60, subject: "bob"))
+    default: try lock(store, loginPolicy(issuer: "https://other.example")).write(login("b1", at: wall + 60))
+    }
+    for _ in 0..<2 { process.look() }
+    #expect(process.withdrawals == withdrawals && process.published == ["a1"])
+    #expect(process.driver.need().need.version == (withdrawals == 0 ? 1 : nil))
+    #expect(process.reports.count == 1, "the machine that took its place reports")
+  }
+
   @Test("log in: a login is newer than what a process remembers, even after the file was deleted")
   func afterDeletion() throws {
     let store = KillableStore()

@@ -1,0 +1,20 @@
+/// How long a refresh can take, as every process that waits for one must know.
+extension OAuth2Policy {
+  /// Milliseconds after the time-outs of its requests. Then the machine gives up a fetch that never returned.
+  static let fetchGrace: Int64 = 5_000
+  /// Milliseconds for everything else that a refresh does under the credential's lock: lanes, files, assertions.
+  private static let lockGrace: Int64 = 10_000
+
+  /// Milliseconds from the first request of a refresh until it has failed.
+  var longestFetch: Int64 {
+    var requests: Int64 = 1
+    // Discovery asks at most two addresses.
+    if case .issuer = endpoint { requests += 2 }
+    // A refused scope is left out.
+    if grant.isStored, scope != nil { requests += 1 }
+    return requests * Int64(timeout) + Self.fetchGrace
+  }
+
+  /// Milliseconds: longer than any refresh holds the credential's lock.
+  public var lockPatience: Int64 { longestFetch + Self.lockGrace }
+}
