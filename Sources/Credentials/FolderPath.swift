@@ -22,11 +22,14 @@ enum FolderPath {
       // In a folder with the sticky bit, as /tmp, only the owner of an entry can exchange it.
       let isOpen = here.st_uid != 0 || (here.st_mode & 0o022 != 0 && here.st_mode & S_ISVTX == 0)
       var entry = stat()
-      guard fstatat(at, name, &entry, AT_SYMLINK_NOFOLLOW) == 0 else { throw Problem(description: "\(name): \(SystemFailure("stat"))") }
+      guard fstatat(at, name, &entry, AT_SYMLINK_NOFOLLOW) == 0 else {
+        throw Problem(description: "\(name): \(SystemFailure("stat"))")
+      }
       if entry.st_mode & S_IFMT == S_IFLNK {
         links += 1
         guard entry.st_uid == 0, !isOpen, links <= mostLinks else {
-          throw Problem(description: "\(name) is a link of another user than root, which root does not follow; name the folder itself")
+          throw Problem(
+            description: "\(name) is a link of another user than root, which root does not follow; name the folder itself")
         }
         let target = try link(name, in: at)
         rest = components(target) + rest
@@ -40,7 +43,8 @@ enum FolderPath {
     }
     let found = try status(at)
     if let foreign, found.st_uid == 0 {
-      throw Problem(description: "it is root's, but another user can exchange \(foreign) on the way to it; give it to that user")
+      throw Problem(
+        description: "it is root's, but another user can exchange \(foreign) on the way to it; give it to that user")
     }
     return found
   }

@@ -113,8 +113,10 @@ public struct LockedRecord: Sendable {
   public func release() { _ = store.perform(.release, for: credential) }
 
   /// Refreshes raise it by one. The time makes a login or logout newer than what a running process remembers, even if the
-  /// file was deleted or restored from a backup.
-  private func nextGeneration(at wall: Int64) -> UInt64 { max(generation + 1, UInt64(clamping: wall)) }
+  /// file was deleted or restored from a backup. Without a record, somebody may have logged in within the same second.
+  private func nextGeneration(at wall: Int64) -> UInt64 {
+    max(generation + 1, UInt64(clamping: wall) + (found == nil ? 1 : 0))
+  }
 
   private func write(_ record: TokenRecord) throws(TokenStoreFailure) {
     defer { release() }

@@ -115,6 +115,9 @@ public final class HTTPServer: EventHandler {
 
   override public func expired(on loop: EventLoop) { listen() }
 
+  /// A connection has its answer: a further one may take its place.
+  func answered() { if limits.evictsIdle { listen() } }
+
   func ended(_ connection: ServedConnection) {
     open -= 1
     connections.removeAll { $0 === connection }

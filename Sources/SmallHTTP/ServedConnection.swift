@@ -166,6 +166,7 @@ final class ServedConnection: EventHandler {
   private func write(_ answer: ServedAnswer) {
     outbound += answer.bytes(isHead: isHead, closes: closes)
     phase = .writing
+    server.answered()
     loop.arm(self, afterMilliseconds: server.limits.patience)
   }
 

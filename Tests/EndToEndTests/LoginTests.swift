@@ -1,22 +1,18 @@
 import Foundation
 import Testing
 
-/// `authproxy login`, `logout` and `tokens`.
+/// `authproxy login` and `tokens`.
 @Suite struct LoginTests {
-  private func tokens(_ server: LoginServer) throws -> String {
-    try ChildProcess.run(Surroundings.program, ["tokens", "--config", server.path, "--json"]).output
-  }
-
   @Test(arguments: [["--no-par"], []])
   func `a login with a browser stores tokens, and says so once they are there`(options: [String]) throws {
     let server = options.isEmpty ? try LoginServer() : try LoginServer("--no-par")
     try server.configure()
-    #expect(try tokens(server).contains(#""state":"never""#))
+    #expect(try server.tokens().contains(#""state":"never""#))
     let (page, ending, errors) = try server.logIn()
     #expect(ending == .exited(0), "\(errors)")
     #expect(page.contains("You are logged in to mailbox as ann@example.com"), "\(page)")
     #expect(errors.contains("logged in to mailbox as ann@example.com"), "\(errors)")
-    let told = try tokens(server)
+    let told = try server.tokens()
     #expect(told.contains(#""state":"logged in""#) && told.contains(#""subject":"user-1""#), "\(told)")
     #expect(try server.paths().contains("/par") == options.isEmpty)
     let attributes = try FileManager.default.attributesOfItem(atPath: server.folder + "/tokens.json")
@@ -33,21 +29,6 @@ import Testing
     #expect(try server.paths().filter { $0 == "/token" }.count == 2)
   }
 
-  @Test func `a logout revokes both tokens, and a second one has nothing to do`() throws {
-    let server = try LoginServer()
-    try server.configure()
-    try server.logIn()
-    let logout = try server.start("logout", "mailbox")
-    #expect(logout.awaitEnd(seconds: 20) == .exited(0), "\(logout.errors)")
-    #expect(try server.paths().filter { $0 == "/revoke" }.count == 2)
-    let told = try tokens(server)
-    #expect(told.contains(#""state":"logged out""#), "\(told)")
-    let again = try server.start("logout", "mailbox")
-    #expect(again.awaitEnd(seconds: 20) == .exited(0))
-    #expect(again.errors.contains("nobody is logged in"), "\(again.errors)")
-    #expect(try server.paths().filter { $0 == "/revoke" }.count == 2)
-  }
-
   @Test func `hostile requests neither end the login nor spend the code`() throws {
     let server = try LoginServer("--no-par")
     try server.configure()
@@ -59,12 +40,18 @@ import Testing
     // Silent connections do not keep the browser out.
     let port = try #require(URLComponents(string: redirect)?.port)
     let silent = try (0..<30).map { _ in try RawConnection(port: port) }
+    // Nor do those that have their answer and stay.
+    let staying = try (0..<30).map { _ in
+      let connection = try RawConnection(port: port)
+      try connection.send("GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+      return connection
+    }
     for (path, status) in [
       ("?code=x&state=wrong", "400"), ("?code=x", "400"), ("", "400"), ("/other?code=x", "404"),
       ("?error=access_denied&state=y", "400"),
     ] {
       let got = try ChildProcess.run(
-        "curl", ["-s", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", redirect + path])
+        "curl", ["-s", "--max-time", "1", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", redirect + path])
       #expect(got.output == status, "\(path)")
     }
     let post = try ChildProcess.run(
@@ -74,7 +61,7 @@ import Testing
     #expect(page.output.contains("You are logged in"), "\(page.output)")
     #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
     #expect(try server.paths().filter { $0 == "/token" }.count == 1)
-    withExtendedLifetime(silent) {}
+    withExtendedLifetime((silent, staying)) {}
   }
 
   @Test func `nobody comes`() throws {
@@ -82,6 +69,43 @@ import Testing
     try server.configure()
     let login = try server.start("login", "--no-browser", "--timeout", "1s")
     #expect(login.awaitEnd(seconds: 20) == .exited(75), "\(login.errors)")
-    #expect(try tokens(server).contains(#""state":"never""#))
+    #expect(try server.tokens().contains(#""state":"never""#))
+  }
+
+  @Test func `the answer may be pasted, with or without a line break at its end`() throws {
+    let server = try LoginServer("--no-par")
+    try server.configure()
+    let login = try ChildProcess(
+      Surroundings.program, ["login", "--config", server.path, "--no-browser", "--paste"], environment: [:])
+    let url = try #require(login.awaitLine { $0.hasPrefix("http") }, "\(login.errors)")
+    let answer = try ChildProcess.run("curl", ["-sS", "--noproxy", "*", "-o", "/dev/null", "-w", "%{redirect_url}", url]).output
+    login.send(answer)
+    login.closeInput()
+    #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
+    #expect(!login.errors.contains("5ecret"))
+  }
+
+  @Test func `a client assertion is read again for each request, and its absence is said`() throws {
+    let server = try LoginServer()
+    let file = server.folder + "/assertion"
+    try "first-5ecret".write(toFile: file, atomically: true, encoding: .utf8)
+    try server.configure("grant: authorization_code, client_assertion: {file: assertion}")
+    func begin() throws -> (ChildProcess, String) {
+      let login = try ChildProcess(
+        Surroundings.program, ["login", "--config", server.path, "--no-browser"], environment: [:])
+      login.closeInput()
+      return (login, try #require(login.awaitLine { $0.hasPrefix("http") }, "\(login.errors)"))
+    }
+    let (login, url) = try begin()
+    try "second-5ecret".write(toFile: file, atomically: true, encoding: .utf8)
+    _ = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", url])
+    #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
+    let sent = try server.requests().compactMap { $0.form?["client_assertion"] }
+    #expect(sent == ["first-5ecret", "second-5ecret"])
+    let (second, again) = try begin()
+    try FileManager.default.removeItem(atPath: file)
+    let page = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", again]).output
+    #expect(second.awaitEnd(seconds: 20) == .exited(78), "\(second.errors)")
+    #expect(second.errors.contains(file) && page.contains("The login failed"), "\(second.errors) \(page)")
   }
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """An authorization server for logins, on loopback: metadata, authorization (which agrees at once), PAR, device grant, tokens, revocation.
 
-    login_server.py [--no-par] [--polls N]
+    login_server.py [--no-par] [--polls N] [--subjects A,B] [--busy-revocations N]
 
-Prints its port. GET /log returns what it saw: one JSON object a request. GET /api answers 200 to a valid access token, else 401. Ends with its
+Logins are those of the subjects in turn. The first N revocations are answered with 503. Prints its port. GET /log returns what it saw: one JSON object a request. GET /api answers 200 to a valid access token, else 401. Ends with its
 standard input."""
 
 import argparse
 import base64
 import hashlib
 import http.server
+import itertools
 import json
 import secrets
 import sys
@@ -20,12 +21,15 @@ import urllib.parse
 parser = argparse.ArgumentParser()
 parser.add_argument("--no-par", action="store_true")
 parser.add_argument("--polls", type=int, default=2)
+parser.add_argument("--subjects", default="user-1")
+parser.add_argument("--busy-revocations", type=int, default=0)
 arguments = parser.parse_args()
+subjects = itertools.cycle(arguments.subjects.split(","))
 log, codes, pushed, devices, access, refresh = [], {}, {}, {}, {}, {}
 
 
 def id_token(base, form):
-    claims = {"iss": base, "aud": form["client_id"], "sub": "user-1", "exp": int(time.time()) + 600, "email": "ann@example.com"}
+    claims = {"iss": base, "aud": form["client_id"], "sub": form["sub"], "exp": int(time.time()) + 600, "email": "ann@example.com"}
     if form.get("nonce"):
         claims["nonce"] = form["nonce"]
     part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
@@ -50,6 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def issue(self, request):
         token, renewal = "at-5ecret-" + secrets.token_hex(8), "rt-5ecret-" + secrets.token_hex(8)
+        request.setdefault("sub", next(subjects))
         access[token], refresh[renewal] = request, request
         answer = {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": renewal, "scope": request.get("scope", "")}
         if "openid" in request.get("scope", "").split():
@@ -95,6 +100,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, {
                 "device_code": code, "user_code": "ABCD-EFGH", "verification_uri": self.base + "/enter", "expires_in": 60, "interval": 1})
         if self.path == "/revoke":
+            if arguments.busy_revocations > 0:
+                arguments.busy_revocations -= 1
+                return self.reply(503, {})
             access.pop(form.get("token"), None)
             refresh.pop(form.get("token"), None)
             return self.reply(200, {})

@@ -21,19 +21,27 @@ final class LoginServer {
   var path: String { folder + "/proxy.conf" }
 
   /// Writes a configuration with the credential `mailbox`.
-  func configure(_ oauth2: String = "grant: authorization_code, scope: openid mail", entry: String = "") throws {
+  func configure(
+    _ oauth2: String = "grant: authorization_code, scope: openid mail", entry: String = "", client: String = "me",
+    store: String = "tokens.json"
+  ) throws {
     let text = """
       listen: 127.0.0.1:0
-      token_store: {file: tokens.json}
+      token_store: {file: \(store)}
       upstreams:
         - {match: api.test, origin: "\(base)", credential: mailbox\(entry)}
       credentials:
         mailbox:
           allow_plaintext: true
-          oauth2: {issuer: "\(base)", client_id: me, \(oauth2)}
+          oauth2: {issuer: "\(base)", client_id: \(client), \(oauth2)}
 
       """
     try ProxyProcess.write(text, to: path)
+  }
+
+  /// A proxy with the configuration that was written last, and its store.
+  func proxy() throws -> ProxyProcess {
+    try ProxyProcess(try String(contentsOfFile: path, encoding: .utf8), folder: folder)
   }
 
   /// A running command.
@@ -55,10 +63,20 @@ final class LoginServer {
     return (page.output, child.awaitEnd(seconds: 20), child.errors)
   }
 
-  /// Paths that it was asked for, in order.
-  func paths() throws -> [String] {
-    struct Seen: Decodable { let path: String }
-    let got = try ChildProcess.run("curl", ["-sS", "--noproxy", "*", base + "/log"])
-    return try JSONDecoder().decode([Seen].self, from: Data(got.output.utf8)).map(\.path)
+  struct Seen: Decodable {
+    let path: String
+    /// Of a POST.
+    let form: [String: String]?
   }
+
+  /// What it was asked for, in order.
+  func requests() throws -> [Seen] {
+    let got = try ChildProcess.run("curl", ["-sS", "--noproxy", "*", base + "/log"])
+    return try JSONDecoder().decode([Seen].self, from: Data(got.output.utf8))
+  }
+
+  func paths() throws -> [String] { try requests().map(\.path) }
+
+  /// What `tokens --json` tells.
+  func tokens() throws -> String { try ChildProcess.run(Surroundings.program, ["tokens", "--config", path, "--json"]).output }
 }
