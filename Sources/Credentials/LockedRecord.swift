@@ -95,8 +95,9 @@ public struct LockedRecord: Sendable {
   /// - Returns: the generation.
   @discardableResult
   public func writeTombstone(at wall: Int64, unrevoked: [RevocableToken]) throws(TokenStoreFailure) -> UInt64 {
-    var record = TokenRecord(
-      binding: TokenBinding.digest(of: policy), generation: nextGeneration(at: wall), refreshToken: nil)
+    // A file that was deleted may have had a login of the same second.
+    let next = nextGeneration(at: wall) + (found == nil ? 1 : 0)
+    var record = TokenRecord(binding: TokenBinding.digest(of: policy), generation: next, refreshToken: nil)
     record.tombstone = TokenRecord.Tombstone(loggedOutAt: wall, unrevoked: unrevoked)
     try write(record)
     return record.generation
@@ -113,10 +114,8 @@ public struct LockedRecord: Sendable {
   public func release() { _ = store.perform(.release, for: credential) }
 
   /// Refreshes raise it by one. The time makes a login or logout newer than what a running process remembers, even if the
-  /// file was deleted or restored from a backup. Without a record, somebody may have logged in within the same second.
-  private func nextGeneration(at wall: Int64) -> UInt64 {
-    max(generation + 1, UInt64(clamping: wall) + (found == nil ? 1 : 0))
-  }
+  /// file was deleted or restored from a backup.
+  private func nextGeneration(at wall: Int64) -> UInt64 { max(generation + 1, UInt64(clamping: wall)) }
 
   private func write(_ record: TokenRecord) throws(TokenStoreFailure) {
     defer { release() }

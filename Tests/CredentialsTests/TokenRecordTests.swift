@@ -140,12 +140,12 @@ final class LockedRecordTests {
   func login() throws {
     let before = try lock()
     #expect(before.subject == nil && before.generation == 0 && before.standing == .unknown && before.record == nil)
-    #expect(try before.write(completed()) == 1_800_000_001)
+    #expect(try before.write(completed()) == 1_800_000_000)
     let after = try lock()
-    #expect(after.subject == "alice-17" && after.generation == 1_800_000_001 && after.standing == .loggedIn)
-    #expect(after.record == TokenRecord(completed(), binding: TokenBinding.digest(of: policy), generation: 1_800_000_001))
+    #expect(after.subject == "alice-17" && after.generation == 1_800_000_000 && after.standing == .loggedIn)
+    #expect(after.record == TokenRecord(completed(), binding: TokenBinding.digest(of: policy), generation: 1_800_000_000))
     // A second one in the same second.
-    #expect(try after.write(completed(subject: nil)) == 1_800_000_002)
+    #expect(try after.write(completed(subject: nil)) == 1_800_000_001)
     let last = try lock()
     #expect(last.subject == nil)
     last.release()
@@ -156,7 +156,7 @@ final class LockedRecordTests {
     try lock().write(completed())
     let before = try lock()
     let generation = try before.writeTombstone(at: 1_700_000_000, unrevoked: before.revocableTokens)
-    #expect(generation == 1_800_000_002, "a clock that was set back makes nothing older")
+    #expect(generation == 1_800_000_001, "a clock that was set back makes nothing older")
     let after = try lock()
     #expect(after.standing == .loggedOut && after.subject == nil)
     #expect(after.revocableTokens == before.revocableTokens && after.revocableTokens.count == 2)
@@ -195,7 +195,7 @@ final class LockedRecordTests {
     let other = try lock(loginPolicy(issuer: "https://other.example"))
     #expect(
       other.record == nil && other.subject == nil && other.standing == .otherConfiguration && other.revocableTokens.isEmpty)
-    #expect(other.generation == 1_800_000_001)
+    #expect(other.generation == 1_800_000_000)
   }
 
   @Test("grant refresh_token: the configured token is what a first logout ends")
@@ -255,7 +255,7 @@ final class LockedRecordTests {
       Issue.record("nothing was seen")
       return
     }
-    #expect(record.generation == 1_800_000_001 && look(mark) == .unchanged)
+    #expect(record.generation == 1_800_000_000 && look(mark) == .unchanged)
     guard case .seen(nil, mark) = store.perform(.look(since: empty), for: "other") else {
       Issue.record("another credential has no record")
       return

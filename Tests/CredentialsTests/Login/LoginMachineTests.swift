@@ -347,7 +347,7 @@ struct LoginMachineTests {
     process.answer(.token(answer))
     #expect(process.published == ["a1", "a2"])
     let saved = record(store)
-    #expect(saved?.generation == UInt64(wall) + 2 && saved?.refreshToken == Secret("r2"))
+    #expect(saved?.generation == UInt64(wall) + 1 && saved?.refreshToken == Secret("r2"))
     #expect(saved?.login?.subject == "alice-17" && saved?.login?.loggedInAt == wall)
     #expect(saved?.login?.scope == "mail.read mail.send" && saved?.login?.expiresAt == wall + 3_400 + 86_400)
     // A server that does not rotate.

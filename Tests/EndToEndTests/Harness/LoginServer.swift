@@ -71,9 +71,12 @@ final class LoginServer {
 
   /// What it was asked for, in order.
   func requests() throws -> [Seen] {
-    let got = try ChildProcess.run("curl", ["-sS", "--noproxy", "*", base + "/log"])
-    return try JSONDecoder().decode([Seen].self, from: Data(got.output.utf8))
+    try JSONDecoder().decode([Seen].self, from: Data(try get("/log").utf8))
   }
+
+  /// One of its pages for tests.
+  @discardableResult
+  func get(_ page: String) throws -> String { try ChildProcess.run("curl", ["-sS", "--noproxy", "*", base + page]).output }
 
   func paths() throws -> [String] { try requests().map(\.path) }
 
