@@ -29,41 +29,6 @@ import Testing
     #expect(try server.paths().filter { $0 == "/token" }.count == 2)
   }
 
-  @Test func `hostile requests neither end the login nor spend the code`() throws {
-    let server = try LoginServer("--no-par")
-    try server.configure()
-    let login = try ChildProcess(
-      Surroundings.program, ["login", "--config", server.path, "--no-browser"], environment: [:])
-    login.closeInput()
-    let url = try #require(login.awaitLine { $0.hasPrefix("http") }, "\(login.errors)")
-    let redirect = try #require(URLComponents(string: url)?.queryItems?.first { $0.name == "redirect_uri" }?.value)
-    // Silent connections do not keep the browser out.
-    let port = try #require(URLComponents(string: redirect)?.port)
-    let silent = try (0..<30).map { _ in try RawConnection(port: port) }
-    // Nor do those that have their answer and stay.
-    let staying = try (0..<30).map { _ in
-      let connection = try RawConnection(port: port)
-      try connection.send("GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
-      return connection
-    }
-    for (path, status) in [
-      ("?code=x&state=wrong", "400"), ("?code=x", "400"), ("", "400"), ("/other?code=x", "404"),
-      ("?error=access_denied&state=y", "400"),
-    ] {
-      let got = try ChildProcess.run(
-        "curl", ["-s", "--max-time", "1", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", redirect + path])
-      #expect(got.output == status, "\(path)")
-    }
-    let post = try ChildProcess.run(
-      "curl", ["-s", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", "-d", "code=x", redirect])
-    #expect(post.output == "405" || post.output == "413", "\(post.output)")
-    let page = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", url])
-    #expect(page.output.contains("You are logged in"), "\(page.output)")
-    #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
-    #expect(try server.paths().filter { $0 == "/token" }.count == 1)
-    withExtendedLifetime((silent, staying)) {}
-  }
-
   @Test func `nobody comes`() throws {
     let server = try LoginServer()
     try server.configure()
