@@ -42,6 +42,9 @@ enum FolderPath {
       replace(&at, with: next)
     }
     let found = try status(at)
+    if found.st_uid == 0, found.st_mode & 0o022 != 0 {
+      throw Problem(description: "it is root's, but others may write in it; give it to the service's user: chown")
+    }
     if let foreign, found.st_uid == 0 {
       throw Problem(
         description: "it is root's, but another user can exchange \(foreign) on the way to it; give it to that user")

@@ -44,8 +44,9 @@ public struct LockedRecord: Sendable {
   /// nil if there is none of this configuration; it may be a tombstone.
   public var record: TokenRecord? { found.flatMap { $0.belongs(to: policy) ? $0 : nil } }
 
-  /// Of the person who is logged in; nil if nobody is, or if the server did not say.
-  public var subject: String? { record.flatMap { $0.tombstone == nil ? $0.login?.subject : nil } }
+  /// Of the only person who may log in without `--other-account`: who is logged in, or was before a login that began with a
+  /// logout; nil if nobody is, or if the server did not say.
+  public var subject: String? { record?.tombstone?.subject ?? record?.login?.subject }
 
   /// Of the record, whatever configuration it belongs to; 0 without one.
   public var generation: UInt64 { found?.generation ?? 0 }
@@ -92,13 +93,16 @@ public struct LockedRecord: Sendable {
   /// - Parameters:
   ///   - wall: Unix seconds.
   ///   - unrevoked: tokens that the next logout revokes. Empty for `--local`.
+  ///   - subject: of the only person who may log in next; nil: anybody.
   /// - Returns: the generation.
   @discardableResult
-  public func writeTombstone(at wall: Int64, unrevoked: [RevocableToken]) throws(TokenStoreFailure) -> UInt64 {
+  public func writeTombstone(
+    at wall: Int64, unrevoked: [RevocableToken], subject: String? = nil
+  ) throws(TokenStoreFailure) -> UInt64 {
     // A file that was deleted may have had a login of the same second.
     let next = nextGeneration(at: wall) + (found == nil ? 1 : 0)
     var record = TokenRecord(binding: TokenBinding.digest(of: policy), generation: next, refreshToken: nil)
-    record.tombstone = TokenRecord.Tombstone(loggedOutAt: wall, unrevoked: unrevoked)
+    record.tombstone = TokenRecord.Tombstone(loggedOutAt: wall, unrevoked: unrevoked, subject: subject)
     try write(record)
     return record.generation
   }

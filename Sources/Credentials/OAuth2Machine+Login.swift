@@ -53,9 +53,9 @@ extension OAuth2Machine {
       refusals = Refusals()
       actions.append(.report(.loggedIn))
     }
+    // The tokens of another login may be another person's, or revoked: a logout before it may not have been seen.
+    if isOther, wasKnown { withdraw() }
     let adoption = adopt(record, now, wall)
-    // The token of another login may be another person's.
-    if isOther, case .none(isCurrent: false) = adoption { withdraw() }
     if isRefused(record) {
       needLogin(record.lastError?.text, refused: false)
       return true

@@ -142,16 +142,20 @@ extension OAuth2Machine {
   mutating func save(_ answer: TokenGrant, _ now: Int64, _ wall: Int64) {
     guard let flight, let sent = stored.refreshToken else { return }
     var grant = answer
-    do throws(TokenFailure) {
+    // A server that does not rotate sends none.
+    let next = grant.refreshToken ?? sent
+    do throws(RefreshedLogin.Problem) {
       let refreshed = try RefreshedLogin(answer, policy: policy, subject: stored.login?.subject, wall: wall)
       grant.accessToken = refreshed.bearer
       grant.lifetime = refreshed.lifetime
     } catch {
-      note(TokenRecord.RefreshError("\(error)", at: wall, isFinal: false), clearsMark: false)
-      return fail("\(error)", retryAfter: nil, now)
+      // The token that was sent may be spent: a server that sees it again could end the login, and a logout revokes the new one.
+      stored.refreshToken = next
+      self.flight?.record?.refreshToken = next
+      note(TokenRecord.RefreshError("\(error.failure)", at: wall, isFinal: error.isForeign), clearsMark: true)
+      if error.isForeign { return needLogin("\(error.failure)", refused: true) }
+      return fail("\(error.failure)", retryAfter: nil, now)
     }
-    // A server that does not rotate sends none.
-    let next = grant.refreshToken ?? sent
     stored.refreshToken = next
     stored.generation += 1
     var record = TokenRecord(binding: binding, generation: stored.generation, refreshToken: next)

@@ -45,17 +45,15 @@ public enum LoginStanding: String, Sendable, Hashable {
 
   /// - Parameters:
   ///   - content: nil if the store has no record of the credential.
-  ///   - policy: nil if the configuration does not have the credential.
-  public init(_ content: StoredRecord.Content?, policy: OAuth2Policy?) {
+  ///   - binding: of the configuration; nil if it is not known.
+  public init(_ content: StoredRecord.Content?, binding: [UInt8]?) {
     switch content {
     case nil, .damaged: self = .never
     case .wrongKey: self = .wrongKey
     case .record(let record):
-      guard let policy, record.belongs(to: policy) else {
+      if let binding, binding != record.binding {
         self = .otherConfiguration
-        return
-      }
-      if record.tombstone != nil {
+      } else if record.tombstone != nil {
         self = .loggedOut
       } else {
         self = record.lastError?.isFinal == true ? .refused : .loggedIn

@@ -129,15 +129,18 @@ extension TokenRecord.RefreshError {
 
 extension TokenRecord.Tombstone {
   fileprivate var json: JSONValue {
-    .object([
+    var members: [JSONValue.Member] = [
       .init(name: "at", value: .integer(loggedOutAt)), .init(name: "unrevoked", value: RevocableToken.json(unrevoked)),
-    ])
+    ]
+    if let subject { members.append(.init(name: "subject", value: .string(subject))) }
+    return .object(members)
   }
 
   fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
     loggedOutAt = try TokenRecord.time(json["at"])
     guard let value = json["unrevoked"] else { throw TokenRecord.Damage() }
     unrevoked = try RevocableToken.list(value)
+    subject = try TokenRecord.text(json["subject"])
   }
 }
 

@@ -68,9 +68,12 @@ public struct TokenRecord: Sendable, Hashable {
     public var loggedOutAt: Int64
     /// What the server has not revoked yet. For the next logout only.
     public var unrevoked: [RevocableToken]
-    public init(loggedOutAt: Int64, unrevoked: [RevocableToken] = []) {
+    /// Of the only person who may log in next, after a logout that was the beginning of a login.
+    public var subject: String?
+    public init(loggedOutAt: Int64, unrevoked: [RevocableToken] = [], subject: String? = nil) {
       self.loggedOutAt = loggedOutAt
       self.unrevoked = unrevoked
+      self.subject = subject
     }
   }
 

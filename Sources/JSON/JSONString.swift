@@ -8,13 +8,19 @@ public enum JSONString {
   /// - Parameter text: UTF-8.
   public static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text {
+    var isC1 = false
+    for (index, byte) in text.enumerated() {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(byte)
       // DEL needs no escape, but affects terminals.
       case 0..<0x20, 0x7f: append(control: byte, to: &bytes)
+      // So do U+0080 to U+009F, whose UTF-8 is C2 80 to C2 9F.
+      case 0xc2 where index + 1 < text.count && (0x80...0x9f).contains(text[index + 1]): isC1 = true
+      case 0x80...0x9f where isC1:
+        append(control: byte, to: &bytes)
+        isC1 = false
       default: bytes.append(byte)
       }
     }

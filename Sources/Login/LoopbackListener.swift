@@ -36,8 +36,11 @@ final class LoopbackListener {
   ) throws(Failure) {
     let sockets = try Self.bind(place)
     port = sockets[0].address.port
+    var limits = Self.limits
+    limits.connections /= sockets.count
     servers = sockets.map { socket in
-      HTTPServer(on: loop, socket: socket, limits: Self.limits) { [weak self] request, reply in
+      HTTPServer(on: loop, socket: socket, limits: limits, refusal: { _, _ in ServedAnswer(.notThisLogin) }) {
+        [weak self] request, reply in
         guard let self else { return }
         self.lastConnection += 1
         self.replies[self.lastConnection] = reply
@@ -52,9 +55,7 @@ final class LoopbackListener {
   var isIdle: Bool { servers.allSatisfy(\.isIdle) }
 
   func answer(_ connection: UInt64, _ page: BrowserPage) {
-    let fields = page.fields.filter { $0.name != "Content-Type" }
-    replies.removeValue(forKey: connection)?(
-      ServedAnswer(page.status, type: "text/html; charset=utf-8", fields: fields, body: page.body))
+    replies.removeValue(forKey: connection)?(ServedAnswer(page))
   }
 
   /// Accepts no more connections.
@@ -84,5 +85,11 @@ final class LoopbackListener {
     do throws(ListeningSocket.BindError) { return try ListeningSocket(binding: address) } catch {
       throw Failure(text: "\(error)", isUnavailable: error.error == EADDRNOTAVAIL || error.error == EAFNOSUPPORT)
     }
+  }
+}
+
+extension ServedAnswer {
+  fileprivate init(_ page: BrowserPage) {
+    self.init(page.status, type: BrowserPage.contentType, fields: page.fields, body: page.body)
   }
 }

@@ -10,6 +10,7 @@ public final class HTTPServer: EventHandler {
     public var connections = 64
     /// Bytes.
     public var head = 32 << 10
+    /// 0: bodies are neither read nor refused; the connection closes after the answer.
     public var body = 1 << 20
     /// Milliseconds within which a request must be complete, from the connection's start or the response before.
     public var patience = 75_000
@@ -20,6 +21,9 @@ public final class HTTPServer: EventHandler {
     public init() {}
   }
 
+  /// The answer to a head that cannot be read: a status and a text say why.
+  public typealias Refusal = @Sendable (Int, String) -> ServedAnswer
+
   /// Takes the response, on any thread, once.
   public typealias Reply = @Sendable (ServedAnswer) -> Void
   /// Called on the server's loop; must not block.
@@ -27,6 +31,7 @@ public final class HTTPServer: EventHandler {
 
   let limits: Limits
   let service: Service
+  let refusal: Refusal
   private let socket: ListeningSocket
   private let context: TLSContext?
   private unowned let loop: EventLoop
@@ -43,12 +48,13 @@ public final class HTTPServer: EventHandler {
   @discardableResult
   public init(
     on loop: EventLoop, socket: ListeningSocket, context: TLSContext? = nil, limits: Limits = Limits(),
-    service: @escaping Service
+    refusal: @escaping Refusal = { ServedAnswer($0, text: "\($1)\n") }, service: @escaping Service
   ) {
     self.loop = loop
     self.socket = socket
     self.limits = limits
     self.service = service
+    self.refusal = refusal
     self.context = context
     super.init()
     listen()
@@ -75,9 +81,11 @@ public final class HTTPServer: EventHandler {
   }
 
   override public func ready(_ events: UInt32, on loop: EventLoop) {
-    while open < limits.connections || evict() {
+    while open < limits.connections || dispensable != nil {
       switch socket.accept() {
-      case .connection(let descriptor, _): begin(descriptor)
+      case .connection(let descriptor, _):
+        if open >= limits.connections { dispensable?.close() }
+        begin(descriptor)
       case .none: return
       case .exhausted:
         pause()
@@ -99,18 +107,16 @@ public final class HTTPServer: EventHandler {
     connection.begin()
   }
 
-  /// Whether any connection is open.
+  /// Whether no connection is open.
   public var isIdle: Bool { open == 0 }
 
-  private func evict() -> Bool {
-    // Whoever only has to close, then whoever sends nothing, then whoever reads nothing. One whose request is being answered
-    // stays.
+  /// The connection that makes room: first whoever only has to close, then whoever sends nothing, then whoever reads nothing. One
+  /// whose request is being answered stays.
+  private var dispensable: ServedConnection? {
     for isDispensable in [\ServedConnection.isLingering, \.isReading, \.isWriting] {
-      guard let oldest = connections.first(where: { $0[keyPath: isDispensable] }) else { continue }
-      oldest.close()
-      return true
+      if let oldest = connections.first(where: { $0[keyPath: isDispensable] }) { return oldest }
     }
-    return false
+    return nil
   }
 
   override public func expired(on loop: EventLoop) { listen() }

@@ -8,6 +8,8 @@ final class ServedConnection: EventHandler {
   private enum Phase { case securing, reading, waiting, writing, lingering, closed }
   /// Milliseconds in which the peer may read the last response before the connection is closed.
   private static let lingerTime = 2_000
+  /// Blocks read in one turn. Whoever sends faster than this reads must not hold the loop.
+  private static let blocksPerTurn = 16
 
   private let server: HTTPServer
   private unowned let loop: EventLoop
@@ -44,7 +46,7 @@ final class ServedConnection: EventHandler {
   override func expired(on loop: EventLoop) { if phase != .waiting { close() } }
 
   private func proceed() {
-    while true {
+    for _ in 0..<Self.blocksPerTurn {
       switch phase {
       case .securing: if !secure() { return }
       case .reading: if !readRequest() { return }
@@ -57,6 +59,7 @@ final class ServedConnection: EventHandler {
       case .waiting, .closed: return
       }
     }
+    loop.again(self)
   }
 
   private func secure() -> Bool {
@@ -107,7 +110,7 @@ final class ServedConnection: EventHandler {
     var head = RequestHead()
     switch inbound.withUnsafeBytes({ head.parse($0, limit: server.limits.head) }) {
     case .incomplete: return
-    case .invalid(let error): return refuse(ServedAnswer(error.status, text: "\(error.reason)\n"))
+    case .invalid(let error): return refuse(server.refusal(error.status, "\(error.reason)"))
     case .complete: break
     }
     let read = inbound.withUnsafeBytes { bytes -> Result<(ServedRequest, BodyFraming), HeadError> in
@@ -124,12 +127,15 @@ final class ServedConnection: EventHandler {
         (ServedRequest(method: text(head.methodText), target: text(head.target), fields: fields, body: []), framing))
     }
     switch read {
-    case .failure(let error): refuse(ServedAnswer(error.status, text: "\(error.reason)\n"))
+    case .failure(let error): refuse(server.refusal(error.status, "\(error.reason)"))
     case .success((let message, let framing)):
       inbound.removeFirst(head.length)
-      request = (message, BodyReader(framing, limit: server.limits.body))
+      request = (message, BodyReader(skipsBody ? .none : framing, limit: server.limits.body))
+      if skipsBody, framing != .none { closes = true }
     }
   }
+
+  private var skipsBody: Bool { server.limits.body == 0 }
 
   // MARK: Answering
 

@@ -20,7 +20,7 @@ struct LoginStandings {
   /// nil: the credential has no login, or nobody knows.
   func standing(of policy: CredentialPolicy) -> LoginStanding? {
     guard problem == nil, let oauth2 = Self.oauth2(of: policy) else { return nil }
-    return LoginStanding(records[policy.name], policy: oauth2)
+    return LoginStanding(records[policy.name], binding: TokenBinding.digest(of: oauth2))
   }
 
   /// What `check` and `explain` say about the credential; nil: it has no login.

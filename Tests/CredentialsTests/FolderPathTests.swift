@@ -39,6 +39,13 @@ final class FolderPathTests {
     }
   }
 
+  @Test("a folder of root in which others may write is refused", arguments: [0o770, 0o1777, 0o757] as [mode_t])
+  func writable(mode: mode_t) throws {
+    try #require(chmod(root + "/safe/inner", mode) == 0)
+    let problem = #expect(throws: FolderPath.Problem.self) { try self.owner(root + "/safe/inner") }
+    #expect(problem?.description.contains("others may write") == true)
+  }
+
   @Test("a folder of root that another user could exchange is refused")
   func exchangeable() throws {
     let problem = #expect(throws: FolderPath.Problem.self) { try self.owner(root + "/service/roots") }

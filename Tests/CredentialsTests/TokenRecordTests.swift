@@ -102,18 +102,21 @@ struct TokenRecordTests {
   func standing() {
     let policy = loginPolicy()
     var record = TokenRecord(completed(), binding: TokenBinding.digest(of: policy), generation: 1)
-    #expect(LoginStanding(nil, policy: policy) == .never)
-    #expect(LoginStanding(.damaged, policy: policy) == .never)
-    #expect(LoginStanding(.wrongKey, policy: policy) == .wrongKey)
-    #expect(LoginStanding(.record(record), policy: policy) == .loggedIn)
-    #expect(LoginStanding(.record(record), policy: loginPolicy(issuer: "https://other.example")) == .otherConfiguration)
-    #expect(LoginStanding(.record(record), policy: nil) == .otherConfiguration)
+    let own = TokenBinding.digest(of: policy)
+    #expect(LoginStanding(nil, binding: own) == .never)
+    #expect(LoginStanding(.damaged, binding: own) == .never)
+    #expect(LoginStanding(.wrongKey, binding: own) == .wrongKey)
+    #expect(LoginStanding(.record(record), binding: own) == .loggedIn)
+    #expect(
+      LoginStanding(.record(record), binding: TokenBinding.digest(of: loginPolicy(issuer: "https://other.example")))
+        == .otherConfiguration)
+    #expect(LoginStanding(.record(record), binding: nil) == .loggedIn)
     record.lastError = TokenRecord.RefreshError("no connection", at: 1, isFinal: false)
-    #expect(LoginStanding(.record(record), policy: policy) == .loggedIn)
+    #expect(LoginStanding(.record(record), binding: own) == .loggedIn)
     record.lastError?.isFinal = true
-    #expect(LoginStanding(.record(record), policy: policy) == .refused)
+    #expect(LoginStanding(.record(record), binding: own) == .refused)
     record.tombstone = TokenRecord.Tombstone(loggedOutAt: 1)
-    #expect(LoginStanding(.record(record), policy: policy) == .loggedOut)
+    #expect(LoginStanding(.record(record), binding: own) == .loggedOut)
   }
 }
 

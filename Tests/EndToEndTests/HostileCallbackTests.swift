@@ -63,7 +63,29 @@ import Testing
         #expect(!text.contains("<script") && !text.contains("\u{1b}") && !text.contains(login.state), "\(text)")
       }
     }
+    for (bytes, status) in [
+      ("POST /callback HTTP/1.1\r\nHost: 127.0.0.1:\(login.port)\r\nContent-Length: 8\r\n\r\ncode=x&s", 405),
+      ("POST /callback HTTP/1.1\r\nHost: 127.0.0.1:\(login.port)\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n", 405),
+      ("GET /callback HTTP/1.1\r\n\r\n", 400), ("\u{1}\r\n\r\n", 400),
+      ("GET /callback HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 9_000))\r\n\r\n", 400),
+    ] {
+      let connection = try RawConnection(port: login.port)
+      try connection.send(bytes)
+      let answer = try connection.readAnswer()
+      #expect(answer.status == status, "\(bytes.prefix(60)) \(answer.head)")
+      #expect(answer["Content-Security-Policy"] == "default-src 'none'" && answer["Cache-Control"] == "no-store")
+    }
     try expectLoggedIn(login, server)
+  }
+
+  @Test func `a peer that sends without end does not hold the login up`() throws {
+    let server = try LoginServer("--no-par")
+    try server.configure()
+    let login = try Login(server)
+    let flood = try ChildProcess(
+      "bash", ["-c", "{ printf '\\1\\r\\n\\r\\n'; cat /dev/zero; } > /dev/tcp/127.0.0.1/\(login.port)"], environment: [:])
+    try expectLoggedIn(login, server)
+    flood.signal(SIGKILL)
   }
 
   @Test func `neither silent connections nor those that stay keep the browser out`() throws {

@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `a login that revokes the one before still expects the same account`() throws {
-    let server = try LoginServer("--subjects", "ann,bob,bob")
+    let server = try LoginServer("--subjects", "ann,bob,bob,bob")
     try server.configure()
     try server.logIn()
     let (page, ending, errors) = try server.logIn("--revoke")
@@ -54,7 +54,20 @@ import Testing
     #expect(page.contains("--other-account"), "\(page)")
     #expect(try server.paths().filter { $0 == "/revoke" }.count == 2)
     #expect(try server.tokens().contains(#""state":"logged out""#))
+    #expect(try server.logIn().ending == .exited(77), "also the login after one that was abandoned")
     #expect(try server.logIn("--other-account").ending == .exited(0))
+  }
+
+  @Test func `a damaged record is said to leave tokens at the server`() throws {
+    let server = try LoginServer()
+    try server.configure()
+    try server.logIn()
+    let path = server.folder + "/tokens.json"
+    let text = try String(contentsOfFile: path, encoding: .utf8).replacingOccurrences(of: #""binding""#, with: #""bind""#)
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    let logout = try server.start("logout", "mailbox")
+    #expect(logout.awaitEnd(seconds: 20) == .exited(0), "\(logout.errors)")
+    #expect(logout.errors.contains("warning: the record of mailbox is damaged"), "\(logout.errors)")
   }
 
   @Test func `what a server did not revoke, the next logout does, even after another login`() throws {

@@ -29,10 +29,12 @@ public struct BrowserPage: Sendable, Hashable {
   public static let wrongPath = BrowserPage(404, "Not found", "There is nothing here.")
   public static let wrongMethod = BrowserPage(405, "Method not allowed", "The login takes only GET requests.")
 
-  /// Without `Content-Length` and `Connection`.
+  public static let contentType = "text/html; charset=utf-8"
+
+  /// In addition to `Content-Type`, `Content-Length` and `Connection`.
   public var fields: [(name: String, value: String)] {
     [
-      ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"),
+      ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"),
       ("Content-Security-Policy", "default-src 'none'"), ("X-Content-Type-Options", "nosniff"),
     ] + (status == 405 ? [("Allow", "GET")] : [])
   }
@@ -47,17 +49,6 @@ public struct BrowserPage: Sendable, Hashable {
 
       """.utf8)
   }
-
-  /// The HTTP/1.1 response, after which the connection closes.
-  public var response: [UInt8] {
-    let body = body
-    var head = "HTTP/1.1 \(status) \(Self.reasons[status] ?? "")\r\n"
-    for field in fields { head += "\(field.name): \(field.value)\r\n" }
-    head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-    return Array(head.utf8) + body
-  }
-
-  private static let reasons = [200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"]
 
   private static func escaped(_ text: String) -> String {
     var result = ""

@@ -1,8 +1,5 @@
 /// What the login machines have in common: one request at a time, collected actions, one end.
 struct LoginCore {
-  /// Milliseconds after a request's time-out. Then the machine gives up a fetch that never returned.
-  static let fetchGrace: Int64 = 5_000
-
   private struct Fetch {
     let id: UInt64
     let sent: Int64
@@ -25,7 +22,7 @@ struct LoginCore {
 
   mutating func send(_ request: TokenHTTPRequest, hiding secrets: [Secret] = [], _ now: Int64) {
     lastID += 1
-    fetch = Fetch(id: lastID, sent: now, deadline: now + timeout + Self.fetchGrace, secrets: secrets)
+    fetch = Fetch(id: lastID, sent: now, deadline: now + timeout + OAuth2Policy.fetchGrace, secrets: secrets)
     actions.append(.fetch(id: lastID, request))
   }
 

@@ -1,7 +1,6 @@
 /// Exit statuses of `login` and `logout` (sysexits.h).
 public enum LoginExit: Int32, Sendable, Hashable {
   case done = 0
-  case usage = 64
   /// The server is unreachable or failing, the token store fails, or a port is in use.
   case unavailable = 69
   /// No answer in time.

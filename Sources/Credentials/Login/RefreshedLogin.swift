@@ -5,11 +5,18 @@ public struct RefreshedLogin: Sendable, Hashable {
   /// Whole seconds; nil = the policy's default lifetime.
   public let lifetime: Int64?
 
+  /// The answer is of no use as a login's.
+  public struct Problem: Error, Sendable, Hashable {
+    public let failure: TokenFailure
+    /// It is of another server or person, so that the login has ended; otherwise a later refresh may bring a better one.
+    public let isForeign: Bool
+  }
+
   /// - Parameters:
   ///   - subject: of the stored login; nil if nobody knows it.
   ///   - wall: Unix seconds.
-  /// - Throws: `malformed`, if the answer has an id_token of another server or person, or lacks one that requests send.
-  public init(_ grant: TokenGrant, policy: OAuth2Policy, subject: String?, wall: Int64) throws(TokenFailure) {
+  /// - Throws: if the answer has an id_token of another server or person, or lacks one that requests send.
+  public init(_ grant: TokenGrant, policy: OAuth2Policy, subject: String?, wall: Int64) throws(Problem) {
     let sendsIDToken = policy.login?.use == .idToken
     var idToken: IDToken?
     // A refresh may bring none (OpenID Connect Core section 12.2).
@@ -19,7 +26,7 @@ public struct RefreshedLogin: Sendable, Hashable {
         try parsed.checkRefreshed(issuer: issuer, subject: subject ?? parsed.subject)
         idToken = parsed
       } catch {
-        throw .malformed("\(error)")
+        throw Problem(failure: .malformed("\(error)"), isForeign: true)
       }
     }
     guard sendsIDToken else {
@@ -28,9 +35,9 @@ public struct RefreshedLogin: Sendable, Hashable {
       return
     }
     guard let idToken, let token = grant.idToken, TokenResponse.isAccessToken(token.bytes) else {
-      throw .malformed("it has no id_token, which requests send")
+      throw Problem(failure: .malformed("it has no id_token, which requests send"), isForeign: false)
     }
-    guard idToken.expiry > wall else { throw .expiredOnArrival }
+    guard idToken.expiry > wall else { throw Problem(failure: .expiredOnArrival, isForeign: false) }
     bearer = token
     lifetime = min(idToken.expiry - wall, TokenResponse.maximumLifetime)
   }

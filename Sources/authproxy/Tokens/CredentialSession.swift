@@ -43,6 +43,9 @@ final class CredentialSession {
     }
   }
 
+  /// Whether a browser on this machine can bring the answer.
+  var listens: Bool { policy.login?.redirectURI.listener != nil }
+
   /// Prints how it ended, and exits with its status unless that is 0.
   func report(_ end: LoginEnd) throws {
     Terminal.error(end.exit == .done ? end.text : "authproxy: \(name): \(end.text)")
@@ -56,7 +59,7 @@ final class CredentialSession {
   func run(_ machine: LoginMachine, readsLines: Bool = false) -> (LoginEnd, LoginMachine) {
     let (group, outcome, seat) = (LoopGroup(count: 1), Handover<(LoginEnd, LoginMachine)>(), Seat())
     let (access, timeout) = (access, policy.timeout)
-    let store = RecordStore(name, policy, access.store, expecting: loggedOutSubject)
+    let store = RecordStore(name, policy, access.store)
     group.start()
     group.executors[0].call { loop in
       let surroundings = CommandSurroundings(EndpointClient(access, on: loop, of: group), timeout: timeout)
@@ -76,10 +79,12 @@ final class CredentialSession {
 
   // MARK: Logout
 
-  /// - Parameter isSilent: nobody who was not logged in is told so.
-  func logOut(isLocal: Bool, isSilent: Bool) throws {
+  /// - Parameters:
+  ///   - isLocal: the server is not told.
+  ///   - precedesLogin: nobody who was not logged in is told so, and only the same account may log in again.
+  func logOut(isLocal: Bool = false, precedesLogin: Bool = false) throws {
     let end: LoginEnd?
-    do throws(TokenStoreFailure) { end = try logOutOfStore(isLocal: isLocal, isSilent: isSilent) } catch {
+    do throws(TokenStoreFailure) { end = try logOutOfStore(isLocal: isLocal, precedesLogin: precedesLogin) } catch {
       Terminal.error("authproxy: \(error)")
       throw ExitStatus.cannotBind
     }
@@ -87,21 +92,25 @@ final class CredentialSession {
   }
 
   /// - Returns: how the server took it; nil: it has nothing to revoke.
-  private func logOutOfStore(isLocal: Bool, isSilent: Bool) throws(TokenStoreFailure) -> LoginEnd? {
+  private func logOutOfStore(isLocal: Bool, precedesLogin: Bool) throws(TokenStoreFailure) -> LoginEnd? {
     let locked = try LockedRecord(of: name, policy: policy, in: access.store, within: policy.lockPatience)
     let tokens = locked.revocableTokens
-    loggedOutSubject = locked.subject
+    if locked.setAside {
+      Terminal.error(
+        "warning: the record of \(name) is damaged, so its tokens may stay valid at the server; the token store has kept it aside"
+      )
+    }
     switch locked.standing {
     case .loggedIn: break
     case .loggedOut where !tokens.isEmpty: break
     case .unknown:
       // A running proxy may still have tokens of a file that somebody has deleted.
       try locked.writeTombstone(at: wallClockSeconds(), unrevoked: [])
-      if !isSilent { Terminal.error("the token store knows of no login to \(name); running proxies forget theirs") }
+      if !precedesLogin { Terminal.error("the token store knows of no login to \(name); running proxies forget theirs") }
       return nil
     case .loggedOut:
       locked.release()
-      if !isSilent { Terminal.error("nobody is logged in to \(name)") }
+      if !precedesLogin { Terminal.error("nobody is logged in to \(name)") }
       return nil
     case .otherConfiguration:
       locked.release()
@@ -111,7 +120,8 @@ final class CredentialSession {
       return nil
     }
     // First the store: whatever the server says, no process uses the tokens any more.
-    let generation = try locked.writeTombstone(at: wallClockSeconds(), unrevoked: isLocal ? [] : tokens)
+    let generation = try locked.writeTombstone(
+      at: wallClockSeconds(), unrevoked: isLocal ? [] : tokens, subject: precedesLogin ? locked.subject : nil)
     if isLocal {
       Terminal.error("logged out of \(name) here; the server was not told, so its tokens stay valid until they expire")
       return nil
@@ -121,9 +131,6 @@ final class CredentialSession {
     try again.keep(unrevoked: end.exit == .done ? [] : machine.unrevoked, inTombstone: generation)
     return end
   }
-
-  /// Who was logged in before this session's logout: the only one who may log in again without `--other-account`.
-  private var loggedOutSubject: String?
 }
 
 /// A login's side of the token store.
@@ -131,21 +138,19 @@ private final class RecordStore: LoginStore {
   private let name: String
   private let policy: OAuth2Policy
   private let store: any TokenStore
-  private let expected: String?
   private let locked = Latch<LockedRecord>()
 
-  init(_ name: String, _ policy: OAuth2Policy, _ store: any TokenStore, expecting expected: String?) {
+  init(_ name: String, _ policy: OAuth2Policy, _ store: any TokenStore) {
     self.name = name
     self.policy = policy
     self.store = store
-    self.expected = expected
   }
 
   func open() throws(LoginStoreFailure) -> String? {
     do throws(TokenStoreFailure) {
       let found = try LockedRecord(of: name, policy: policy, in: store, within: policy.lockPatience)
       locked.put(found)
-      return found.subject ?? expected
+      return found.subject
     } catch { throw LoginStoreFailure("\(error)") }
   }
 

@@ -49,8 +49,8 @@ struct LoginCommand: ParsableCommand {
     let options = LoginOptions(
       timeout: Int64(try Units.duration(timeout)),
       browser: BrowserChoice(forbidden: noBrowser || geteuid() == 0, environment: Environment.current),
-      readsLines: paste || isatty(0) == 1, otherAccount: otherAccount)
-    if revoke { try session.logOut(isLocal: false, isSilent: true) }
+      readsLines: paste || isatty(0) == 1 || !session.listens, otherAccount: otherAccount)
+    if revoke { try session.logOut(precedesLogin: true) }
     let machine: LoginMachine
     if device || session.policy.isDeviceGrant {
       machine = .device(DeviceFlow(name: session.name, policy: session.policy, options: options))

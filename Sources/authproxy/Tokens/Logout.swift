@@ -21,6 +21,6 @@ struct LogoutCommand: ParsableCommand {
 
   func run() throws {
     let session = try CredentialSession(config: config, name: name, for: .logout)
-    try session.logOut(isLocal: local, isSilent: false)
+    try session.logOut(isLocal: local)
   }
 }

@@ -1,15 +1,16 @@
 import CSystem
 import Credentials
 import Dispatch
-import Synchronization
 
 enum StandardInput {
   /// Bytes; a longer line is no answer of a server.
   private static let longestLine = 16 << 10
 
-  /// Reads until its end, on a thread of its own.
+  /// Reads until its end, on a thread of its own. In a background job of a shell there is nothing to read.
   /// - Parameter deliver: called there with each line, without its line break.
   static func readLines(_ deliver: @escaping @Sendable (Secret) -> Void) {
+    // Its default would stop the whole login.
+    csys_ignore_signal(SIGTTIN)
     DispatchQueue(label: "standard input").async {
       var line: [UInt8] = []
       var block = [UInt8](repeating: 0, count: 4096)
@@ -29,18 +30,6 @@ enum StandardInput {
           }
         }
       }
-    }
-  }
-}
-
-/// A place for one value, taken once.
-final class Latch<Value: Sendable>: Sendable {
-  private let value = Mutex<Value?>(nil)
-  func put(_ next: Value) { value.withLock { $0 = next } }
-  func take() -> Value? {
-    value.withLock { value in
-      defer { value = nil }
-      return value
     }
   }
 }

@@ -81,30 +81,23 @@ struct TokenRow {
       (state, record) = ("not stored", nil)
       return
     }
-    (state, record) = Self.standing(content, binding: entry.binding)
+    state = LoginStanding(content, binding: entry.binding).rawValue
+    record = Self.record(content)
   }
 
   private init(orphan: StoredRecord) {
     (name, grant) = (orphan.name, nil)
-    (_, record) = Self.standing(orphan.content, binding: nil)
     state = "no such credential"
+    record = Self.record(orphan.content)
   }
 
-  private static func standing(_ content: StoredRecord.Content?, binding: [UInt8]?) -> (String, TokenRecord?) {
-    switch content {
-    case nil, .damaged: return (LoginStanding.never.rawValue, nil)
-    case .wrongKey: return (LoginStanding.wrongKey.rawValue, nil)
-    case .record(let record):
-      if let binding, binding != record.binding { return (LoginStanding.otherConfiguration.rawValue, record) }
-      if record.tombstone != nil { return (LoginStanding.loggedOut.rawValue, record) }
-      let standing: LoginStanding = record.lastError?.isFinal == true ? .refused : .loggedIn
-      return (standing.rawValue, record)
-    }
+  private static func record(_ content: StoredRecord.Content?) -> TokenRecord? {
+    if case .record(let record) = content { record } else { nil }
   }
 
   var page: Page {
     var page = Page(labelWidth: 18)
-    page.heading(name)
+    page.heading(LogText.bounded(name))
     page.row("grant", grant ?? "not in this configuration")
     page.row("state", state)
     guard let record else { return page }
@@ -116,7 +109,7 @@ struct TokenRow {
     }
     if record.accessToken != nil { page.row("token ends", UTCTime.text(record.expiresAt)) }
     page.row("refresh token", record.refreshToken == nil ? "no" : "yes")
-    if let error = record.lastError { page.row("last error", "\(error.text), \(UTCTime.text(error.at))") }
+    if let error = record.lastError { page.row("last error", "\(LogText.bounded(error.text)), \(UTCTime.text(error.at))") }
     return page
   }
 

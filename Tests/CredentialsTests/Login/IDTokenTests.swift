@@ -122,7 +122,8 @@ struct IDTokenTests {
     #expect(try refreshed(jwt(claims(["sub": "bob-3"])), subject: nil).bearer == Secret("access"))
     #expect(try refreshed("garbage", scope: "mail").bearer == Secret("access"))
     for bad in [jwt(claims(["sub": "bob-3"])), jwt(claims(["iss": "https://evil.example"])), "garbage"] {
-      #expect(throws: TokenFailure.self) { try refreshed(bad) }
+      let problem = #expect(throws: RefreshedLogin.Problem.self) { try refreshed(bad) }
+      #expect(problem?.isForeign == true)
     }
   }
 
@@ -131,7 +132,11 @@ struct IDTokenTests {
     let token = jwt(claims(["exp": .integer(1_800_000_300)]))
     #expect(try refreshed(token, use: .idToken).bearer == Secret(token))
     #expect(try refreshed(token, use: .idToken).lifetime == 300)
-    #expect(throws: TokenFailure.malformed("it has no id_token, which requests send")) { try refreshed(nil, use: .idToken) }
-    #expect(throws: TokenFailure.expiredOnArrival) { try refreshed(jwt(claims(["exp": .integer(5)])), use: .idToken) }
+    for (token, failure) in [
+      (nil, TokenFailure.malformed("it has no id_token, which requests send")),
+      (jwt(claims(["exp": .integer(5)])), TokenFailure.expiredOnArrival),
+    ] as [(String?, TokenFailure)] {
+      #expect(throws: RefreshedLogin.Problem(failure: failure, isForeign: false)) { try refreshed(token, use: .idToken) }
+    }
   }
 }

@@ -79,7 +79,7 @@ struct MetadataTests {
         #expect(request.method == .get && request.maximumAnswer == Discovery.maximumDocument)
         step = try search.answered(answers.popFirst() ?? .failed(.timedOut))
       }
-      guard case .found(let metadata) = step else { return (asked, .failure(LoginEnd(.usage, "no end"))) }
+      guard case .found(let metadata) = step else { return (asked, .failure(LoginEnd(.unavailable, "no end"))) }
       return (asked, .success(metadata))
     } catch {
       return (asked, .failure(error))

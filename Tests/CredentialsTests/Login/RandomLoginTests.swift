@@ -21,7 +21,7 @@ struct RandomLoginTests {
     dump(action, to: &dumped)
     switch action {
     case .print(let line), .note(let line): return [line, dumped]
-    case .answerBrowser(_, let page): return [text(page.response), dumped]
+    case .answerBrowser(_, let page): return [text(page.body), "\(page.fields)", dumped]
     case .finish(let end): return [end.text, dumped]
     case .fetch(_, let request): return [request.url, "\(request)", dumped]
     default: return [dumped, "\(action)"]
