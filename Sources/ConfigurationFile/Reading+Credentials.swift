@@ -9,6 +9,8 @@ extension Reading {
     var policy: CredentialPolicy?
     var allowPlaintext: Bool
     var allowUntrusted: Bool
+    /// Its entries present its certificate to their origins.
+    var isCertificateBound = false
   }
 
   func credentials(_ root: Section<RootKeys>, trust: TrustRules, tokenStore: TokenStoreSettings?) -> [String: CredentialDraft] {
@@ -34,6 +36,7 @@ extension Reading {
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
     var draft = CredentialDraft(place: entry.place, policy: nil, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
+    draft.isCertificateBound = oauth2?.read(\.proof.certificateBound) ?? false
     guard entry.countOfAlternatives == 1 else {
       if !entry.isMisspelt(CredentialKeys.alternatives) {
         let kinds = listed(CredentialKeys.alternativeNames.map { "'\($0)'" }, "and")

@@ -1,3 +1,4 @@
+import Credentials
 import Interception
 import Settings
 import TLS

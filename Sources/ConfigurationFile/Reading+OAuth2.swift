@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Settings
 import TLS
 
@@ -9,6 +10,7 @@ extension Reading {
     var clientSecret: Located<Secret>?
     var key: KeyDraft?
     var keyID: Located<String>?
+    var algorithm: PrivateKey.JWSAlgorithm?
     var clientAssertion: Located<Secret>?
     var username: Located<String>?
     var password: Located<Secret>?
@@ -28,11 +30,12 @@ extension Reading {
     let hasKey = section.has(\.privateKey)
     parts.key = privateKey(section, \.privateKey, passphrase: \.passphrase).flatMap { isFitForJWT($0, section) ? $0 : nil }
     parts.keyID = section.read(\.keyID)
+    parts.algorithm = section.read(\.proof.signingAlgorithm)
     parts.clientAssertion = section.read(\.clientAssertion)
     parts.username = section.read(\.username)
     parts.password = section.read(\.password)
     parts.refreshToken = section.read(\.refreshToken)
-    parts.assertion = assertion(section, key: parts.key, keyID: parts.keyID)
+    parts.assertion = assertion(section, parts)
     let scope = scope(section)
     let resource = resource(section)
     let explicit = explicitEndpoints(section)
@@ -48,8 +51,10 @@ extension Reading {
     var endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
     if explicit.sendsOverTLS { endpoint?.isHTTPS = true }
     if !hasKey && !section.isMisspelt([\.privateKey]) {
-      section.refuse([\.passphrase, \.keyID], because: "belongs to 'private_key', which is missing")
+      section.refuse(
+        [\.passphrase, \.keyID, \.proof.signingAlgorithm], because: "belongs to 'private_key', which is missing")
     }
+    let certificate = clientCertificate(section)
     let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
     let policyGrant = self.grant(grant, section, parts, login)
@@ -60,12 +65,12 @@ extension Reading {
         "\(section.path.shown): a rotated refresh token is lost on restart while 'token_store' is memory")
     }
     checkLogin(grant, section, scope: scope, tokenStore: tokenStore)
-    guard let endpoint, let policyGrant, let authentication, trustOK else { return nil }
+    checkProof(section)
+    guard let endpoint, let policyGrant, let authentication, let certificate, trustOK else { return nil }
     return OAuth2Policy(
       endpoint: endpoint.value, endpoints: explicit.value, grant: policyGrant, clientID: parts.clientID?.value,
-      clientAuthentication: authentication, scope: scope, resource: resource, parameters: parameters,
-      refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime,
-      refreshWindow: window,
+      clientAuthentication: authentication, clientCertificate: certificate, scope: scope, resource: resource,
+      parameters: parameters, refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime, refreshWindow: window,
       retryStatuses: statuses, timeout: timeout, trust: trustName?.value)
   }
 
@@ -179,7 +184,14 @@ extension Reading {
     } else {
       name = .none
       if grant == .clientCredentials {
-        if section.isMisspelt([\.clientSecret, \.privateKey, \.clientAssertion]) { return nil }
+        if section.isMisspelt([\.clientSecret, \.privateKey, \.clientAssertion, \.clientAuth]) { return nil }
+        if section.has(\.proof.clientCertificate) {
+          error(
+            section.keyPlace(\.proof.clientCertificate),
+            "\(section.path.shown) needs 'client_auth: tls_client_auth' or 'client_auth: self_signed_tls_client_auth' if the "
+              + "certificate alone authenticates the client")
+          return nil
+        }
         // RFC 6749 section 4.4: confidential clients only.
         error(
           section.place,
@@ -188,7 +200,7 @@ extension Reading {
       }
     }
     let reason = "cannot be used with client_auth \(name.rawValue)"
-    if name != .basic && name != .post { section.refuse([\.clientSecret], because: reason) }
+    if !name.usesSecret { section.refuse([\.clientSecret], because: reason) }
     if name != .clientAssertion { section.refuse([\.clientAssertion], because: reason) }
     if name != .privateKeyJWT && grant != .jwtBearer { section.refuse([\.privateKey], because: reason) }
     // RFC 7521 section 4.2 and RFC 7523 section 3: an assertion names the client by itself.
@@ -205,27 +217,23 @@ extension Reading {
       return parts.clientAssertion.map { .clientAssertion($0.value) }
     case .privateKeyJWT:
       section.require(\.privateKey, because: because)
-      return parts.key.map { .privateKeyJWT(signingKey($0, parts.keyID)) }
+      return parts.key.map { .privateKeyJWT(signingKey($0, parts)) }
+    case .clientSecretJWT:
+      section.require(\.clientSecret, because: because)
+      return parts.clientSecret.flatMap { isFitForHMAC($0, section) ? .secretJWT($0.value) : nil }
+    case .tls, .selfSignedTLS:
+      section.require(\.proof.clientCertificate, because: because)
+      return .certificate
     }
   }
 
-  /// RS256 or ES256 (RFC 7518 section 3.1); RSA keys from 2048 bits on (section 3.3).
-  private func isFitForJWT(_ draft: KeyDraft, _ section: Section<OAuth2Keys>) -> Bool {
-    switch draft.key.algorithm {
-    case .p256: return true
-    case .rsa(let bits) where bits >= 2048: return true
-    case .rsa, .other:
-      error(draft.place, "\(section.path(\.privateKey).shown) must be RSA of 2048 bits or more, or EC over P-256")
-      return false
-    }
-  }
-
-  private func signingKey(_ key: KeyDraft, _ keyID: Located<String>?) -> OAuth2Policy.SigningKey {
-    OAuth2Policy.SigningKey(pem: key.pem, passphrase: key.passphrase, keyID: keyID?.value)
+  private func signingKey(_ key: KeyDraft, _ parts: Parts) -> OAuth2Policy.SigningKey {
+    OAuth2Policy.SigningKey(
+      pem: key.pem, passphrase: key.passphrase, keyID: parts.keyID?.value, algorithm: parts.algorithm)
   }
 
   /// `{issuer, subject, audience, lifetime}`, which the proxy signs, or a secret that is a signed assertion.
-  private func assertion(_ section: Section<OAuth2Keys>, key: KeyDraft?, keyID: Located<String>?) -> OAuth2Policy.Assertion? {
+  private func assertion(_ section: Section<OAuth2Keys>, _ parts: Parts) -> OAuth2Policy.Assertion? {
     let claims: Section<AssertionKeys>
     switch section.read(\.assertion) {
     case nil: return nil
@@ -236,12 +244,12 @@ extension Reading {
     let subject = claims.read(\.subject)
     let audience = claims.read(\.audience)
     let lifetime = claims.read(\.lifetime)
-    guard section.require(\.privateKey, because: "to sign the assertion"), let key, let issuer, let subject, let audience
-    else {
-      return nil
-    }
+    guard section.require(\.privateKey, because: "to sign the assertion"), let key = parts.key, let issuer, let subject,
+      let audience
+    else { return nil }
     return .signed(
-      issuer: issuer.value, subject: subject.value, audience: audience.value, lifetime: lifetime, key: signingKey(key, keyID))
+      issuer: issuer.value, subject: subject.value, audience: audience.value, lifetime: lifetime,
+      key: signingKey(key, parts))
   }
 
   private func scope(_ section: Section<OAuth2Keys>) -> String? {

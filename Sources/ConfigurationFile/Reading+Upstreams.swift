@@ -71,7 +71,7 @@ extension Reading {
     let credential = entry.read(\.credential)
     let wildcardCredential = entry.read(\.wildcardCredential)
     let trust = entry.read(\.trust)
-    let certificate = clientCertificate(entry)
+    let certificate = entry.read(\.clientCertificate).flatMap(clientCertificate)?.files
     let authorization = entry.read(\.clientAuthorization)
     let retry = retry(entry)
     let rewrite = rewrite(entry)
@@ -167,6 +167,7 @@ extension Reading {
   private func checkProtection(
     _ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, _ trust: TrustRules
   ) {
+    if credential?.isCertificateBound == true { checkBinding(settings, entry) }
     guard settings.origin.scheme == .https else {
       let reason = "has no effect: the origin is http://"
       entry.refuse([\.trust, \.clientCertificate], because: reason)
@@ -188,6 +189,18 @@ extension Reading {
         "\(entry.path.shown): trust \(shown(gap.name)) \(gap.what); say 'allow_untrusted: true' in credential "
           + "\(shown(settings.credential ?? "")) to allow this"
       )
+    }
+  }
+
+  /// Of tokens to the credential's certificate, which the origin must see (RFC 8705 section 3).
+  private func checkBinding(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>) {
+    let reason = "credential \(shown(settings.credential ?? "")) has 'certificate_bound: true'"
+    if settings.origin.scheme != .https {
+      error(entry.valuePlace(\.origin), "\(entry.path.shown): \(reason), and an http:// origin sees no certificate")
+    } else if entry.has(\.clientCertificate) {
+      error(
+        entry.keyPlace(\.clientCertificate),
+        "\(entry.path(\.clientCertificate).shown): \(reason), so the entry presents that credential's certificate")
     }
   }
 
@@ -289,19 +302,6 @@ extension Reading {
       )
     }
     return Set(names.map(\.text.value))
-  }
-
-  private func clientCertificate(_ entry: Section<UpstreamKeys>) -> UpstreamSettings.ClientCertificate? {
-    guard let section = entry.read(\.clientCertificate) else { return nil }
-    let file = section.read(\.certificate)
-    let key = privateKey(section, \.key, passphrase: \.passphrase)
-    guard let file, let found = certificates(file, section.path(\.certificate)), let key else { return nil }
-    if let leaf = try? Certificate(der: found[0]), leaf.publicKeyInfo != key.key.publicKeyInfo {
-      error(key.place, "\(section.path(\.key).shown) does not belong to the first certificate of \(file.value)")
-      return nil
-    }
-    return UpstreamSettings.ClientCertificate(
-      certificates: found.flatMap { PEM.encode($0, label: "CERTIFICATE") }, key: key.pem, passphrase: key.passphrase)
   }
 
   private func retry(_ entry: Section<UpstreamKeys>) -> UpstreamSettings.Retry {

@@ -1,3 +1,5 @@
+import Crypto
+
 /// One entry of `credentials`, with its secrets. If a reload brings an equal policy, the credential keeps its state.
 public struct CredentialPolicy: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
@@ -34,6 +36,7 @@ extension CredentialPolicy {
       }
       if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
       if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
+      if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
       return parts
     }
   }
@@ -84,10 +87,15 @@ public struct OAuth2Policy: Sendable, Hashable {
     public var pem: Secret
     public var passphrase: Secret?
     public var keyID: String?
-    public init(pem: Secret, passphrase: Secret? = nil, keyID: String? = nil) {
+    /// nil: the default of the key.
+    public var algorithm: PrivateKey.JWSAlgorithm?
+    public init(
+      pem: Secret, passphrase: Secret? = nil, keyID: String? = nil, algorithm: PrivateKey.JWSAlgorithm? = nil
+    ) {
       self.pem = pem
       self.passphrase = passphrase
       self.keyID = keyID
+      self.algorithm = algorithm
     }
   }
   public enum ClientAuthentication: Sendable, Hashable {
@@ -96,6 +104,10 @@ public struct OAuth2Policy: Sendable, Hashable {
     case privateKeyJWT(SigningKey)
     /// A signed JWT. These bytes are from the first reading; the proxy reads the file again for each use.
     case clientAssertion(Secret)
+    /// Signs client assertions with HS256 (`client_secret_jwt`).
+    case secretJWT(Secret)
+    /// The certificate of the connection authenticates the client (RFC 8705 section 2), whoever has signed it.
+    case certificate
     case none
   }
   public struct RefreshWindow: Sendable, Hashable {
@@ -111,6 +123,7 @@ public struct OAuth2Policy: Sendable, Hashable {
   public let grant: Grant
   public let clientID: String?
   public let clientAuthentication: ClientAuthentication
+  public let clientCertificate: ClientCertificate?
   public let scope: String?
   /// RFC 8707: where the token will be used.
   public let resource: [String]
@@ -124,7 +137,8 @@ public struct OAuth2Policy: Sendable, Hashable {
   public let trust: String?
   public init(
     endpoint: Endpoint, endpoints: ExplicitEndpoints = ExplicitEndpoints(), grant: Grant, clientID: String?,
-    clientAuthentication: ClientAuthentication, scope: String? = nil, resource: [String] = [],
+    clientAuthentication: ClientAuthentication, clientCertificate: ClientCertificate? = nil, scope: String? = nil,
+    resource: [String] = [],
     parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,
     refreshWindow: RefreshWindow = RefreshWindow(), retryStatuses: Set<Int> = [401], timeout: Int = 10_000, trust: String? = nil
   ) {
@@ -133,6 +147,7 @@ public struct OAuth2Policy: Sendable, Hashable {
     self.grant = grant
     self.clientID = clientID
     self.clientAuthentication = clientAuthentication
+    self.clientCertificate = clientCertificate
     self.scope = scope
     self.resource = resource
     self.parameters = parameters

@@ -9,6 +9,8 @@ public enum Discovery {
     /// RFC 8414 section 3.3: the issuers must be identical, as the document could belong to another server.
     case otherIssuer(String)
     case badEndpoint(ServerMetadata.Endpoint, EndpointURL.Problem)
+    /// In `mtls_endpoint_aliases`.
+    case badAlias(ServerMetadata.Endpoint, EndpointURL.Problem)
   }
 
   public static let maximumDocument = 262_144
@@ -39,10 +41,23 @@ public enum Discovery {
 
   /// The token endpoint in a document. A refresh needs no other one.
   public static func tokenEndpoint(_ document: [UInt8], issuer: String) throws(Failure) -> String {
-    guard let url = try read(document, issuer: issuer).url(of: .token) else {
+    try tokenEndpoint(document, issuer: issuer, withCertificate: false).url
+  }
+
+  /// A token endpoint, and what client assertions name as their audience.
+  struct TokenEndpoint: Sendable, Hashable {
+    var url: String
+    var audience: String
+  }
+
+  static func tokenEndpoint(
+    _ document: [UInt8], issuer: String, withCertificate: Bool
+  ) throws(Failure) -> TokenEndpoint {
+    let metadata = try read(document, issuer: issuer)
+    guard let url = try metadata.url(of: .token, withCertificate: withCertificate) else {
       throw .missing(ServerMetadata.Endpoint.token.rawValue)
     }
-    return url
+    return TokenEndpoint(url: url, audience: try metadata.audience(withCertificate: withCertificate) ?? url)
   }
 
   /// The request for one of `documentURLs`.
@@ -62,6 +77,8 @@ extension Discovery.Failure: CustomStringConvertible {
     case .missing(let member): "the discovery document has no \(member)"
     case .otherIssuer(let name): "the discovery document belongs to another issuer, '\(name)'"
     case .badEndpoint(let endpoint, let problem): "the discovered \(endpoint.rawValue) cannot be used: \(problem)"
+    case .badAlias(let endpoint, let problem):
+      "the discovered mtls_endpoint_aliases.\(endpoint.rawValue) cannot be used: \(problem)"
     }
   }
 }

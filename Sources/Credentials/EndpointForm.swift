@@ -63,22 +63,35 @@ struct EndpointForm {
       add("client_id", clientID)
       add(secret: "client_secret", secret)
     case .privateKeyJWT(let key):
-      let claims = JSONWebToken.Claims(
-        issuer: clientID, subject: clientID, audience: tokenEndpoint, issuedAt: wall,
-        lifetime: TokenRequest.clientAssertionLifetime, identifier: try JSONWebToken.identifier())
-      add("client_id", clientID)
-      add("client_assertion_type", TokenRequest.assertionType)
-      add(secret: "client_assertion", try JSONWebToken.sign(claims, with: key))
+      add(assertion: try JSONWebToken.sign(try claims(clientID, audience: tokenEndpoint, wall), with: key), of: clientID)
+    case .secretJWT(let secret):
+      add(assertion: try JSONWebToken.sign(try claims(clientID, audience: tokenEndpoint, wall), with: secret), of: clientID)
     case .clientAssertion(let first):
-      if !clientID.isEmpty { add("client_id", clientID) }
-      add("client_assertion_type", TokenRequest.assertionType)
       switch assertion {
-      case .read(let fresh): add(secret: "client_assertion", fresh ?? first)
-      case .addedBySender: awaitsAssertion = true
+      case .read(let fresh): add(assertion: fresh ?? first, of: clientID)
+      case .addedBySender:
+        add(assertion: nil, of: clientID)
+        awaitsAssertion = true
       }
-    case .none:
+    case .certificate, .none:
+      // RFC 8705 section 2: with the certificate of the connection.
       if !clientID.isEmpty { add("client_id", clientID) }
     }
+  }
+
+  /// - Parameter assertion: nil: the sender adds it.
+  private mutating func add(assertion: Secret?, of clientID: String) {
+    if !clientID.isEmpty { add("client_id", clientID) }
+    add("client_assertion_type", TokenRequest.assertionType)
+    if let assertion { add(secret: "client_assertion", assertion) }
+  }
+
+  private func claims(
+    _ clientID: String, audience: String, _ wall: Int64
+  ) throws(TokenFailure) -> JSONWebToken.Claims {
+    JSONWebToken.Claims(
+      issuer: clientID, subject: clientID, audience: audience, issuedAt: wall,
+      lifetime: TokenRequest.clientAssertionLifetime, identifier: try JSONWebToken.identifier())
   }
 
   func request(to url: String) -> TokenHTTPRequest {

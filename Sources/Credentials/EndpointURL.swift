@@ -8,12 +8,15 @@ public struct EndpointURL: Sendable, Hashable {
     case fragmentOrUserInformation
     /// http is allowed on loopback only (RFC 6749 section 3.2 requires TLS).
     case notHTTPS
+    /// http, even on loopback, has no place for a client certificate.
+    case withoutCertificate
   }
 
   private let url: HTTPURL
 
   /// Path and query, from the first `/`; empty if there are none.
   var pathAndQuery: String { url.pathAndQuery }
+  var isHTTPS: Bool { url.isHTTPS }
   var origin: String { (url.isHTTPS ? "https://" : "http://") + url.authority }
 
   public init(_ text: String) throws(Problem) {
@@ -37,6 +40,7 @@ extension EndpointURL.Problem: CustomStringConvertible {
     case .malformed: "it is not an absolute URL"
     case .fragmentOrUserInformation: "it has a fragment or user information"
     case .notHTTPS: "it is not https, and not loopback"
+    case .withoutCertificate: "it is not https, so the client certificate cannot be presented"
     }
   }
 }

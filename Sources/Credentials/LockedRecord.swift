@@ -84,6 +84,7 @@ public struct LockedRecord: Sendable {
     let next = nextGeneration(at: login.loggedInAt)
     var written = TokenRecord(login, binding: TokenBinding.digest(of: policy), generation: next)
     written.login?.unrevoked = Array((record?.unrevoked ?? []).suffix(Self.mostUnrevoked))
+    written.bind(to: policy.boundThumbprint)
     try write(written)
     return next
   }

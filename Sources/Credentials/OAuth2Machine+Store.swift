@@ -99,6 +99,8 @@ extension OAuth2Machine {
   mutating func adopt(_ record: TokenRecord, _ now: Int64, _ wall: Int64) -> Adoption {
     // Requests send the other token since the configuration changed.
     if let login = policy.login, (login.use == .idToken) != (record.issuedAccessToken != nil) { return .none(isCurrent: false) }
+    // The server has bound the token to another certificate than requests present.
+    guard record.certificate == policy.boundThumbprint else { return .none(isCurrent: false) }
     guard let token = record.accessToken, let field = try? CredentialRenderer.bearer(token) else {
       return .none(isCurrent: false)
     }
@@ -160,6 +162,7 @@ extension OAuth2Machine {
     stored.generation += 1
     var record = TokenRecord(binding: binding, generation: stored.generation, refreshToken: next)
     if grant.accessToken != answer.accessToken { record.issuedAccessToken = answer.accessToken }
+    record.bind(to: policy.boundThumbprint)
     if let scope = grant.scope { stored.login?.scope = scope }
     if let lifetime = grant.refreshLifetime { stored.login?.expiresAt = wall + lifetime }
     record.login = stored.login

@@ -15,12 +15,12 @@ public struct TokenExchange: Sendable {
   private let policy: OAuth2Policy
   private var material = TokenRequest.Material()
   private var phase = Phase.idle
-  private var discovered: (endpoint: String, until: Int64)?
+  private var discovered: (endpoint: Discovery.TokenEndpoint, until: Int64)?
 
   private enum Phase {
     case idle
     case discovering(remaining: [String])
-    case requesting(secrets: [Secret], endpoint: String, hasOptionalScope: Bool)
+    case requesting(secrets: [Secret], endpoint: Discovery.TokenEndpoint, hasOptionalScope: Bool)
   }
 
   public init(policy: OAuth2Policy) { self.policy = policy }
@@ -31,7 +31,7 @@ public struct TokenExchange: Sendable {
   public mutating func start(_ material: TokenRequest.Material, now: Int64, wall: Int64) -> Step {
     self.material = material
     switch policy.endpoint {
-    case .token(let url): return request(url, wall: wall)
+    case .token(let url): return request(.init(url: url, audience: url), wall: wall)
     case .issuer(let url):
       if let discovered, now < discovered.until { return request(discovered.endpoint, wall: wall) }
       do { return discover(try Discovery.documentURLs(issuer: url), failure: nil) } catch {
@@ -63,7 +63,8 @@ public struct TokenExchange: Sendable {
         return discover(remaining, failure: failure)
       }
       do {
-        let endpoint = try Discovery.tokenEndpoint(body, issuer: issuer)
+        let endpoint = try Discovery.tokenEndpoint(
+          body, issuer: issuer, withCertificate: policy.clientCertificate != nil)
         discovered = (endpoint, now + Self.discoveryLifetime)
         return request(endpoint, wall: wall)
       } catch {
@@ -80,10 +81,11 @@ public struct TokenExchange: Sendable {
     return .send(Discovery.request(url))
   }
 
-  private mutating func request(_ endpoint: String, wall: Int64, withScope: Bool = true) -> Step {
+  private mutating func request(_ endpoint: Discovery.TokenEndpoint, wall: Int64, withScope: Bool = true) -> Step {
     do {
       let request = try TokenRequest(
-        policy: policy, endpoint: endpoint, material: material, wall: wall, withScope: withScope)
+        policy: policy, endpoint: endpoint.url, audience: endpoint.audience, material: material, wall: wall,
+        withScope: withScope)
       phase = .requesting(
         secrets: request.secrets, endpoint: endpoint, hasOptionalScope: request.sendsOptionalScope)
       return .send(request.http)

@@ -18,6 +18,7 @@ extension TokenRecord {
     if let issuedAccessToken {
       members.append(.init(name: "issued_access_token", value: Self.encoded(issuedAccessToken.bytes)))
     }
+    if let certificate { members.append(.init(name: "certificate", value: Self.encoded(certificate))) }
     if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
     if let login { members.append(.init(name: "login", value: login.json)) }
     if let lastError { members.append(.init(name: "last_error", value: lastError.json)) }
@@ -41,6 +42,10 @@ extension TokenRecord {
         accessToken = Secret(token)
         self.expiresAt = expiresAt
         self.lifetime = lifetime
+      }
+      if let value = json["certificate"] {
+        guard let thumbprint = Self.decoded(value), thumbprint.count == 32 else { throw Damage() }
+        bind(to: thumbprint)
       }
       if let value = json["in_flight"] { inFlight = try Self.mark(value) }
       login = try json["login"].map { (value) throws(Damage) in try Login(value) }

@@ -11,6 +11,8 @@ public struct TokenRecord: Sendable, Hashable {
   public var accessToken: Secret?
   /// The access token that came with an id_token that requests send. Only a logout needs it.
   public var issuedAccessToken: Secret?
+  /// SHA-256 of the client certificate that the access token is bound to (RFC 8705 section 3); nil = to none.
+  public private(set) var certificate: [UInt8]?
   /// Unix seconds, of `accessToken`.
   public var expiresAt: Int64
   /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
@@ -92,6 +94,9 @@ public struct TokenRecord: Sendable, Hashable {
 }
 
 extension TokenRecord {
+  /// The server has bound the access token to the certificate with this thumbprint; nil: to none.
+  public mutating func bind(to certificate: [UInt8]?) { self.certificate = certificate }
+
   /// The record of a login.
   public init(_ login: CompletedLogin, binding: [UInt8], generation: UInt64) {
     self.init(

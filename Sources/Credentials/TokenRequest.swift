@@ -85,10 +85,11 @@ public struct TokenRequest {
   public let sendsOptionalScope: Bool
 
   /// - Parameters:
+  ///   - audience: of client assertions; nil = the endpoint.
   ///   - wall: Unix seconds, for assertions.
   ///   - withScope: false after the server refused the scope.
   public init(
-    policy: OAuth2Policy, endpoint: String, material: Material, wall: Int64, withScope: Bool = true
+    policy: OAuth2Policy, endpoint: String, audience: String? = nil, material: Material, wall: Int64, withScope: Bool = true
   ) throws(TokenFailure) {
     var form = EndpointForm()
     var sendsScope = withScope
@@ -126,7 +127,7 @@ public struct TokenRequest {
     }
     form.add("resource", each: policy.resource)
     try form.authenticate(
-      policy, tokenEndpoint: endpoint,
+      policy, tokenEndpoint: audience ?? endpoint,
       assertion: material.proof == nil ? .read(material.clientAssertion) : .addedBySender, wall: wall)
     form.add(policy.parameters)
     http = form.request(to: endpoint)

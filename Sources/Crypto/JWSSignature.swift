@@ -1,48 +1,79 @@
 import COpenSSL
 
 extension PrivateKey {
-  /// Signature algorithms of RFC 7518 section 3.1.
-  public enum JWSAlgorithm: String, Sendable, Hashable {
+  /// Signature algorithms of RFC 7518 section 3.1 and RFC 8037 section 3.1.
+  public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     case rs256 = "RS256"
+    case ps256 = "PS256"
     case es256 = "ES256"
-  }
+    case es384 = "ES384"
+    /// With Ed25519.
+    case edDSA = "EdDSA"
 
-  /// The algorithm that this key can sign with; nil for curves other than P-256 and for RSA under 2048 bits (RFC 7518 section
-  /// 3.3).
-  public var jwsAlgorithm: JWSAlgorithm? {
-    switch algorithm {
-    case .rsa(let bits) where bits >= 2048: .rs256
-    case .p256: .es256
-    default: nil
+    /// Of ECDSA: bytes of r, and of s (RFC 7518 section 3.4); nil: a signature is as OpenSSL makes it.
+    fileprivate var coordinate: Int? {
+      switch self {
+      case .es256: 32
+      case .es384: 48
+      case .rs256, .ps256, .edDSA: nil
+      }
+    }
+
+    /// nil: Ed25519 has its own digest (RFC 8032 section 5.1).
+    fileprivate var digest: OpaquePointer? {
+      switch self {
+      case .rs256, .ps256, .es256: EVP_sha256()
+      case .es384: EVP_sha384()
+      case .edDSA: nil
+      }
     }
   }
 
-  /// The signature in JWS form, before base64url: PKCS #1 for RS256, r || s of 32 bytes each for ES256 (RFC 7518 section 3.4).
+  /// The algorithms that this key can sign with, the default first. None for other curves, and for RSA under 2048 bits (RFC 7518
+  /// section 3.3).
+  public var jwsAlgorithms: [JWSAlgorithm] {
+    switch algorithm {
+    case .rsa(let bits) where bits >= 2048: [.rs256, .ps256]
+    case .p256: [.es256]
+    case .p384: [.es384]
+    case .ed25519: [.edDSA]
+    case .rsa, .other: []
+    }
+  }
+
+  /// The default of `jwsAlgorithms`.
+  public var jwsAlgorithm: JWSAlgorithm? { jwsAlgorithms.first }
+
+  /// The signature in JWS form, before base64url: for ECDSA r || s, of the same length each.
   public func sign(_ message: [UInt8], as algorithm: JWSAlgorithm) throws(OpenSSLError) -> [UInt8] {
-    guard algorithm == jwsAlgorithm else { throw OpenSSLError(.key, "this key cannot sign \(algorithm.rawValue)") }
-    let signature = try signature(of: message)
-    guard algorithm == .es256 else { return signature }
+    guard jwsAlgorithms.contains(algorithm) else {
+      throw OpenSSLError(.key, "this key cannot sign \(algorithm.rawValue)")
+    }
+    let signature = try signature(of: message, as: algorithm)
+    guard let size = algorithm.coordinate else { return signature }
     guard let pair = decodedDER(signature, { d2i_ECDSA_SIG(nil, $0, $1) }, { ECDSA_SIG_free($0) }) else {
-      throw .drained(.crypto, "ES256")
+      throw .drained(.crypto, algorithm.rawValue)
     }
     defer { ECDSA_SIG_free(pair) }
-    var joined = [UInt8](repeating: 0, count: 64)
+    var joined = [UInt8](repeating: 0, count: 2 * size)
     let good = joined.withUnsafeMutableBufferPointer { buffer -> Bool in
       guard let start = buffer.baseAddress else { return false }
-      return BN_bn2binpad(ECDSA_SIG_get0_r(pair), start, 32) == 32
-        && BN_bn2binpad(ECDSA_SIG_get0_s(pair), start + 32, 32) == 32
+      return BN_bn2binpad(ECDSA_SIG_get0_r(pair), start, Int32(size)) == size
+        && BN_bn2binpad(ECDSA_SIG_get0_s(pair), start + size, Int32(size)) == size
     }
-    guard good else { throw .drained(.crypto, "ES256") }
+    guard good else { throw .drained(.crypto, algorithm.rawValue) }
     return joined
   }
 
-  /// SHA-256 with the key's own algorithm; ECDSA as DER.
-  private func signature(of message: [UInt8]) throws(OpenSSLError) -> [UInt8] {
+  /// As OpenSSL makes it; ECDSA as DER.
+  private func signature(of message: [UInt8], as algorithm: JWSAlgorithm) throws(OpenSSLError) -> [UInt8] {
     guard let context = EVP_MD_CTX_new() else { throw .drained(.crypto, "signature") }
     defer { EVP_MD_CTX_free(context) }
+    var parameters: OpaquePointer?
     var size = 0
-    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, pointer) == 1,
-      EVP_DigestSign(context, nil, &size, message, message.count) == 1
+    // One call, as Ed25519 reads the message twice.
+    guard EVP_DigestSignInit(context, &parameters, algorithm.digest, nil, pointer) == 1,
+      Self.setPadding(parameters, algorithm), EVP_DigestSign(context, nil, &size, message, message.count) == 1
     else { throw .drained(.crypto, "signature") }
     var signature = [UInt8](repeating: 0, count: size)
     guard EVP_DigestSign(context, &signature, &size, message, message.count) == 1 else {
@@ -51,23 +82,33 @@ extension PrivateKey {
     return Array(signature.prefix(size))
   }
 
+  /// RFC 7518 section 3.5: PSS with a salt as long as the digest, which MGF1 uses, too.
+  private static func setPadding(_ parameters: OpaquePointer?, _ algorithm: JWSAlgorithm) -> Bool {
+    guard algorithm == .ps256 else { return true }
+    return EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
+      && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
+  }
+
   /// Whether this key made a JWS signature. For servers that check assertions.
   public func verify(_ signature: [UInt8], of message: [UInt8], as algorithm: JWSAlgorithm) -> Bool {
-    guard algorithm == jwsAlgorithm, let context = EVP_MD_CTX_new() else { return false }
+    guard jwsAlgorithms.contains(algorithm), let context = EVP_MD_CTX_new() else { return false }
     defer {
       EVP_MD_CTX_free(context)
       ERR_clear_error()
     }
-    guard let encoded = algorithm == .es256 ? Self.derSignature(signature) : signature else { return false }
-    return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, pointer) == 1
-      && EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
+    let der = algorithm.coordinate.map { Self.derSignature(signature, coordinate: $0) } ?? signature
+    guard let der else { return false }
+    var parameters: OpaquePointer?
+    return EVP_DigestVerifyInit(context, &parameters, algorithm.digest, nil, pointer) == 1
+      && Self.setPadding(parameters, algorithm)
+      && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
   }
 
-  private static func derSignature(_ joined: [UInt8]) -> [UInt8]? {
-    guard joined.count == 64, let pair = ECDSA_SIG_new() else { return nil }
+  private static func derSignature(_ joined: [UInt8], coordinate size: Int) -> [UInt8]? {
+    guard joined.count == 2 * size, let pair = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(pair) }
-    guard let r = BN_bin2bn(Array(joined[..<32]), 32, nil) else { return nil }
-    guard let s = BN_bin2bn(Array(joined[32...]), 32, nil), ECDSA_SIG_set0(pair, r, s) == 1 else {
+    guard let r = BN_bin2bn(Array(joined[..<size]), Int32(size), nil) else { return nil }
+    guard let s = BN_bin2bn(Array(joined[size...]), Int32(size), nil), ECDSA_SIG_set0(pair, r, s) == 1 else {
       BN_free(r)
       return nil
     }

@@ -6,6 +6,8 @@ public final class PrivateKey: @unchecked Sendable {
   public enum Algorithm: Sendable, Hashable {
     case rsa(bits: Int)
     case p256
+    case p384
+    case ed25519
     case other
   }
 
@@ -21,9 +23,14 @@ public final class PrivateKey: @unchecked Sendable {
       var name = [CChar](repeating: 0, count: 32)
       var length = 0
       let known = EVP_PKEY_get_group_name(pointer, &name, name.count, &length) == 1
+      let curve = known ? String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
       algorithm =
-        known && String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) == "prime256v1"
-        ? .p256 : .other
+        switch curve {
+        case "prime256v1": .p256
+        case "secp384r1": .p384
+        default: .other
+        }
+    case EVP_PKEY_ED25519: algorithm = .ed25519
     default: algorithm = .other
     }
   }
@@ -58,6 +65,12 @@ public final class PrivateKey: @unchecked Sendable {
   public static func generateP256() throws(OpenSSLError) -> PrivateKey {
     try generate(EVP_PKEY_EC) { EVP_PKEY_CTX_set_ec_paramgen_curve_nid($0, NID_X9_62_prime256v1) }
   }
+
+  public static func generateP384() throws(OpenSSLError) -> PrivateKey {
+    try generate(EVP_PKEY_EC) { EVP_PKEY_CTX_set_ec_paramgen_curve_nid($0, NID_secp384r1) }
+  }
+
+  public static func generateEd25519() throws(OpenSSLError) -> PrivateKey { try generate(EVP_PKEY_ED25519) { _ in 1 } }
 
   public static func generateRSA(bits: Int) throws(OpenSSLError) -> PrivateKey {
     try generate(EVP_PKEY_RSA) { EVP_PKEY_CTX_set_rsa_keygen_bits($0, Int32(bits)) }

@@ -8,8 +8,9 @@ import Trust
 /// cookies and TLS session caching are off. Confined to its loop.
 public final class FetchClient {
   private unowned let loop: EventLoop
-  /// By digest of the trust policy; the empty digest for requests without one.
-  private var channels: [[UInt8]: FetchChannel] = [:]
+  /// libcurl 7.88 reuses connections of other certificates than the one that an SSL_CTX callback sets. So each certificate has a
+  /// multi handle of its own, which has its own connections.
+  private var channels: [ChannelKey: FetchChannel] = [:]
   /// Judges revocation; nil = revocation is not checked.
   public var gate: (any FetchGate)?
 
@@ -18,28 +19,40 @@ public final class FetchClient {
 
   public init(loop: EventLoop) { self.loop = loop }
 
+  private struct ChannelKey: Hashable {
+    /// Digest of the trust policy; empty for requests without one.
+    var policy: [UInt8]
+    /// Digest of the client's certificate; empty for requests without one.
+    var certificate: [UInt8]
+  }
+
   /// - Parameters:
   ///   - trust: judges an https server; nil = https is not allowed.
+  ///   - identity: what an https server gets if it asks for the client's certificate; nil = none.
   ///   - completion: called once, on the loop and never before this returns, unless cancelled.
   @discardableResult
   public func start(
-    _ fetch: HTTPFetch, under trust: TrustMaterial?, completion: @escaping (HTTPFetch.Outcome) -> Void
+    _ fetch: HTTPFetch, under trust: TrustMaterial?, with identity: TLSIdentity? = nil,
+    completion: @escaping (HTTPFetch.Outcome) -> Void
   ) -> FetchTransfer {
-    let digest = trust?.digest ?? []
+    let key = ChannelKey(policy: trust?.digest ?? [], certificate: identity?.digest ?? [])
     let channel: FetchChannel
-    if let known = channels[digest] {
+    if let known = channels[key] {
       channel = known
     } else {
       channel = FetchChannel(loop, isReady: Self.isReady)
-      channels[digest] = channel
+      channels[key] = channel
     }
-    let transfer = FetchTransfer(fetch, trust, gate, completion)
+    let transfer = FetchTransfer(fetch, trust, identity, gate, completion)
     channel.start(transfer)
     return transfer
   }
 
-  /// Drops the connections of policies that no configuration has any more, once they have no transfers.
-  public func keepOnly(_ digests: Set<[UInt8]>) {
-    channels = channels.filter { $0.key.isEmpty || digests.contains($0.key) || !$0.value.isIdle }
+  /// Drops the connections of policies and certificates that no configuration has any more, once they have no transfers.
+  public func keepOnly(_ policies: Set<[UInt8]>, certificates: Set<[UInt8]>) {
+    channels = channels.filter { key, channel in
+      let isUsed = key.policy.isEmpty || policies.contains(key.policy)
+      return isUsed && (key.certificate.isEmpty || certificates.contains(key.certificate)) || !channel.isIdle
+    }
   }
 }

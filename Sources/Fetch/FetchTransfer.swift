@@ -13,6 +13,7 @@ public final class FetchTransfer {
 
   private let fetch: HTTPFetch
   private let trust: TrustMaterial?
+  private let identity: TLSIdentity?
   private let gate: (any FetchGate)?
   private var completion: ((HTTPFetch.Outcome) -> Void)?
   weak var channel: FetchChannel?
@@ -30,10 +31,12 @@ public final class FetchTransfer {
   private var pass = 0
 
   init(
-    _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ gate: (any FetchGate)?, _ completion: @escaping (HTTPFetch.Outcome) -> Void
+    _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ identity: TLSIdentity?, _ gate: (any FetchGate)?,
+    _ completion: @escaping (HTTPFetch.Outcome) -> Void
   ) {
     self.fetch = fetch
     self.trust = trust
+    self.identity = identity
     self.gate = gate
     self.completion = completion
     errorText.pointee = 0
@@ -195,7 +198,7 @@ public final class FetchTransfer {
       handshake = try ForeignHandshake.install(
         on: context, host: host, anchors: trust.anchors, verifier: trust.evaluation,
         minimumVersion: trust.evaluation.policy.minimumVersion.protocolVersion,
-        requestsStaple: gate != nil && trust.evaluation.policy.checksRevocation)
+        requestsStaple: gate != nil && trust.evaluation.policy.checksRevocation, identity: identity)
       return true
     } catch { return false }
   }
@@ -257,7 +260,15 @@ public final class FetchTransfer {
   }
 
   private func text(of code: CURLcode) -> String {
-    if errorText.pointee != 0 { return String(cString: errorText) }
-    return curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    let text =
+      if errorText.pointee != 0 {
+        String(cString: errorText)
+      } else {
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+      }
+    // A server may refuse a client in the handshake, or later, and its alert does not always arrive.
+    guard handshake?.asksForCertificate == true else { return text }
+    return identity == nil
+      ? "it asked for a client certificate, and there is none: \(text)" : "it asked for the client certificate: \(text)"
   }
 }

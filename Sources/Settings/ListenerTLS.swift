@@ -1,18 +1,6 @@
 import Credentials
 import Trust
 
-/// A certificate with those above it, and its key: PEM as read from the files.
-public struct CertificateFiles: Sendable, Hashable {
-  public var certificates: [UInt8]
-  public var key: Secret
-  public var passphrase: Secret?
-  public init(certificates: [UInt8], key: Secret, passphrase: Secret? = nil) {
-    self.certificates = certificates
-    self.key = key
-    self.passphrase = passphrase
-  }
-}
-
 /// `listen[].tls`: apps speak TLS to the proxy itself.
 public struct ListenerTLS: Sendable, Hashable {
   public enum Identity: Sendable, Hashable {

@@ -10,6 +10,8 @@ public final class ForeignHandshake {
   public var peerChain: [Certificate] { findings.served }
   public var verifiedChain: [Certificate] { findings.verified }
   public var refusal: PeerRefusal? { findings.refusal }
+  /// The server asked for a client certificate. In TLS 1.3 it may end the connection only after the handshake if it gets none.
+  public private(set) var asksForCertificate = false
   private let verifier: any PeerVerifier
   private var findings = PeerFindings()
 
@@ -25,9 +27,11 @@ public final class ForeignHandshake {
 
   /// All connections of `context`, an SSL_CTX, go to `host`. Sets anchors, verifier, minimum version and security level 2, and
   /// replaces its own verification.
+  /// - Parameter identity: the client's, for servers that ask for one. The other library does not know of it, so the caller must
+  ///   keep its connections apart from those of other clients.
   @discardableResult public static func install(
     on context: UnsafeMutableRawPointer, host: String, anchors: AnchorStore, verifier: any PeerVerifier,
-    minimumVersion: ProtocolVersion = .tls12, requestsStaple: Bool = false
+    minimumVersion: ProtocolVersion = .tls12, requestsStaple: Bool = false, identity: TLSIdentity? = nil
   ) throws(OpenSSLError) -> ForeignHandshake {
     let pointer = OpaquePointer(context)
     ERR_clear_error()
@@ -39,6 +43,7 @@ public final class ForeignHandshake {
       throw .drained(.configuration, "TLS context")
     }
     cossl_context_restrict(pointer, minimumVersion.rawValue)
+    try identity?.install(on: pointer)
     X509_STORE_up_ref(anchors.pointer)
     SSL_CTX_set_cert_store(pointer, anchors.pointer)
     SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
@@ -51,6 +56,13 @@ public final class ForeignHandshake {
         let (findings, verdict) = PeerFindings.examine(store, handshake.host, handshake.verifier)
         handshake.findings = findings
         return verdict
+      }, object.toOpaque())
+    // Called when the server has asked. It changes nothing.
+    SSL_CTX_set_cert_cb(
+      pointer,
+      { _, argument in
+        if let argument { Unmanaged<ForeignHandshake>.fromOpaque(argument).takeUnretainedValue().asksForCertificate = true }
+        return 1
       }, object.toOpaque())
     if requestsStaple { cossl_context_request_staple(pointer) }
     return handshake

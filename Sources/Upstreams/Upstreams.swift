@@ -95,7 +95,7 @@ public final class Upstreams {
         if !pool.isEmpty { retiredPools[ObjectIdentifier(pool)] = pool }
       }
     }
-    fetch.keepOnly(kept.policies)
+    fetch.keepOnly(kept.policies, certificates: kept.certificates)
     contexts = contexts.filter {
       kept.policies.contains($0.key.trust) && kept.certificates.contains($0.key.certificate)
     }

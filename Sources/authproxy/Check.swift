@@ -137,6 +137,8 @@ struct ConfigurationSummary {
       page.row("", parts.joined(separator: ", "))
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
+      } else if let name = upstream.credential, settings.credentials[name]?.bindsTokens == true {
+        page.row("", "client certificate of credential \(name)")
       }
     }
     page.row(
@@ -151,6 +153,7 @@ struct ConfigurationSummary {
     for policy in settings.credentials.values.sorted(by: { $0.name < $1.name }) {
       page.row(policy.name, Describing.credential(policy))
       if let login = logins.row(of: policy) { page.row("", login) }
+      if let certificate = Describing.certificate(policy) { page.row("", certificate) }
       let prefix = "credentials.\(policy.name)."
       for (path, source) in sources.sorted(by: { $0.key < $1.key }) where path.hasPrefix(prefix) {
         page.row("", "\(path.split(separator: ".").last ?? "secret") from \(source)")

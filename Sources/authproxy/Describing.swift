@@ -1,6 +1,7 @@
 import Credentials
 import Routing
 import Settings
+import TLS
 import Trust
 
 /// Describes settings for people, in `check` and `explain`. Never shows a secret.
@@ -72,6 +73,15 @@ enum Describing {
       let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
       return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)"
     }
+  }
+
+  /// What it presents to servers; nil: no certificate.
+  static func certificate(_ policy: CredentialPolicy) -> String? {
+    guard case .oauth2(let oauth2) = policy.kind, let certificate = oauth2.clientCertificate,
+      let leaf = try? Certificate.parse(pem: certificate.files.certificates).first
+    else { return nil }
+    let servers = certificate.bindsTokens ? "its server and origins, as its tokens are bound to it" : "its server"
+    return "client certificate \(leaf.subject) for \(servers), until \(expiry(leaf.notAfter))"
   }
 
   private static func grant(_ grant: OAuth2Policy.Grant) -> String {

@@ -129,6 +129,7 @@ struct Explain: ParsableCommand {
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
+      if let certificate = Describing.certificate(credential) { page.row("", certificate) }
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {

@@ -116,7 +116,8 @@ struct CertificateFileTests {
         "4:54: error: upstreams[0].client_certificate.key cannot be decrypted with this 'passphrase'",
         "6:54: error: upstreams[1].client_certificate.key does not belong to the first certificate of /etc/authproxy/next.pem",
         "8:54: error: upstreams[2].client_certificate.key is not a readable private key",
-        "10:94: error: credentials.a.oauth2.private_key must be RSA of 2048 bits or more, or EC over P-256",
+        "10:94: error: credentials.a.oauth2.private_key must be RSA of 2048 bits or more, EC over P-256 or "
+          + "P-384, or Ed25519",
       ])
   }
 

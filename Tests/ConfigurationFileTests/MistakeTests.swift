@@ -30,7 +30,7 @@ struct MistakeTests {
   @Test("in upstreams", arguments: Mistake.ofUpstreams)
   func upstreams(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in credentials", arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins)
+  @Test("in credentials", arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)

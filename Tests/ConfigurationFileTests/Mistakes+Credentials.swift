@@ -320,8 +320,8 @@ extension Mistake {
         "3:7: error: credentials.a.oauth2 needs 'client_secret' for client_auth basic",
         "4:7: error: credentials.b.oauth2 needs 'private_key' for client_auth private_key_jwt",
         "5:7: error: credentials.c.oauth2 needs 'client_assertion' for client_auth client_assertion",
-        "6:80: error: credentials.d.oauth2.client_auth must be basic, post, none, private_key_jwt or "
-          + "client_assertion, not 'bsic' (did you mean 'basic'?)",
+        "6:80: error: credentials.d.oauth2.client_auth must be basic, post, none, private_key_jwt, "
+          + "client_assertion, client_secret_jwt, tls_client_auth or self_signed_tls_client_auth, not 'bsic' (did you mean 'basic'?)",
       ]),
     Mistake(
       "grants without their parts",

@@ -115,6 +115,9 @@ let wholeLanguage = #"""
     - {match: keyed.example.com, credential: keyed, trust: lab}
     - {match: mail.example.com, credential: mailbox}
     - {match: cluster.example.com, credential: cluster}
+    - {match: partner.example.com, credential: partner}
+    - {match: self-signed.example.com, credential: self-signed}
+    - {match: hashed.example.com, credential: hashed}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -203,7 +206,30 @@ let wholeLanguage = #"""
         client_id: my-app
         client_auth: private_key_jwt
         private_key: {file: key.pem}
+        signing_algorithm: ES256
       allow_untrusted: true
+    partner:
+      oauth2:
+        grant: client_credentials
+        issuer: https://as.partner.example
+        client_id: my-app
+        client_auth: tls_client_auth
+        client_certificate: {certificate: cert.pem, key: {file: encrypted.pem}, passphrase: {env: TOKEN}}
+        certificate_bound: true
+    self-signed:
+      oauth2:
+        grant: client_credentials
+        issuer: https://as.partner.example
+        client_id: my-app
+        client_auth: self_signed_tls_client_auth
+        client_certificate: {certificate: cert.pem, key: {file: key.pem}}
+    hashed:
+      oauth2:
+        grant: client_credentials
+        issuer: https://as.partner.example
+        client_id: my-app
+        client_auth: client_secret_jwt
+        client_secret: {file: long}
   token_store:
     file: tokens.json
     key: {file: key32}

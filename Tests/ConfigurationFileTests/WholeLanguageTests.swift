@@ -190,6 +190,31 @@ struct WholeLanguageTests {
             endpoints: OAuth2Policy.ExplicitEndpoints(deviceAuthorization: "https://login.example.com/device"),
             grant: .deviceCode(LoginSettings()), clientID: "my-app",
             clientAuthentication: .basic(secret: secret("s3cr3t")), resource: ["https://cluster.example.com"])))
+    let issuer = OAuth2Policy.Endpoint.issuer(url: "https://as.partner.example")
+    let leaf = try #require(PEM.blocks(Array(PEMSamples.certificate.utf8)).first).der
+    func certificate(key: String, passphrase: Secret? = nil, bindsTokens: Bool = false) -> OAuth2Policy.ClientCertificate {
+      let files = CertificateFiles(
+        certificates: Array((PEMSamples.certificate + "\n").utf8), key: secret(key), passphrase: passphrase)
+      return .init(files: files, thumbprint: SHA256.digest(leaf), bindsTokens: bindsTokens)
+    }
+    let bound = certificate(key: PEMSamples.encryptedKey, passphrase: secret("s3cr3t"), bindsTokens: true)
+    for (name, authentication, certificate) in [
+      ("partner", .certificate, bound), ("self-signed", .certificate, certificate(key: PEMSamples.key)),
+      ("hashed", .secretJWT(secret("s3cr3t-of-just-thirty-two-bytes!")), nil),
+    ] as [(String, OAuth2Policy.ClientAuthentication, OAuth2Policy.ClientCertificate?)] {
+      #expect(
+        settings.credentials[name]?.kind
+          == .oauth2(
+            OAuth2Policy(
+              endpoint: issuer, grant: .clientCredentials, clientID: "my-app", clientAuthentication: authentication,
+              clientCertificate: certificate)), "\(name)")
+    }
+    guard case .oauth2(let keyed)? = settings.credentials["keyed"]?.kind else {
+      Issue.record("no credential keyed")
+      return
+    }
+    #expect(
+      keyed.clientAuthentication == .privateKeyJWT(.init(pem: secret(PEMSamples.key), algorithm: .es256)))
     guard case .file(let path, let storeKey?) = settings.tokenStore else {
       Issue.record("no token store")
       return
@@ -232,15 +257,16 @@ struct WholeLanguageTests {
         == Set(
           [
             "token", "cert.pem", "encrypted.pem", "next.pem", "crl.pem", "key.pem", "key32", "ca/issuer.pem", "ca/issuer.key",
-            "open/issuer.pem", "open/issuer.key",
+            "open/issuer.pem", "open/issuer.key", "long",
           ].map { "/etc/authproxy/" + $0 }))
-    #expect(loaded.watched.count == 11)
+    #expect(loaded.watched.count == 12)
     #expect(loaded.watched.allSatisfy { $0.digest.count == 32 && $0.identity != nil })
     let sources = loaded.secretSources.mapValues(\.description)
     #expect(sources["clients[0].password"] == "file /etc/authproxy/token")
     #expect(sources["credentials.legacy-basic.basic.password"] == "environment variable TOKEN")
     #expect(sources["credentials.plain.bearer.token"] == "command /etc/authproxy/bin/helper")
     #expect(sources["credentials.person.oauth2.client_secret"] == "written in the configuration")
+    #expect(sources["credentials.partner.oauth2.client_certificate.key"] == "file /etc/authproxy/encrypted.pem")
     #expect(sources["token_store.key"] == "file /etc/authproxy/key32")
     #expect(loaded.refreshedPrograms.map(\.keyPath) == ["credentials.plain.bearer.token"])
     #expect(loaded.refreshedPrograms.first?.program.refresh == 1_800_000)

@@ -122,11 +122,24 @@ struct ExchangeTests {
     return (try JSONParser.parse(pieces[0]), try JSONParser.parse(pieces[1]), bytes("\(parts[0]).\(parts[1])"), pieces[2])
   }
 
-  @Test("private_key_jwt is signed by the key, for the endpoint, briefly", arguments: ["ES256", "RS256"])
+  private func key(for algorithm: String) throws -> PrivateKey {
+    switch algorithm {
+    case "ES256": try .generateP256()
+    case "ES384": try .generateP384()
+    case "EdDSA": try .generateEd25519()
+    default: try .generateRSA(bits: 2048)
+    }
+  }
+
+  @Test(
+    "private_key_jwt is signed by the key, for the endpoint, briefly", arguments: ["ES256", "RS256", "PS256", "ES384", "EdDSA"])
   func privateKeyJWT(algorithm: String) throws {
-    let key = try algorithm == "ES256" ? PrivateKey.generateP256() : PrivateKey.generateRSA(bits: 2048)
+    let key = try key(for: algorithm)
     let pem = Secret(try key.pem(passphrase: bytes("open")))
-    let signing = OAuth2Policy.SigningKey(pem: pem, passphrase: Secret("open"), keyID: "2026-01")
+    let signing = OAuth2Policy.SigningKey(
+      pem: pem, passphrase: Secret("open"), keyID: "2026-01",
+      // The others are their key's default.
+      algorithm: algorithm == "PS256" ? .ps256 : nil)
     let policy = makePolicy(authentication: .privateKeyJWT(signing))
     let sent = try send(policy)
     let marker = "&client_assertion="
@@ -143,6 +156,40 @@ struct ExchangeTests {
     #expect(key.verify(jwt.signature, of: jwt.input, as: used))
     let again = try send(policy)
     #expect(again.form != sent.form, "each assertion has an identifier of its own")
+  }
+
+  @Test("client_secret_jwt is an HMAC with the secret, which is not sent")
+  func clientSecretJWT() throws {
+    let secret = "0123456789abcdef0123456789abcdef"
+    let sent = try send(makePolicy(authentication: .secretJWT(Secret(secret))))
+    let range = try #require(sent.form.firstRange(of: "&client_assertion="))
+    #expect(
+      sent.form.hasPrefix(
+        "grant_type=client_credentials&client_id=app&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3A"
+          + "client-assertion-type%3Ajwt-bearer&client_assertion="))
+    let jwt = try decoded(String(sent.form[range.upperBound...]))
+    #expect(jwt.header["alg"] == .string("HS256"))
+    #expect(jwt.claims["iss"] == .string("app") && jwt.claims["sub"] == .string("app"))
+    #expect(jwt.claims["aud"] == .string("https://login.example.com/token"))
+    #expect(jwt.claims["exp"]?.integer == 1_800_000_120)
+    #expect(jwt.signature == (try HMACSHA256.code(of: jwt.input, key: bytes(secret))))
+    #expect(!sent.form.contains(secret))
+  }
+
+  @Test("a secret that is too short, or an algorithm that does not fit the key, signs nothing")
+  func unfitForSigning() throws {
+    let pem = Secret(try PrivateKey.generateP256().pem())
+    for authentication in [
+      OAuth2Policy.ClientAuthentication.secretJWT(Secret("0123456789abcdef0123456789abcde")),
+      .privateKeyJWT(.init(pem: pem, algorithm: .es384)), .privateKeyJWT(.init(pem: pem, algorithm: .rs256)),
+    ] {
+      var exchange = TokenExchange(policy: makePolicy(authentication: authentication))
+      guard case .finished(.failed(.signing(let why), _)) = exchange.start(.init(), now: 0, wall: 0) else {
+        Issue.record("it did not fail")
+        continue
+      }
+      #expect(!why.contains("abcde"))
+    }
   }
 
   @Test("a signed jwt_bearer assertion says what the configuration says")

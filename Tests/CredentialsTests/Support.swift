@@ -11,11 +11,12 @@ func makePolicy(
   endpoint: OAuth2Policy.Endpoint = .token(url: "https://login.example.com/token"),
   clientID: String? = "app", authentication: OAuth2Policy.ClientAuthentication = .basic(secret: Secret("hush-hush")),
   scope: String? = nil, parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000,
-  window: OAuth2Policy.RefreshWindow = .init()
+  window: OAuth2Policy.RefreshWindow = .init(), certificate: OAuth2Policy.ClientCertificate? = nil
 ) -> OAuth2Policy {
   OAuth2Policy(
-    endpoint: endpoint, grant: grant, clientID: clientID, clientAuthentication: authentication, scope: scope,
-    parameters: parameters, refreshBeforeExpiry: refreshBeforeExpiry, refreshWindow: window)
+    endpoint: endpoint, grant: grant, clientID: clientID, clientAuthentication: authentication,
+    clientCertificate: certificate, scope: scope, parameters: parameters, refreshBeforeExpiry: refreshBeforeExpiry,
+    refreshWindow: window)
 }
 
 func key(_ path: String = "/", client: String = "billing") -> RequestKey {

@@ -30,11 +30,14 @@ struct TokenRecordTests {
     logout.tombstone?.unrevoked = [
       RevocableToken(Secret("r1"), hint: .refreshToken), RevocableToken(Secret("a1"), hint: .accessToken),
     ]
+    var bound = TokenRecord(completed(), binding: binding, generation: 6)
+    bound.bind(to: [UInt8](repeating: 5, count: 32))
     return [
       ("a login", TokenRecord(completed(), binding: binding, generation: 1)),
       ("a login that sends its id_token", TokenRecord(completed(bearer: "e.y.j"), binding: binding, generation: 2)),
       ("a login without refresh token", bare), ("a refused one", refused), ("a reset", local), ("a logout", logout),
       ("a refresh token alone", TokenRecord(binding: binding, generation: 0, refreshToken: Secret("r0"))),
+      ("one that is bound to a certificate", bound),
     ]
   }()
 
@@ -81,6 +84,7 @@ struct TokenRecordTests {
       #"{"logged_out":{"at":1,"unrevoked":[{"hint":"password","token":"cjE="}]}}"#,
       #"{"logged_out":{"at":1,"unrevoked":[{"hint":"refresh_token"}]}}"#, #"{"logged_out":true}"#,
       #"{"last_error":"no","refresh_token":"cjE="}"#, #"{"last_error":{"text":"no","at":1},"refresh_token":"cjE="}"#,
+      #"{"certificate":"YTE=","refresh_token":"cjE="}"#, #"{"certificate":7,"refresh_token":"cjE="}"#,
       #"{"issued_access_token":"!","refresh_token":"cjE="}"#, #"{"access_token":"YTE=","expires_at":1,"lifetime":1}"#,
     ])
   func damaged(members: String) throws {
@@ -94,7 +98,7 @@ struct TokenRecordTests {
     let both = ["refresh_token r1", "access_token a1"]
     #expect(
       found.map(\.1) == [
-        both, both, ["access_token a1"], both, [], both, ["refresh_token r0"],
+        both, both, ["access_token a1"], both, [], both, ["refresh_token r0"], both,
       ], "\(found)")
   }
 

@@ -38,11 +38,14 @@ import Testing
 
   @Test func `a private key signs client assertions, each with its own identifier`() throws {
     let server = try TokenServer(#"{"expires_in": 1}"#)
-    for algorithm in ["RS256", "ES256"] {
+    for algorithm in TokenKey.algorithms {
       try server.set(#"{"forget": true}"#)
       let key = try TokenKey.make(algorithm)
       try withProxy(
-        try server.configuration("client_auth: private_key_jwt", "private_key: {file: \(key.privateKey)}", "key_id: k1")
+        try server.configuration(
+          "client_auth: private_key_jwt", "private_key: {file: \(key.privateKey)}", "key_id: k1",
+          // The others are their key's default.
+          algorithm == "PS256" ? "signing_algorithm: PS256" : "")
       ) { proxy in
         #expect(try proxy.ask(server.url()).status == 200)
         #expect(try eventually { try proxy.ask(server.url()).status == 200 && server.state().requests.count >= 2 })
@@ -60,6 +63,22 @@ import Testing
         }
         #expect(identifiers.count == 2)
       }
+    }
+  }
+
+  @Test func `a client secret signs client assertions, and is not sent`() throws {
+    let server = try TokenServer()
+    let secret = "0123456789-5ecret-0123456789-abcdef"
+    try withProxy(try server.configuration("client_auth: client_secret_jwt", "client_secret: \(secret)")) { proxy in
+      #expect(try proxy.ask(server.url()).status == 200)
+      let asked = try server.state().requests[0]
+      #expect(asked["Authorization"] == nil)
+      #expect(asked.form.keys.sorted() == ["client_assertion", "client_assertion_type", "client_id", "grant_type"])
+      let token = try SignedToken(asked.form["client_assertion"] ?? "")
+      #expect(token.claim("iss") == "me" && token.claim("sub") == "me")
+      #expect(token.claim("aud") == server.tokenURL)
+      #expect(try token.isSigned(with: secret))
+      #expect(!asked.form.values.contains { $0.contains("5ecret") })
     }
   }
 

@@ -75,7 +75,10 @@ import Upstreams
     figures.counters.revocation.add(.init(source: .ocsp, result: .good))
     figures.pools = [PoolReport(upstream: "a", idle: 1, active: 1, connecting: 1, certificateExpiry: 1)]
     let login = CredentialReport.Login(isNeeded: false, time: 1, expiry: 1)
-    figures.credentials = [CredentialReport(name: "c", phase: .ready, expiry: 1, login: login, refreshes: [.success: 1])]
+    figures.credentials = [
+      CredentialReport(
+        name: "c", phase: .ready, expiry: 1, login: login, certificateExpiry: 1, refreshes: [.success: 1])
+    ]
 
     var types: [(name: String, type: String)] = []
     var labels: [String: Set<[String]>] = [:]

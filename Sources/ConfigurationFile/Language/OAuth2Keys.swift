@@ -22,6 +22,13 @@ struct OAuth2Keys: KeySet {
     case basic, post, none
     case privateKeyJWT = "private_key_jwt"
     case clientAssertion = "client_assertion"
+    case clientSecretJWT = "client_secret_jwt"
+    case tls = "tls_client_auth"
+    case selfSignedTLS = "self_signed_tls_client_auth"
+
+    /// The certificate of the connection authenticates the client.
+    var isByCertificate: Bool { self == .tls || self == .selfSignedTLS }
+    var usesSecret: Bool { self == .basic || self == .post || self == .clientSecretJWT }
   }
 
   let grant = Key("grant", .choice(Grant.allCases), .required, "Says with which grant the proxy gets tokens.")
@@ -33,14 +40,16 @@ struct OAuth2Keys: KeySet {
   let clientID = Key(
     "client_id", .text(.anything), .otherwise("none, if an assertion names the client"), "Identifies the client.")
   let clientSecret = Key(
-    "client_secret", .secret, .otherwise("none"), "Authenticates the client, with client_auth basic and post.")
+    "client_secret", .secret, .otherwise("none"),
+    "Authenticates the client, with client_auth basic, post and client_secret_jwt.")
   let clientAuth = Key(
     "client_auth", .choice(ClientAuthentication.allCases), .otherwise("from the other keys"),
     "Says how the client authenticates itself.")
   let privateKey = Key(
-    "private_key", .secret, .otherwise("none"), "Signs for private_key_jwt and jwt_bearer: RS256 or ES256 by the key's type.")
+    "private_key", .secret, .otherwise("none"), "Signs for private_key_jwt and jwt_bearer.")
   let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Decrypts the private key.")
   let keyID = Key("key_id", .text(.anything), .otherwise("not sent"), "Tells the server which key made the signature.")
+  let proof = ProofKeys()
   let clientAssertion = Key(
     "client_assertion", .secret, .otherwise("none"),
     "A signed JWT that authenticates the client; the proxy reads it again for each use.")

@@ -40,7 +40,7 @@ struct UpstreamKeys: KeySet {
     "Says which authority the proxy sends in Host; SNI is always the origin's.")
 }
 
-/// `upstreams.client_certificate`.
+/// `upstreams.client_certificate`, and `credentials.*.oauth2.client_certificate`.
 struct ClientCertificateKeys: KeySet {
   static let table = KeyTable(ClientCertificateKeys())
 

@@ -162,11 +162,11 @@ public struct DeviceFlow: Sendable {
   }
 
   private mutating func request(_ now: Int64, _ wall: Int64) throws(LoginEnd) {
-    let tokenEndpoint = try endpoints.required(.token)
+    let audience = try endpoints.audience(or: try endpoints.required(.token))
     let url = try endpoints.required(.deviceAuthorization)
     do throws(TokenFailure) {
       let request = try DeviceRequest(
-        policy: judgement.policy, settings: judgement.settings, to: url, tokenEndpoint: tokenEndpoint,
+        policy: judgement.policy, settings: judgement.settings, to: url, tokenEndpoint: audience,
         wall: wall)
       phase = .requesting
       core.send(request.http, hiding: request.secrets, now)
@@ -191,9 +191,10 @@ public struct DeviceFlow: Sendable {
 
   private mutating func ask(_ poll: Poll, _ now: Int64, _ wall: Int64) throws(LoginEnd) {
     let endpoint = try endpoints.required(.token)
+    let audience = try endpoints.audience(or: endpoint)
     do throws(TokenFailure) {
       let request = try TokenRequest(
-        policy: judgement.policy, endpoint: endpoint,
+        policy: judgement.policy, endpoint: endpoint, audience: audience,
         material: .init(proof: .deviceCode(poll.deviceCode)), wall: wall)
       var poll = poll
       poll.next = nil

@@ -44,7 +44,7 @@ public struct LoginEnd: Error, Sendable, Hashable {
       switch failure {
       case .badIssuer: .configuration
       case .tooLarge, .notJSON: .unavailable
-      case .missing, .otherIssuer, .badEndpoint: .refused
+      case .missing, .otherIssuer, .badEndpoint, .badAlias: .refused
       }
     self.init(exit, "\(failure)")
   }

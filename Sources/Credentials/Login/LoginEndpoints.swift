@@ -16,7 +16,20 @@ struct LoginEndpoints {
   /// nil: neither the configuration nor the server names it.
   func url(_ endpoint: ServerMetadata.Endpoint) throws(LoginEnd) -> String? {
     if let url = explicit(endpoint) { return url }
-    do throws(Discovery.Failure) { return try metadata?.url(of: endpoint) } catch { throw LoginEnd(error) }
+    do throws(Discovery.Failure) {
+      return try metadata?.url(of: endpoint, withCertificate: hasCertificate)
+    } catch { throw LoginEnd(error) }
+  }
+
+  private var hasCertificate: Bool { policy.clientCertificate != nil }
+
+  /// What client assertions name as their audience, whichever endpoint gets them (RFC 9126 section 2).
+  /// - Parameter fallback: if nobody names the token endpoint.
+  func audience(or fallback: String) throws(LoginEnd) -> String {
+    if let url = explicit(.token) { return url }
+    do throws(Discovery.Failure) {
+      return try metadata?.audience(withCertificate: hasCertificate) ?? fallback
+    } catch { throw LoginEnd(error) }
   }
 
   func required(_ endpoint: ServerMetadata.Endpoint) throws(LoginEnd) -> String {
@@ -26,7 +39,7 @@ struct LoginEndpoints {
 
   /// Whether there is one, usable or not.
   func names(_ endpoint: ServerMetadata.Endpoint) -> Bool {
-    explicit(endpoint) != nil || metadata?.names(endpoint) ?? false
+    explicit(endpoint) != nil || metadata?.names(endpoint, withCertificate: hasCertificate) ?? false
   }
 
   /// The search for those that the configuration does not name; nil if there is nothing to search, or nowhere.
@@ -34,7 +47,7 @@ struct LoginEndpoints {
     guard let issuer = policy.issuer else { return nil }
     let needed = needed.filter { explicit($0) == nil }
     let wanted = wanted.filter { explicit($0) == nil }
-    return MetadataSearch(issuer: issuer, needed: needed, wanted: wanted)
+    return MetadataSearch(issuer: issuer, needed: needed, wanted: wanted, withCertificate: hasCertificate)
   }
 
   static func missing(_ endpoint: ServerMetadata.Endpoint) -> LoginEnd {

@@ -198,10 +198,10 @@ public struct LoginFlow: Sendable {
     guard let url = try endpoints.url(.pushedAuthorization) else {
       return show(request.url(at: try endpoints.required(.authorization)), lifetime: nil)
     }
-    let tokenEndpoint = try endpoints.required(.token)
+    let audience = try endpoints.audience(or: try endpoints.required(.token))
     do throws(TokenFailure) {
       let pushed = try request.pushed(
-        to: url, policy: policy, tokenEndpoint: tokenEndpoint, wall: wall)
+        to: url, policy: policy, tokenEndpoint: audience, wall: wall)
       phase = .pushing
       core.send(pushed.http, hiding: pushed.secrets, now)
     } catch {
@@ -258,10 +258,11 @@ public struct LoginFlow: Sendable {
 
   private mutating func exchange(_ code: Secret, _ now: Int64, _ wall: Int64) throws(LoginEnd) {
     let endpoint = try endpoints.required(.token)
+    let audience = try endpoints.audience(or: endpoint)
     do throws(TokenFailure) {
       let proof = TokenRequest.LoginProof.code(code, redirectURI: redirectURI, verifier: secrets.verifier)
       let request = try TokenRequest(
-        policy: policy, endpoint: endpoint, material: .init(proof: proof), wall: wall)
+        policy: policy, endpoint: endpoint, audience: audience, material: .init(proof: proof), wall: wall)
       phase = .exchanging
       core.send(request.http, hiding: request.secrets, now)
     } catch {

@@ -109,8 +109,7 @@ public struct LogoutFlow: Sendable {
 
   /// A signed assertion needs the token endpoint as its audience.
   private var mustDiscover: Bool {
-    if case .privateKeyJWT = policy.clientAuthentication { return true }
-    return endpoints.explicit(.revocation) == nil
+    policy.signsAssertions || endpoints.explicit(.revocation) == nil
   }
 
   private mutating func follow(
@@ -144,7 +143,7 @@ public struct LogoutFlow: Sendable {
     }
     let token = unrevoked[refusedCount]
     let endpoint = try endpoints.required(.revocation)
-    let audience = try endpoints.url(.token) ?? endpoint
+    let audience = try endpoints.audience(or: endpoint)
     var form = EndpointForm()
     form.add(secret: "token", token.token)
     form.add("token_type_hint", token.hint.rawValue)

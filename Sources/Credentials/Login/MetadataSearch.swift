@@ -10,15 +10,21 @@ struct MetadataSearch {
   private let needed: Set<ServerMetadata.Endpoint>
   /// The second document is asked for these too, but may lack them or fail.
   private let wanted: Set<ServerMetadata.Endpoint>
+  /// The client presents a certificate, so aliases count.
+  private let withCertificate: Bool
   private var remaining: [String] = []
   private var found: ServerMetadata?
   /// Of the last document without metadata.
   private var failure: LoginEnd?
 
-  init(issuer: String, needed: Set<ServerMetadata.Endpoint>, wanted: Set<ServerMetadata.Endpoint> = []) {
+  init(
+    issuer: String, needed: Set<ServerMetadata.Endpoint>, wanted: Set<ServerMetadata.Endpoint> = [],
+    withCertificate: Bool = false
+  ) {
     self.issuer = issuer
     self.needed = needed
     self.wanted = wanted
+    self.withCertificate = withCertificate
   }
 
   mutating func start() throws(LoginEnd) -> Step {
@@ -65,6 +71,8 @@ struct MetadataSearch {
   }
 
   private func lacks(_ metadata: ServerMetadata, _ endpoints: Set<ServerMetadata.Endpoint>) -> ServerMetadata.Endpoint? {
-    ServerMetadata.Endpoint.allCases.first { endpoints.contains($0) && !metadata.names($0) }
+    ServerMetadata.Endpoint.allCases.first {
+      endpoints.contains($0) && !metadata.names($0, withCertificate: withCertificate)
+    }
   }
 }

@@ -115,6 +115,12 @@ struct Figures: Sendable {
     for credential in credentials {
       if let expiry = credential.login?.expiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
     }
+    metrics.family(
+      "authproxy_credential_certificate_expiry_timestamp_seconds", .gauge,
+      "When the client certificate for the authorization server expires, in seconds since 1970.")
+    for credential in credentials {
+      if let expiry = credential.certificateExpiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
+    }
     metrics.family("authproxy_credential_needs_operator", .gauge, "1 if the credential does not work until an operator acts.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
   }

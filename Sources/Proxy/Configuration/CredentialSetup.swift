@@ -1,6 +1,7 @@
 import Credentials
 import Fetch
 import Settings
+import TLS
 import Trust
 
 /// A credential in one configuration, with all that its owner needs. Immutable.
@@ -13,6 +14,8 @@ public final class CredentialSetup: Sendable {
   let generation: Int
   /// The trust of the token endpoint.
   let trust: TrustMaterial
+  /// What the proxy presents to the authorization server; nil: nothing.
+  let certificate: TLSIdentity?
   let store: any TokenStore
   let sources: CredentialSources
   /// Statuses by which an origin refuses this credential.
@@ -23,7 +26,8 @@ public final class CredentialSetup: Sendable {
   public var name: String { policy.name }
 
   init(
-    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial, store: any TokenStore,
+    _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial,
+    certificate: TLSIdentity?, store: any TokenStore,
     sources: CredentialSources, waitingLimit: Int
   ) {
     self.policy = policy
@@ -31,6 +35,7 @@ public final class CredentialSetup: Sendable {
     serial = identity.serial
     self.generation = generation
     self.trust = trust
+    self.certificate = certificate
     self.store = store
     self.sources = sources
     self.waitingLimit = waitingLimit

@@ -49,14 +49,8 @@ public final class SnapshotBuilder: Sendable {
     } else {
       fallback = try material(.systemDefault, settings.systemRoots, refused)
     }
-    var identities: [String: TLSIdentity] = [:]
-    for upstream in settings.upstreams {
-      guard let certificate = upstream.clientCertificate else { continue }
-      do {
-        identities[upstream.name] = try TLSIdentity(
-          certificatesPEM: certificate.certificates, keyPEM: certificate.key.bytes, passphrase: certificate.passphrase?.bytes)
-      } catch { throw LoadError(message: "upstreams.\(upstream.name).client_certificate: \(error)") }
-    }
+    let certificates = try ClientIdentities(settings)
+    let identities = certificates.upstreams
     let responders = try material(
       TrustPolicy(
         name: "responders", anchors: fallback.policy.effectiveAnchors, evaluators: [.chain(TrustPolicy.Validation())]),
@@ -78,7 +72,8 @@ public final class SnapshotBuilder: Sendable {
         after: previous?.credentials.first { $0.name == policy.name }?.identity,
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       return CredentialSetup(
-        policy, identity, generation: generation, trust: endpoint, store: store,
+        policy, identity, generation: generation, trust: endpoint,
+        certificate: certificates.credentials[policy.name], store: store,
         sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
     }
     var listeners: [ListenerTLS: ListenerIdentity] = [:]
@@ -202,9 +197,10 @@ public final class Snapshot: Sendable {
 
   /// What upstreams keep of older configurations under this one.
   func kept(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Kept {
-    Upstreams.Kept(
+    let certificates = entries.map(\.identity) + credentials.map(\.certificate)
+    return Upstreams.Kept(
       policies: Set(trust.values.map(\.digest) + [defaultTrust.digest]),
-      certificates: Set(entries.map { PolicyDigest.of($0.identity) } + [[]]), entry: entry)
+      certificates: Set(certificates.map { PolicyDigest.of($0) } + [[]]), entry: entry)
   }
 
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.

@@ -111,6 +111,8 @@ final class CredentialDesk {
     }
     owners[setup.identity] = owner
     bySerial[owner.serial] = owner
+    // With a new certificate, the tokens of the one before are worth nothing.
+    defer { if version > 0, setup.policy.bindsTokens, !owner.isRetired { (owner as? TokenOwner)?.fetchAhead() } }
     // The request that asks has an older configuration, whose owner was dropped.
     if let snapshot, setup.generation < snapshot.generation,
       !snapshot.credentials.contains(where: { $0.identity == setup.identity })

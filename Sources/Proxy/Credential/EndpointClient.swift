@@ -2,7 +2,6 @@ import Credentials
 import EventIO
 import Fetch
 import Settings
-import Trust
 import Upstreams
 
 /// What it takes to speak to a credential's authorization server as the proxy does: its trust policy, its sources. For commands, which
@@ -40,7 +39,7 @@ public struct EndpointAccess: Sendable {
   }
 }
 
-/// Sends requests to an authorization server under the credential's trust. Confined to its loop.
+/// Sends requests to an authorization server under the credential's trust, with its certificate. Confined to its loop.
 public final class EndpointClient {
   private let access: EndpointAccess
   private unowned let loop: EventLoop
@@ -63,7 +62,7 @@ public final class EndpointClient {
   public func send(
     _ request: TokenHTTPRequest, timeout: Int, then: @escaping (EndpointAnswer) -> Void
   ) -> () -> Void {
-    let sending = Sending(upstreams.fetch, under: access.setup.trust, timeout: timeout, then)
+    let sending = Sending(upstreams.fetch, for: access.setup, timeout: timeout, then)
     guard request.awaitsAssertion else {
       sending.begin(request)
       return sending.cancel
@@ -83,14 +82,14 @@ public final class EndpointClient {
   // SAFETY: confined to its loop; the lane for helper programs carries it, and uses nothing of it.
   private final class Sending: @unchecked Sendable {
     private let fetch: FetchClient
-    private let trust: TrustMaterial
+    private let setup: CredentialSetup
     private let timeout: Int
     private var then: ((EndpointAnswer) -> Void)?
     private var transfer: FetchTransfer?
 
-    init(_ fetch: FetchClient, under trust: TrustMaterial, timeout: Int, _ then: @escaping (EndpointAnswer) -> Void) {
+    init(_ fetch: FetchClient, for setup: CredentialSetup, timeout: Int, _ then: @escaping (EndpointAnswer) -> Void) {
       self.fetch = fetch
-      self.trust = trust
+      self.setup = setup
       self.timeout = timeout
       self.then = then
     }
@@ -108,7 +107,7 @@ public final class EndpointClient {
         method: request.method == .post ? .post : .get, url: request.url,
         fields: request.fields.map { ($0.name, $0.value.bytes) },
         body: request.body.bytes, timeout: timeout, limitBytes: request.maximumAnswer, sharesConnections: false)
-      transfer = fetch.start(message, under: trust) { outcome in
+      transfer = fetch.start(message, under: setup.trust, with: setup.certificate) { outcome in
         switch outcome {
         case .success(let answer):
           let received = EndpointAnswer.response(

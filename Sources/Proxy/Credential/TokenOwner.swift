@@ -79,6 +79,9 @@ final class TokenOwner: CredentialOwner {
     perform(actions)
   }
 
+  /// Fetches a token before a request asks for one.
+  func fetchAhead() { perform(machine.need(now: now).actions) }
+
   override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     let (decision, actions) = machine.refused(version: version, by: key, isRetry: isRetry, now: now)
     // Before the actions, so that a version that they publish finds this request among those that wait for it.
@@ -163,7 +166,9 @@ final class TokenOwner: CredentialOwner {
     let request = HTTPFetch(
       method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
       body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
-    flight?.transfer = desk.fetch.start(request, under: setup.trust) { [weak self] in self?.fetched(id, $0) }
+    flight?.transfer = desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in
+      self?.fetched(id, $0)
+    }
   }
 
   private func fetched(_ id: UInt64, _ outcome: HTTPFetch.Outcome) {
@@ -277,6 +282,7 @@ final class TokenOwner: CredentialOwner {
     if isRetired { return }
     let published = machine.published
     var report = CredentialReport(name: name, phase: .empty, version: latestVersion)
+    report.certificateExpiry = setup.certificate?.chain.first?.notAfter
     if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {
       report.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
     }

@@ -28,6 +28,8 @@ public struct CredentialReport: Sendable {
   public var reason: String?
   /// nil if it works without a login.
   public var login: Login?
+  /// Seconds since 1970: the end of what it presents to its authorization server; nil without a certificate.
+  public var certificateExpiry: Int64?
   /// Requests that wait for it, on all loops.
   public var waiting: Int
   /// Token requests since the start.
@@ -35,7 +37,7 @@ public struct CredentialReport: Sendable {
 
   public init(
     name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, login: Login? = nil,
-    waiting: Int = 0, refreshes: [RefreshResult: UInt64] = [:]
+    certificateExpiry: Int64? = nil, waiting: Int = 0, refreshes: [RefreshResult: UInt64] = [:]
   ) {
     self.name = name
     self.phase = phase
@@ -43,6 +45,7 @@ public struct CredentialReport: Sendable {
     self.expiry = expiry
     self.reason = reason
     self.login = login
+    self.certificateExpiry = certificateExpiry
     self.waiting = waiting
     self.refreshes = refreshes
   }

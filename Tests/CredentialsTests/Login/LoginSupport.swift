@@ -25,12 +25,13 @@ func loginPolicy(
   issuer: String? = loginIssuer, tokenURL: String = "https://login.example.com/token",
   endpoints: OAuth2Policy.ExplicitEndpoints = .init(), settings: LoginSettings = .init(), isDevice: Bool = false,
   authentication: OAuth2Policy.ClientAuthentication = .none, scope: String? = "openid offline_access", resource: [String] = [],
-  parameters: [String: String] = [:]
+  parameters: [String: String] = [:], certificate: OAuth2Policy.ClientCertificate? = nil
 ) -> OAuth2Policy {
   OAuth2Policy(
     endpoint: issuer.map { .issuer(url: $0) } ?? .token(url: tokenURL), endpoints: endpoints,
     grant: isDevice ? .deviceCode(settings) : .authorizationCode(settings), clientID: "my-app",
-    clientAuthentication: authentication, scope: scope, resource: resource, parameters: parameters)
+    clientAuthentication: authentication, clientCertificate: certificate, scope: scope, resource: resource,
+    parameters: parameters)
 }
 
 /// A metadata document: every endpoint but PAR's, unless `changes` say otherwise. nil removes a member.

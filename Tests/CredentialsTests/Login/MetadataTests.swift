@@ -23,7 +23,7 @@ struct MetadataTests {
     #expect(try found.url(of: .revocation) == "https://login.example.com/revoke")
     #expect(found.challengeMethods == ["S256", "plain"])
     #expect(found.promisesIssuer)
-    #expect(found.aliases?["token_endpoint"] == "https://mtls.example.com/token")
+    #expect(try found.url(of: .token, withCertificate: true) == "https://mtls.example.com/token")
   }
 
   @Test("what is absent, or of another type, is absent")
@@ -34,7 +34,8 @@ struct MetadataTests {
     ])
     #expect(try found.url(of: .revocation) == nil)
     #expect(try found.url(of: .deviceAuthorization) == nil)
-    #expect(found.challengeMethods == nil && !found.promisesIssuer && found.aliases == nil)
+    #expect(found.challengeMethods == nil && !found.promisesIssuer)
+    #expect(try found.url(of: .token, withCertificate: true) == found.url(of: .token))
   }
 
   @Test(

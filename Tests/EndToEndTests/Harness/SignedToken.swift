@@ -22,12 +22,34 @@ struct SignedToken {
 
   /// - Parameter publicKey: a PEM file.
   func isSigned(by publicKey: String) throws -> Bool {
-    let path = try Surroundings.newFolder() + "/signature"
-    // RFC 7518 section 3.4: ES256 is r and s side by side; openssl needs them in DER.
-    let bytes = algorithm == "ES256" ? Self.sequence([signature.prefix(32), signature.suffix(32)]) : signature
-    try bytes.write(to: URL(fileURLWithPath: path))
-    let done = try ChildProcess.run("openssl", ["dgst", "-sha256", "-verify", publicKey, "-signature", path], input: signed)
-    return done.status == .exited(0)
+    let folder = try Surroundings.newFolder()
+    // RFC 7518 section 3.4: ECDSA is r and s side by side; openssl needs them in DER.
+    let half = signature.count / 2
+    let isPair = algorithm?.hasPrefix("ES") == true
+    let bytes = isPair ? Self.sequence([signature.prefix(half), signature.suffix(half)]) : signature
+    try bytes.write(to: URL(fileURLWithPath: folder + "/signature"))
+    try Data(signed.utf8).write(to: URL(fileURLWithPath: folder + "/signed"))
+    let options: [String: [String]] = [
+      "RS256": ["-sha256"], "ES256": ["-sha256"], "ES384": ["-sha384"],
+      "PS256": ["-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:32"],
+    ]
+    let arguments: [String]
+    if let options = options[algorithm ?? ""] {
+      arguments = ["dgst"] + options + ["-verify", publicKey, "-signature", folder + "/signature", folder + "/signed"]
+    } else {
+      arguments = [
+        "pkeyutl", "-verify", "-pubin", "-inkey", publicKey, "-rawin", "-in", folder + "/signed", "-sigfile",
+        folder + "/signature",
+      ]
+    }
+    return try ChildProcess.run("openssl", arguments).status == .exited(0)
+  }
+
+  /// HS256, by `openssl`, too.
+  func isSigned(with secret: String) throws -> Bool {
+    let done = try ChildProcess.run(
+      "openssl", ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "key:\(secret)", "-r"], input: signed)
+    return algorithm == "HS256" && done.output.hasPrefix(signature.map { String(format: "%02x", $0) }.joined())
   }
 
   private static func sequence(_ numbers: [Data]) -> Data {
@@ -52,10 +74,16 @@ struct SignedToken {
 
 /// A new private key and its public key, as PEM files.
 enum TokenKey {
+  static let algorithms = ["RS256", "PS256", "ES256", "ES384", "EdDSA"]
+
   static func make(_ algorithm: String) throws -> (privateKey: String, publicKey: String) {
     let options =
-      algorithm == "RS256"
-      ? ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"] : ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+      switch algorithm {
+      case "ES256": ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+      case "ES384": ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"]
+      case "EdDSA": ["-algorithm", "ED25519"]
+      default: ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
+      }
     let path = try Surroundings.newFolder() + "/\(algorithm).pem"
     _ = try ChildProcess.run("openssl", ["genpkey"] + options + ["-out", path])
     _ = try ChildProcess.run("openssl", ["pkey", "-in", path, "-pubout", "-out", path + ".pub"])

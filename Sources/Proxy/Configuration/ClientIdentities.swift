@@ -1,0 +1,37 @@
+import Credentials
+import Crypto
+import Settings
+import TLS
+
+/// What the proxy presents to servers that ask for a certificate.
+struct ClientIdentities {
+  /// By name of the credential, for its authorization server.
+  let credentials: [String: TLSIdentity]
+  /// By name of the entry, for its origin.
+  let upstreams: [String: TLSIdentity]
+
+  init(_ settings: Settings) throws(SnapshotBuilder.LoadError) {
+    var credentials: [String: TLSIdentity] = [:]
+    for (name, policy) in settings.credentials {
+      guard case .oauth2(let oauth2) = policy.kind, let certificate = oauth2.clientCertificate else { continue }
+      credentials[name] = try Self.identity(certificate.files, "credentials.\(name).oauth2")
+    }
+    var upstreams: [String: TLSIdentity] = [:]
+    for upstream in settings.upstreams {
+      if let certificate = upstream.clientCertificate {
+        upstreams[upstream.name] = try Self.identity(certificate, "upstreams.\(upstream.name)")
+      } else if let name = upstream.credential, settings.credentials[name]?.bindsTokens == true {
+        upstreams[upstream.name] = credentials[name]
+      }
+    }
+    self.credentials = credentials
+    self.upstreams = upstreams
+  }
+
+  private static func identity(_ files: CertificateFiles, _ path: String) throws(SnapshotBuilder.LoadError) -> TLSIdentity {
+    do throws(OpenSSLError) {
+      return try TLSIdentity(
+        certificatesPEM: files.certificates, keyPEM: files.key.bytes, passphrase: files.passphrase?.bytes)
+    } catch { throw SnapshotBuilder.LoadError(message: "\(path).client_certificate: \(error)") }
+  }
+}
