@@ -61,9 +61,11 @@ import Testing
   @Test func `a token server that does not get the certificate it demands is told of, and so is a refused one`() throws {
     let server = try MutualTLSServer()
     let token = "token_url: \(server.place)/token"
-    let text = server.configuration([
-      .init(name: "expired", oauth2: [token]), .init(name: "stranger", oauth2: [token]),
-    ]).replacingOccurrences(
+    let text = server.configuration(
+      [
+        .init(name: "expired", oauth2: [token]), .init(name: "stranger", oauth2: [token]),
+      ], top: "log: {level: trace}"
+    ).replacingOccurrences(
       of: "\ncredentials:\n",
       with: """
 
@@ -84,6 +86,13 @@ import Testing
         #expect(answer.text.contains(name) && answer.text.contains(reason), "\(answer.text)")
       }
       #expect(try server.state().requests("/token").isEmpty)
+      // At the most talkative level, nothing of the keys is in the log.
+      for name in ["expired", "stranger"] {
+        let key = try String(contentsOfFile: server.folder + "/\(name).key", encoding: .utf8)
+        for line in key.split(separator: "\n") where !line.hasPrefix("-----") {
+          #expect(!(proxy.process.output + proxy.process.errors).contains(line))
+        }
+      }
     }
   }
 
