@@ -131,6 +131,21 @@ import Testing
       "\(wrong.errors)")
   }
 
+  /// Logs in with a browser, which is curl, and out again.
+  private func logInAndOut(_ server: MutualTLSServer, _ path: String, meanwhile: () throws -> Void = {}) throws {
+    let login = try ChildProcess(Surroundings.program, ["login", "--config", path, "--no-browser"])
+    login.closeInput()
+    let url = try #require(login.awaitLine { $0.hasPrefix("http") }, "\(login.errors)")
+    #expect(url.hasPrefix(server.issuer + "/authorize?"))
+    let page = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", "--cacert", server.folder + "/ca.pem", url])
+    #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
+    #expect(page.output.contains("You are logged in"), "\(page.output)")
+    try meanwhile()
+    let logout = try ChildProcess.run(Surroundings.program, ["logout", "--config", path, "one"])
+    #expect(logout.status == .exited(0), "\(logout.errors)")
+    #expect(!(login.errors + logout.errors + page.output).contains(Configuration.secretMark))
+  }
+
   @Test func `a login and a logout present the certificate everywhere, and a running proxy uses the token as it is`() throws {
     let server = try MutualTLSServer()
     let path = server.folder + "/proxy.conf"
@@ -139,16 +154,10 @@ import Testing
       top: "token_store: {file: \(server.folder)/tokens.json}")
     try withProxy(text) { proxy in
       try ProxyProcess.write("listen: 127.0.0.1:0\n" + text, to: path)
-      let login = try ChildProcess(Surroundings.program, ["login", "--config", path, "--no-browser"])
-      login.closeInput()
-      let url = try #require(login.awaitLine { $0.hasPrefix("http") }, "\(login.errors)")
-      #expect(url.hasPrefix(server.issuer + "/authorize?"))
-      let page = try ChildProcess.run("curl", ["-sSL", "--noproxy", "*", "--cacert", server.folder + "/ca.pem", url])
-      #expect(login.awaitEnd(seconds: 20) == .exited(0), "\(login.errors)")
-      #expect(page.output.contains("You are logged in"), "\(page.output)")
-      #expect(try eventually { try proxy.ask("http://one.test/api").text.contains("\"client\": \"one\"") })
-      let logout = try ChildProcess.run(Surroundings.program, ["logout", "--config", path, "one"])
-      #expect(logout.status == .exited(0), "\(logout.errors)")
+      try logInAndOut(server, path) {
+        let isUsed = try eventually { try proxy.ask("http://one.test/api").text.contains("\"client\": \"one\"") }
+        #expect(isUsed)
+      }
       let state = try server.state()
       let own = state.seen.filter { $0.path != "/authorize" }
       #expect(own.map(\.path).filter { $0 == "/token" }.count == 1, "the running proxy refreshed nothing")
@@ -159,8 +168,30 @@ import Testing
         #expect(request.form?["client_secret"] == nil)
       }
       #expect(state.counts["mismatched"] == nil)
-      #expect(!(login.errors + logout.errors + page.output).contains("5ecret"))
     }
+  }
+
+  @Test func `assertions of a login and a logout have the token endpoint as audience, also where an alias gets them`() throws {
+    let server = try MutualTLSServer()
+    let path = server.folder + "/proxy.conf"
+    let key = try TokenKey.make("ES384")
+    let text = server.configuration(
+      "one", "grant: authorization_code", "scope: mail", "client_auth: private_key_jwt",
+      "private_key: {file: \(key.privateKey)}", top: "token_store: {file: \(server.folder)/tokens.json}")
+    try ProxyProcess.write("listen: 127.0.0.1:0\n" + text, to: path)
+    try logInAndOut(server, path)
+    let posts = try server.state().seen.filter { $0.form != nil }
+    #expect(posts.map(\.path) == ["/par", "/token", "/revoke", "/revoke"])
+    var identifiers: Set<String?> = []
+    for post in posts {
+      #expect(post.port == "mtls" && post.client == "one")
+      let token = try SignedToken(post.form?["client_assertion"] ?? "")
+      #expect(token.algorithm == "ES384")
+      #expect(token.claim("aud") == server.issuer + "/token", "\(post.path)")
+      #expect(try token.isSigned(by: key.publicKey))
+      identifiers.insert(token.claim("jti"))
+    }
+    #expect(identifiers.count == 4)
   }
 
   @Test func `a login on another device presents the certificate, too`() throws {
