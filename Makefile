@@ -96,9 +96,16 @@ packages-lint:
 
 packages-peers:
 	-@.ci/packages peers
+	-@$(MAKE) --no-print-directory $(VENV)-peers/complete
 
 # The tests' peers are in Python; their packages are pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# Servers and a client for logins, apart from the packages that all tests need.
+$(VENV)-peers/complete: Tests/Support/logins/requirements.txt | packages
+	python3 -m venv $(VENV)-peers
+	$(VENV)-peers/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@

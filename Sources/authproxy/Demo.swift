@@ -5,7 +5,7 @@ import EventIO
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run a demo: the proxy, an API and a token server in one process, with curl lines to try.",
+    abstract: "Run a demo: the proxy, an API, and servers for tokens and logins in one process, with commands to try.",
     discussion: "It listens on free ports of 127.0.0.1. Certificates and tokens are made for this run.")
 
   @Flag(name: .long, help: "Make the requests, show what happens, and exit: status 0, or 1 if a result differs.")
@@ -17,7 +17,7 @@ struct Demo: ParsableCommand {
     do {
       let folder = try DemoFolder()
       end(on: signals, removing: folder)
-      do { try show(DemoWorld(folder), signals) } catch {
+      do { try show(DemoWorld(folder, hasLogin: !once), signals) } catch {
         folder.remove()
         throw error
       }
@@ -56,17 +56,18 @@ struct Demo: ParsableCommand {
     let api = "http://\(DemoConfiguration.api)"
     Terminal.print(
       """
-      An API that requires a bearer token, a token server, and a proxy that uses both.
+      An API that requires a bearer token, servers for tokens and logins, and a proxy.
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
                                +------TLS, for tokens-----> token server
+                               +----for people's tokens---> login server
                                +-----are they revoked?----> OCSP server
 
       Tokens are valid for \(DemoWorld.tokenLifetime) seconds; /revoke revokes one earlier.
 
       Everything runs in this process and is gone when you stop it. The proxy's
-      whole configuration:
+      whole configuration, \(world.folder.configurationPath):
 
       \(world.configuration.text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
 
@@ -80,8 +81,24 @@ struct Demo: ParsableCommand {
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 
+      Log in as a person. There is no account: the page takes any name.
+
+        conf=\(world.folder.configurationPath)
+        \(program) login --config $conf
+        curl http://\(DemoConfiguration.mail)/hello
+        \(program) tokens --config $conf
+        \(program) logout --config $conf mailbox
+
+      Is the browser on another machine? Then add --device or --paste to login.
+
       This terminal shows what happens. Ctrl-C ends the demo.
 
       """)
+  }
+
+  /// As the demo itself was called, as it may not be installed.
+  private var program: String {
+    let name = csys_argument_count() > 0 ? String(cString: csys_argument(0)) : ""
+    return name.contains("/") ? name : "authproxy"
   }
 }

@@ -1,29 +1,46 @@
 import ConfigurationFile
 import EventIO
-import Files
 import Settings
-import TLS
 
-/// The proxy's configuration in the demo: an ordinary text, which the demo prints. The files that it names are in memory.
+/// The proxy's configuration in the demo: an ordinary file, which the demo prints.
 struct DemoConfiguration {
-  /// Folder of the files that the text names. It does not exist on disk.
-  private static let folder = "/demo"
   static let api = "api.demo.internal"
+  /// The same API, for a person who has logged in.
+  static let mail = "mail.demo.internal"
   /// A server whose certificate was revoked.
   static let retired = "retired.demo.internal"
   static let clientID = "demo"
+  static let loginClientID = "demo-app"
 
   let text: String
-  /// The files that the text names.
-  let system: SystemAccess
+  private let folder: DemoFolder
 
   /// Where the demo's servers listen.
   struct Places {
-    var api, tokenServer, retired, responder: Address
+    var api, tokenServer, loginServer, retired, responder: Address
   }
 
-  /// - Parameter published: folder for the CA that apps trust.
-  init(_ places: Places, authority: [UInt8], clientSecret: String, published: String) {
+  /// Writes it, and the files that it names, into the folder.
+  /// - Parameter hasLogin: with a credential to which a person logs in.
+  init(
+    _ places: Places, authority: [UInt8], clientSecret: String, in folder: DemoFolder, hasLogin: Bool
+  ) throws(DemoWorld.Failure) {
+    let entry = """
+
+        - match: \(Self.mail)
+          origin: https://\(places.api)
+          credential: mailbox           # a person's
+      """
+    let credential = """
+
+        mailbox:
+          oauth2:
+            grant: authorization_code
+            issuer: http://\(places.loginServer)
+            client_id: \(Self.loginClientID)
+            scope: openid offline_access mail.read
+      token_store: {file: tokens.json}
+      """
     text = """
       listen: 127.0.0.1:0                  # a free port
       upstreams:
@@ -32,34 +49,28 @@ struct DemoConfiguration {
           credential: demo
         - match: \(Self.retired)
           origin: https://\(places.retired)
-          credential: demo
-      intercept: {ca: memory, publish: \(published)}  # for https:// URLs
+          credential: demo\(hasLogin ? entry : "")
+      intercept: {ca: memory, publish: \(folder.published)}  # for https:// URLs
       credentials:
         demo:
           oauth2:
             grant: client_credentials
             token_url: https://\(places.tokenServer)/token
             client_id: \(Self.clientID)
-            client_secret: {file: client_secret}
+            client_secret: {file: client_secret}\(hasLogin ? credential : "")
       trust:
         default:
           - default: {ca_file: ca.pem, system_roots: false}
           - revocation: {methods: [ocsp], responder: "http://\(places.responder)/"}
 
       """
-    let files = ["\(Self.folder)/ca.pem": authority, "\(Self.folder)/client_secret": Array(clientSecret.utf8)]
-    system = SystemAccess(
-      readFile: { (path: String, limit: Int) throws(FileError) in
-        // Apps are given the system's roots, too.
-        if SystemRoots.candidates([:]).contains(path) { return try FileReading.read(path, limit: limit) }
-        guard let bytes = files[path] else { throw FileError("not in the demo") }
-        return FileContent(
-          bytes: bytes, identity: FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modified: 0), permissions: 0o600)
-      },
-      run: SystemAccess.none.run)
+    self.folder = folder
+    try folder.write(Array(text.utf8), to: DemoFolder.configuration)
+    try folder.write(authority, to: "ca.pem")
+    try folder.write(Array(clientSecret.utf8), to: "client_secret")
   }
 
   func read() -> LoadedConfiguration {
-    ConfigurationFile.read(text: Array(text.utf8), name: "demo", folder: Self.folder, environment: [:], system: system)
+    ConfigurationFile.read(text: Array(text.utf8), name: "demo", folder: folder.path, environment: [:], system: .system)
   }
 }

@@ -1,8 +1,12 @@
+import Files
 import Glibc
 import Interception
 
-/// The folder that the demo's proxy publishes its CA in. It holds nothing secret, and goes with the demo.
+/// The folder of the demo's configuration, with one in it for what the proxy publishes. Nobody else may read its secrets, and it
+/// goes with the demo.
 struct DemoFolder: Sendable {
+  static let configuration = "proxy.conf"
+
   let path: String
 
   /// A new one that nobody else may write, in TMPDIR or /tmp.
@@ -14,16 +18,32 @@ struct DemoFolder: Sendable {
     let parent = isPlain ? wanted : "/tmp"
     // mkdtemp replaces six letters X.
     var template = Array("\(parent)/authproxy-demo.\(String(repeating: "X", count: 6))".utf8CString)
-    guard mkdtemp(&template) != nil, chmod(template, 0o755) == 0 else {
+    let made = mkdtemp(&template).map { String(cString: $0) }
+    guard let path = made, chmod(path, 0o755) == 0, mkdir("\(path)/apps", 0o755) == 0, chmod("\(path)/apps", 0o755) == 0 else {
+      if let made { rmdir(made) }
       throw DemoWorld.Failure(description: "no folder can be made in \(parent)")
     }
-    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    self.path = path
   }
 
-  var roots: String { "\(path)/\(PublishedFiles.rootsName)" }
+  /// What apps may read.
+  var published: String { "\(path)/apps" }
+  var roots: String { "\(published)/\(PublishedFiles.rootsName)" }
 
+  var configurationPath: String { "\(path)/\(Self.configuration)" }
+
+  /// A file for the demo's user alone.
+  func write(_ bytes: [UInt8], to name: String) throws(DemoWorld.Failure) {
+    do throws(FileError) { try Folder(path).create(name, bytes, mode: 0o600) } catch {
+      throw DemoWorld.Failure(description: "\(path)/\(name): \(error)")
+    }
+  }
+
+  /// With everything that the proxy and `authproxy login` have made in it.
   func remove() {
-    for name in PublishedFiles.names { unlink("\(path)/\(name)") }
-    rmdir(path)
+    for folder in [published, path] {
+      for name in (try? FolderContent.read(folder).names) ?? [] { unlink("\(folder)/\(name)") }
+      rmdir(folder)
+    }
   }
 }

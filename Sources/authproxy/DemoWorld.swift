@@ -7,12 +7,14 @@ import Settings
 import SmallHTTP
 import TLS
 
-/// An API, a token server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
+/// An API, a token server, a login server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
   /// Seconds; short, so that tokens expire during the demo.
   static let tokenLifetime = 5
+  /// Seconds, of the tokens of people.
+  static let loginTokenLifetime = 60
 
   let narrator = DemoNarrator()
   let configuration: DemoConfiguration
@@ -22,16 +24,20 @@ final class DemoWorld: Sendable {
   /// Runs the demo's servers and the tour's requests; the proxy has its own loops.
   private let loop = LoopExecutor()
 
-  /// - Parameter folder: for what is published; the caller removes it.
-  init(_ folder: DemoFolder) throws {
+  /// - Parameters:
+  ///   - folder: for the configuration and what is published; the caller removes it.
+  ///   - hasLogin: with a credential to which a person logs in.
+  init(_ folder: DemoFolder, hasLogin: Bool) throws {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
     let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
     let sockets = Sockets(
       api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
-      retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
+      loginServer: try ListeningSocket(binding: anyPort), retired: try ListeningSocket(binding: anyPort),
+      responder: try ListeningSocket(binding: anyPort))
     let secret = try TokenBook.randomText()
     self.folder = folder
-    configuration = DemoConfiguration(sockets.places, authority: authority.pem, clientSecret: secret, published: folder.path)
+    configuration = try DemoConfiguration(
+      sockets.places, authority: authority.pem, clientSecret: secret, in: folder, hasLogin: hasLogin)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
@@ -44,7 +50,7 @@ final class DemoWorld: Sendable {
     serving.log = log
     service = Service(
       threads: 1, version: AuthProxy.version, output: try LogOutput(log.destination), log: log,
-      supervisor: Supervisor(environment: [:]), source: ConfigurationSource(system: configuration.system) { _ in loaded })
+      supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
     try service.start(loaded, serving)
     proxy = service.addresses[0]
     loop.start()
@@ -52,9 +58,11 @@ final class DemoWorld: Sendable {
   }
 
   private struct Sockets {
-    let api, tokenServer, retired, responder: ListeningSocket
+    let api, tokenServer, loginServer, retired, responder: ListeningSocket
     var places: DemoConfiguration.Places {
-      .init(api: api.address, tokenServer: tokenServer.address, retired: retired.address, responder: responder.address)
+      .init(
+        api: api.address, tokenServer: tokenServer.address, loginServer: loginServer.address, retired: retired.address,
+        responder: responder.address)
     }
   }
 
@@ -68,6 +76,12 @@ final class DemoWorld: Sendable {
       ) { narrator.tell($0) }
       let responder = OCSPResponder(authority) { narrator.tell($0) }
       do {
+        let logins = try LoginServer(
+          book, issuer: "http://\(sockets.loginServer.address)", clientID: DemoConfiguration.loginClientID,
+          lifetime: Self.loginTokenLifetime
+        ) { narrator.tell($0) }
+        // The pages are in the clear, as browsers do not know the demo's CA.
+        try logins.serve(on: loop, socket: sockets.loginServer, identity: nil)
         try api.serve(on: loop, socket: sockets.api, identity: authority.api.identity)
         try tokens.serve(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity)
         try api.serve(on: loop, socket: sockets.retired, identity: authority.retired.identity)

@@ -8,7 +8,7 @@ struct TokensCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tokens",
     abstract: "Show who is logged in, from the token store. Prints no secret.",
-    discussion: "Works beside a running proxy. Exit status: 0, 64 usage, 69 the store cannot be read, 78 configuration.")
+    discussion: "Works beside a running proxy. Exit status: 0 done, 64 usage, 69 the store cannot be read, 78 configuration.")
 
   @Option(name: .long, help: "The configuration file.")
   var config: String
@@ -38,7 +38,7 @@ struct TokensCommand: ParsableCommand {
     if let name {
       rows = rows.filter { $0.name == name }
       guard !rows.isEmpty else {
-        Terminal.error("authproxy: there is no credential \(name) in \(config), and no record of one in its token store")
+        Terminal.error("authproxy: there is no credential '\(name)' in \(config), and no record of one in its token store")
         throw ExitStatus.usage
       }
     }
