@@ -89,7 +89,7 @@ struct Demo: ParsableCommand {
         \(program) tokens --config $conf
         \(program) logout --config $conf mailbox
 
-      Is the browser on another machine? Then add --device or --paste to login.
+      With --device, login shows a code, as on a machine without a browser.
 
       This terminal shows what happens. Ctrl-C ends the demo.
 

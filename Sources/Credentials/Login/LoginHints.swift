@@ -16,9 +16,8 @@ struct LoginHints {
     case .none(let isRemote):
       guard isRemote, let listener, let port else { break }
       let host = listener.host == .ipv6 ? listener.host.rawValue : "127.0.0.1"
-      actions.append(
-        .note(
-          "If the browser is on another machine, first run there, with this machine as HOST: ssh -L \(port):\(host):\(port) HOST"))
+      let tunnel = "ssh -L \(port):\(host):\(port) HOST"
+      actions.append(.note("If the browser is on another machine, first run there, with this machine as HOST: \(tunnel)"))
       if hasDevice { actions.append(.note("Or run this command with --device.")) }
     }
     if listener == nil {

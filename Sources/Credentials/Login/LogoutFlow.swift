@@ -98,7 +98,9 @@ public struct LogoutFlow: Sendable {
 
   private mutating func attempt(_ body: (inout LogoutFlow) throws(LoginEnd) -> Void) {
     do throws(LoginEnd) { try body(&self) } catch {
-      core.finish(LoginEnd(error.exit, "logged out of \(name) here, but not at the server: \(error.text)"))
+      // A refusal is final. Otherwise `unrevoked` waits in the store.
+      let remedy = error.exit == .unavailable ? "; run the command again to revoke the tokens" : ""
+      core.finish(LoginEnd(error.exit, "logged out of \(name) here, but not at the server: \(error.text)\(remedy)"))
     }
   }
 
