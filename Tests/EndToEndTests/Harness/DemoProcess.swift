@@ -18,7 +18,11 @@ final class DemoProcess {
     (self.proxy, self.configuration) = (String(proxy), String(configuration))
   }
 
-  deinit { process.signal(SIGINT) }
+  /// It removes its files.
+  deinit {
+    process.signal(SIGINT)
+    _ = process.awaitEnd(seconds: 5)
+  }
 
   /// What its configuration says after `word`, once or first.
   func found(_ word: String) throws -> String {
