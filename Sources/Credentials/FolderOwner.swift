@@ -18,6 +18,10 @@ extension FileTokenStore {
     guard setGroups(of: owner), setgid(owner.st_gid) == 0, setuid(owner.st_uid) == 0 else {
       throw TokenStoreFailure("\(folder): \(SystemFailure("cannot become its owner"))")
     }
+    // Before anybody is asked to log in. systemd's DynamicUser puts the folder where root alone may go.
+    guard access(folder, R_OK | X_OK) == 0 else {
+      throw TokenStoreFailure("\(folder): its owner cannot reach it by this path; run the command as the service runs")
+    }
     return true
   }
 

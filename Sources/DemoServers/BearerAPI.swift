@@ -45,8 +45,8 @@ public final class BearerAPI: Responder {
       if try proofs.thumbprint(request.proof, url: url, token: token) == found.key { return nil }
       return refuse(asked, "token \(found.number) and another key", "the token is bound to another key", isProven: true)
     } catch {
-      return refuse(
-        asked, "token \(found.number) and a proof that does not count", error.text, isProven: true, error: error.code)
+      let proof = error == .needsNonce ? "a proof without the present nonce" : "a proof that does not count"
+      return refuse(asked, "token \(found.number) and \(proof)", error.text, isProven: true, error: error.code)
     }
   }
 
