@@ -61,7 +61,11 @@ extension OAuth2Machine {
       return true
     }
     if !canRefresh, current?.isUsable(at: now) != true {
-      expireLogin(now)
+      if record.certificate != policy.boundThumbprint {
+        needLogin("the login's token is bound to another client certificate", refused: false)
+      } else {
+        expireLogin(now)
+      }
       return true
     }
     if case .enough = adoption { return true }

@@ -16,6 +16,7 @@ extension OAuth2Machine {
       retrySaving(now)
       if !canRefresh, !retired, failures.operatorReason == nil, current?.isUsable(at: now) == false { expireLogin(now) }
       if let current, current.isUsable(at: now), now >= current.refreshAt { startInBackground(now) }
+      if isWanted, current == nil { startInBackground(now) }
     default: break
     }
     return flush(now)
@@ -125,6 +126,7 @@ extension OAuth2Machine {
     let credential = RenderedCredential(
       name: name, field: field, version: version, expiry: expiry, refreshAt: refreshAt)
     current = credential
+    isWanted = false
     failures.forgive()
     waiters.need = false
     actions.append(.publish(credential))
@@ -176,6 +178,9 @@ extension OAuth2Machine {
     }
     var times: [Int64] = []
     if let retryAt = stored.unsaved?.retryAt { times.append(retryAt) }
+    if isWanted, current == nil, !retired, failures.operatorReason == nil, let until = failures.backOffUntil {
+      times.append(until)
+    }
     if !canRefresh, let current, failures.operatorReason == nil, !retired { times.append(current.expiry) }
     if let current, current.refreshAt != .max, failures.operatorReason == nil, !retired {
       let due = max(current.refreshAt, failures.backOffUntil ?? 0)

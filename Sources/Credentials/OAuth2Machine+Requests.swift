@@ -19,6 +19,13 @@ extension OAuth2Machine {
     return (.wait, flush(now))
   }
 
+  /// A token is wanted before a request needs it. Failures are repeated after their back-off until there is one.
+  public mutating func ahead(now: Int64) -> [Action] {
+    isWanted = true
+    if current?.isUsable(at: now) != true { startInBackground(now) }
+    return flush(now)
+  }
+
   /// A response in `retry_statuses` came for a request sent with `version`.
   ///
   /// - Parameter isRetry: the request had already been sent again; it is never sent a third time.

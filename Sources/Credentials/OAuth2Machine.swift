@@ -87,6 +87,8 @@ public struct OAuth2Machine: Sendable {
   var stored = Stored()
 
   var retired = false
+  /// Until the next token: it is fetched whether a request needs it or not.
+  var isWanted = false
   private var random: Jitter
   private var wake: Int64?
   var actions: [Action] = []

@@ -35,7 +35,7 @@ public final class FetchClient {
     _ fetch: HTTPFetch, under trust: TrustMaterial?, with identity: TLSIdentity? = nil,
     completion: @escaping (HTTPFetch.Outcome) -> Void
   ) -> FetchTransfer {
-    let key = ChannelKey(policy: trust?.digest ?? [], certificate: identity?.digest ?? [])
+    let key = ChannelKey(policy: trust?.digest ?? [], certificate: PolicyDigest.of(identity))
     let channel: FetchChannel
     if let known = channels[key] {
       channel = known

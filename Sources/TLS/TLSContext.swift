@@ -88,12 +88,15 @@ public final class TLSContext {
     }
   }
 
+  /// OpenSSL's: 112 bits, as RSA-2048.
+  static let clientSecurityLevel: Int32 = 2
+
   public static func client(_ options: ClientOptions) throws(OpenSSLError) -> TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(
       pointer, verifier: options.verifier, alpn: wireFormat(options.alpn), staple: [], isServer: false)
-    cossl_context_basics(pointer, 2)
+    cossl_context_basics(pointer, clientSecurityLevel)
     guard cossl_context_set_versions(pointer, options.minimumVersion.rawValue, 0) == 1 else {
       throw .drained(.configuration, "TLS versions")
     }

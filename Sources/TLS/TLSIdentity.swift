@@ -26,6 +26,14 @@ public final class TLSIdentity: Sendable {
       chain: Certificate.parse(pem: certificatesPEM), key: PrivateKey(pem: keyPEM, passphrase: passphrase))
   }
 
+  /// Throws if no client connection could present it, as its key is too short for OpenSSL's security level.
+  public func checkForClients() throws(OpenSSLError) {
+    guard let context = SSL_CTX_new(TLS_client_method()) else { throw .drained(.configuration, "TLS context") }
+    defer { SSL_CTX_free(context) }
+    cossl_context_basics(context, TLSContext.clientSecurityLevel)
+    try install(on: context)
+  }
+
   func install(on context: OpaquePointer) throws(OpenSSLError) {
     guard let stack = OPENSSL_sk_new_null() else { throw .drained(.configuration, "out of memory") }
     defer { OPENSSL_sk_free(stack) }

@@ -177,6 +177,23 @@ struct MachineTests {
     #expect(driver.answer(grant("one", lifetime: nil)).published.first?.expiry == driver.now - 2_000 + 3_600_000)
   }
 
+  @Test("a token that is wanted ahead is fetched without a request, again after each failure, until there is one")
+  func ahead() throws {
+    var driver = Driver()
+    #expect(driver.note(driver.machine.ahead(now: driver.now)).fetches.count == 1)
+    for number in 2...4 {
+      _ = driver.answer(.failed(.timedOut))
+      #expect(try #require(driver.wake()).fetches.count == 1)
+      #expect(driver.fetches.count == number)
+    }
+    #expect(driver.answer(grant("one")).published.count == 1)
+    // What the operator must mend is not asked for again.
+    var refused = Driver()
+    _ = refused.note(refused.machine.ahead(now: refused.now))
+    _ = refused.answer(refusal(.invalidClient))
+    #expect(refused.wakeAt == nil)
+  }
+
   @Test("a token that was dead before it arrived is a failure with a back-off")
   func expiredOnArrival() {
     var driver = Driver()

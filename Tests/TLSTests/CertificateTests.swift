@@ -79,4 +79,15 @@ import Testing
     #expect(throws: OpenSSLError.self) { try TLSIdentity(chain: [authority.certificate], key: .generateP256()) }
     #expect(throws: OpenSSLError.self) { try TLSIdentity(chain: [], key: .generateP256()) }
   }
+
+  @Test func `a certificate that OpenSSL would not present is found before a connection needs it`() throws {
+    let authority = try Authority()
+    func check(_ key: PrivateKey) throws {
+      try authority.identity(CertificateBuilder(subject: "client"), key: key).checkForClients()
+    }
+    try check(.generateP256())
+    try check(.generateRSA(bits: 2048))
+    let problem = #expect(throws: OpenSSLError.self) { try check(.generateRSA(bits: 1024)) }
+    #expect("\(problem.map { "\($0)" } ?? "")".contains("key too small"))
+  }
 }

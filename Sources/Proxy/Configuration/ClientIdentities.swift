@@ -30,8 +30,10 @@ struct ClientIdentities {
 
   private static func identity(_ files: CertificateFiles, _ path: String) throws(SnapshotBuilder.LoadError) -> TLSIdentity {
     do throws(OpenSSLError) {
-      return try TLSIdentity(
+      let identity = try TLSIdentity(
         certificatesPEM: files.certificates, keyPEM: files.key.bytes, passphrase: files.passphrase?.bytes)
+      try identity.checkForClients()
+      return identity
     } catch { throw SnapshotBuilder.LoadError(message: "\(path).client_certificate: \(error)") }
   }
 }

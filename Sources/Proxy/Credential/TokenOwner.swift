@@ -80,7 +80,7 @@ final class TokenOwner: CredentialOwner {
   }
 
   /// Fetches a token before a request asks for one.
-  func fetchAhead() { perform(machine.need(now: now).actions) }
+  func fetchAhead() { perform(machine.ahead(now: now)) }
 
   override func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {
     let (decision, actions) = machine.refused(version: version, by: key, isRetry: isRetry, now: now)
