@@ -11,6 +11,8 @@ extension Reading {
     var allowUntrusted: Bool
     /// Its entries present its certificate to their origins.
     var isCertificateBound = false
+    /// The credentials whose tokens it exchanges.
+    var sources: [SourceReference] = []
   }
 
   func credentials(_ root: Section<RootKeys>, trust: TrustRules, tokenStore: TokenStoreSettings?) -> [String: CredentialDraft] {
@@ -22,6 +24,7 @@ extension Reading {
         entry.value.map { credential(name, $0, trust: trust, tokenStore: tokenStore) }
         ?? CredentialDraft(place: entry.name.place, policy: nil, allowPlaintext: true, allowUntrusted: true)
     }
+    checkSources(&drafts, (root.read(\.credentials) ?? []).map(\.name.value))
     return drafts
   }
 
@@ -33,6 +36,7 @@ extension Reading {
     let bearer = entry.read(\.bearer)
     let header = entry.read(\.header)
     let oauth2 = entry.read(\.oauth2)
+    sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
     var draft = CredentialDraft(place: entry.place, policy: nil, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
@@ -49,6 +53,7 @@ extension Reading {
       ?? oauth2.flatMap { self.oauth2($0, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore) }.map {
         .oauth2($0)
       }
+    draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
     }

@@ -84,10 +84,7 @@ extension Reading {
     if resource.items.isEmpty && resource.isWhole { error(resource.place, "\(section.path(\.resource).shown) is empty") }
     for item in resource.items {
       let text = item.text.value
-      let scheme = text.utf8.prefix { $0 != UInt8(ascii: ":") }
-      let isURI =
-        scheme.count + 1 < text.utf8.count && isScheme(scheme) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
-      if !isURI {
+      if !isURI(text) {
         error(
           item.text.place, "\(item.path.shown) must be an absolute URI, such as https://api.example.com, not \(shown(text))")
       } else if text.utf8.contains(UInt8(ascii: "#")) {
@@ -95,6 +92,11 @@ extension Reading {
       }
     }
     return resource.items.map(\.text.value)
+  }
+
+  func isURI(_ text: String) -> Bool {
+    let scheme = text.utf8.prefix { $0 != UInt8(ascii: ":") }
+    return scheme.count + 1 < text.utf8.count && isScheme(scheme) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
   /// RFC 3986 section 3.1.

@@ -40,6 +40,7 @@ extension Reading {
     let resource = resource(section)
     let explicit = explicitEndpoints(section)
     let login = login(section)
+    let exchange = exchange(section)
     let parameters = parameters(section, grant)
     let trustName = section.read(\.trust)
     let refreshBefore = section.read(\.refreshBeforeExpiry)
@@ -57,7 +58,7 @@ extension Reading {
     let certificate = clientCertificate(section)
     let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
-    let policyGrant = self.grant(grant, section, parts, login)
+    let policyGrant = self.grant(grant, section, parts, login, exchange)
     let authentication = clientAuthentication(clientAuth, grant, section, parts, hasKey: hasKey)
     if grant == .refreshToken, tokenStore == .memory {
       warning(
@@ -141,12 +142,14 @@ extension Reading {
   }
 
   private func grant(
-    _ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>, _ parts: Parts, _ login: LoginSettings?
+    _ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>, _ parts: Parts, _ login: LoginSettings?,
+    _ exchange: ExchangeDraft
   ) -> OAuth2Policy.Grant? {
     let reason = "cannot be used with grant \(grant.rawValue)"
     if grant != .password { section.refuse([\.username, \.password], because: reason) }
     if grant != .refreshToken { section.refuse([\.refreshToken], because: reason) }
     if grant != .jwtBearer { section.refuse([\.assertion], because: reason) }
+    let exchange = exchangeSettings(exchange, grant, section)
     let because = "for grant \(grant.rawValue)"
     switch grant {
     case .clientCredentials: return .clientCredentials
@@ -163,6 +166,7 @@ extension Reading {
       return parts.assertion.map { .jwtBearer($0) }
     case .authorizationCode: return login.map { .authorizationCode($0) }
     case .deviceCode: return login.map { .deviceCode($0) }
+    case .tokenExchange: return exchange.map { .tokenExchange($0) }
     }
   }
 
@@ -205,7 +209,7 @@ extension Reading {
     if name != .privateKeyJWT && grant != .jwtBearer { section.refuse([\.privateKey], because: reason) }
     // RFC 7521 section 4.2 and RFC 7523 section 3: an assertion names the client by itself.
     // Authorization and device requests have no assertion.
-    if grant.hasLogin || (name != .clientAssertion && !(name == .none && grant == .jwtBearer)) { section.require(\.clientID) }
+    if grant.hasLogin || (name != .clientAssertion && !(name == .none && grant.needsNoClient)) { section.require(\.clientID) }
     let because = "for client_auth \(name.rawValue)"
     switch name {
     case .basic, .post:
@@ -237,6 +241,7 @@ extension Reading {
     let claims: Section<AssertionKeys>
     switch section.read(\.assertion) {
     case nil: return nil
+    case .client?: return .client
     case .secret(let ready)?: return .ready(ready.value)
     case .section(let written)?: claims = written
     }
@@ -272,8 +277,14 @@ extension Reading {
   /// Those of a login's first token request.
   private static let ownLoginParameters = ["code", "code_verifier", "redirect_uri", "device_code"]
 
+  private static let ownExchangeParameters = [
+    "subject_token", "subject_token_type", "actor_token", "actor_token_type", "requested_token_type", "audience",
+  ]
+
   private func parameters(_ section: Section<OAuth2Keys>, _ grant: OAuth2Keys.Grant?) -> [String: String] {
-    let own = Reading.ownParameters + (grant?.hasLogin == true ? Reading.ownLoginParameters : [])
+    let own =
+      Reading.ownParameters + (grant?.hasLogin == true ? Reading.ownLoginParameters : [])
+      + (grant == .tokenExchange ? Reading.ownExchangeParameters : [])
     var parameters: [String: String] = [:]
     for field in section.read(\.parameters) ?? [] {
       guard let value = field.value else { continue }

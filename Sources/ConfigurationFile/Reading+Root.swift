@@ -60,10 +60,11 @@ extension Reading {
 
   /// Warns of credentials and policies that nothing refers to: either a reference is mistyped, or they are left over.
   private func warnOfUnused(_ root: Section<RootKeys>, _ settings: Settings) {
-    let credentials = Set(settings.upstreams.compactMap(\.credential))
+    var credentials = Set(settings.upstreams.compactMap(\.credential))
     var trust = Set(settings.upstreams.compactMap(\.trust)).union(["default"])
     for case .oauth2(let policy) in settings.credentials.values.map(\.kind) {
       if let name = policy.trust { trust.insert(name) }
+      credentials.formUnion(policy.sourceNames)
     }
     // An entry with an error is missing from `settings`, and so is what it refers to.
     guard !report.hasErrors else { return }

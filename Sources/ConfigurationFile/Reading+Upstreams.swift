@@ -94,6 +94,7 @@ extension Reading {
       hostHeader: hostHeader)
     if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
+      checkSubject(settings, entry, draft)
     } else {
       if entry.has(\.wildcardCredential) {
         warning(

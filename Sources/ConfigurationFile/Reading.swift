@@ -30,6 +30,8 @@ final class Reading {
   var systemRootsFiles: [WatchedFile] = []
   private var files: [String: Result<FileContent, FileError>] = [:]
   var secretSources: [String: SecretSource] = [:]
+  /// Of the credential that is read now.
+  var sourceReferences: [SourceReference] = []
   /// Schema path of every key that the reader asked for; tests compare it with the language's description.
   var askedKeys: Set<String> = []
 

@@ -35,6 +35,8 @@ extension CredentialPolicy {
         parts += [issuer, subject, audience].map { Array($0.utf8) }
       }
       if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
+      if case .jwtBearer(.client) = policy.grant { parts.append(Array("client".utf8)) }
+      if let exchange = policy.exchange { parts += exchange.continuity }
       if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
       if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
       return parts
@@ -58,12 +60,13 @@ public struct OAuth2Policy: Sendable, Hashable {
     case authorizationCode(LoginSettings)
     /// The same without a browser on this machine (RFC 8628).
     case deviceCode(LoginSettings)
+    case tokenExchange(ExchangeSettings)
 
     /// Whether its refresh tokens are in a store, which other processes may use.
     var isStored: Bool {
       switch self {
       case .refreshToken, .authorizationCode, .deviceCode: true
-      case .clientCredentials, .password, .jwtBearer: false
+      case .clientCredentials, .password, .jwtBearer, .tokenExchange: false
       }
     }
   }
@@ -81,6 +84,8 @@ public struct OAuth2Policy: Sendable, Hashable {
   public enum Assertion: Sendable, Hashable {
     case signed(issuer: String, subject: String, audience: String, lifetime: Int, key: SigningKey)
     case ready(Secret)
+    /// The token that the app itself sends: the request is on behalf of its user.
+    case client
   }
   public struct SigningKey: Sendable, Hashable {
     /// PEM text as read.
@@ -120,7 +125,7 @@ public struct OAuth2Policy: Sendable, Hashable {
   }
   public let endpoint: Endpoint
   public let endpoints: ExplicitEndpoints
-  public let grant: Grant
+  public var grant: Grant
   public let clientID: String?
   public let clientAuthentication: ClientAuthentication
   public let clientCertificate: ClientCertificate?

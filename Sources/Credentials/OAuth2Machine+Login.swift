@@ -122,7 +122,7 @@ extension OAuth2Machine {
     giveUp("is logged out", isLogin: hasLogin)
   }
 
-  private mutating func withdraw() {
+  mutating func withdraw() {
     // Also after the last version has expired for this machine: requests compare with a clock of their own.
     guard latestVersion > 0 else { return }
     current = nil

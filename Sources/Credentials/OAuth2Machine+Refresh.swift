@@ -38,6 +38,7 @@ extension OAuth2Machine {
         break
       }
       fail(text, retryAfter: nil, needsOperator: needsOperator, now)
+    case .failed(.source(let name, let why), _): lackSource("\(TokenFailure.source(name, why))", why, now)
     case .failed(let failure, let retryAfter):
       note(TokenRecord.RefreshError("\(failure)", at: wall, isFinal: false), clearsMark: false)
       fail("\(failure)", retryAfter: retryAfter, now)
@@ -96,6 +97,7 @@ extension OAuth2Machine {
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
     failures.last = text
+    failures.sourceNeedsOperator = false
     if needsOperator {
       failures.operatorReason = text
       failures.backOffUntil = nil

@@ -67,7 +67,7 @@ extension OAuth2Machine {
   private func unavailable(_ now: Int64) -> CredentialUnavailable? {
     if failures.needsLogin { return .needsLogin }
     if let reason = failures.operatorReason { return .needsOperator(reason) }
-    if let until = failures.backingOff(at: now) { return .temporarily(failures.last, retryAfter: until - now) }
+    if let until = failures.backingOff(at: now) { return backingOff(until: until, now) }
     return nil
   }
 }

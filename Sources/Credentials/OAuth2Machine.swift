@@ -198,6 +198,8 @@ public struct OAuth2Machine: Sendable {
     var operatorReason: String?
     /// The operator is a person who logs in.
     var needsLogin = false
+    /// The last one was the lack of a source's token, which lasts until an operator or a person acts.
+    var sourceNeedsOperator = false
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
@@ -207,6 +209,7 @@ public struct OAuth2Machine: Sendable {
       backOffUntil = nil
       operatorReason = nil
       needsLogin = false
+      sourceNeedsOperator = false
     }
   }
 

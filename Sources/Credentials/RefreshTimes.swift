@@ -6,12 +6,14 @@ extension OAuth2Policy {
   private static let lockGrace: Int64 = 10_000
 
   /// Milliseconds from the first request of a refresh until it has failed.
-  var longestFetch: Int64 {
+  public var longestFetch: Int64 {
     var requests: Int64 = 1
     // Discovery asks at most two addresses.
     if case .issuer = endpoint { requests += 2 }
     // A refused scope is left out.
     if grant.isStored, scope != nil { requests += 1 }
+    // Each source may need a token first, may refresh it after a refusal, and the exchange is repeated then.
+    requests += 3 * Int64(sourceNames.count)
     return requests * Int64(timeout) + Self.fetchGrace
   }
 

@@ -43,6 +43,8 @@ public struct OAuthError: Error, Sendable, Hashable {
     case expiredToken = "expired_token"
     /// RFC 7009 section 2.2.1.
     case unsupportedTokenType = "unsupported_token_type"
+    /// RFC 8693 section 2.2.2 and RFC 8707 section 2.
+    case invalidTarget = "invalid_target"
     case other = "other"
   }
 
@@ -70,10 +72,10 @@ public struct OAuthError: Error, Sendable, Hashable {
       switch grant {
       case .refreshToken, .password, .authorizationCode, .deviceCode: .needsOperator
       // Each assertion is new, and the refusal may have been caused by clock skew.
-      case .clientCredentials, .jwtBearer: .permanent
+      case .clientCredentials, .jwtBearer, .tokenExchange: .permanent
       }
     case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .accessDenied,
-      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .other:
+      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .other:
       .permanent
     }
   }
@@ -100,6 +102,8 @@ public enum TokenFailure: Error, Sendable, Hashable {
   case store(String)
   /// A person must log in first.
   case noLogin
+  /// The credential whose token is exchanged has none.
+  case source(String, CredentialUnavailable)
 }
 
 extension TokenFailure: CustomStringConvertible {
@@ -119,6 +123,9 @@ extension TokenFailure: CustomStringConvertible {
     case .secretUnreadable(let why): "a secret could not be read: \(why)"
     case .store(let why): "the token store failed: \(why)"
     case .noLogin: "nobody has logged in"
+    case .source(let name, .temporarily(let why, _)): "credential \"\(name)\" has no usable token now: \(why)"
+    case .source(let name, .needsOperator(let why)): "credential \"\(name)\" cannot be used until an operator acts: \(why)"
+    case .source(let name, .needsLogin): "credential \"\(name)\" needs a login: run \"authproxy login \(name)\""
     }
   }
 }

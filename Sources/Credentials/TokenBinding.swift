@@ -15,6 +15,7 @@ public enum TokenBinding {
     case .refreshToken(let first): parts += [Array("refresh_token".utf8), first.bytes]
     case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
     case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
+    case .tokenExchange: parts.append(Array("token_exchange".utf8))
     // A login with a browser and one with a device code bring the same tokens.
     case .authorizationCode, .deviceCode: parts.append(Array("login".utf8))
     }

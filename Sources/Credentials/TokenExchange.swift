@@ -45,7 +45,8 @@ public struct TokenExchange: Sendable {
     switch phase {
     case .idle: return .finished(.failed(.malformed("it came unasked")))
     case .requesting(let secrets, let endpoint, let hasOptionalScope):
-      let answer = TokenResponse.parse(status: status, body: body, retryAfter: retryAfter, hiding: secrets)
+      let answer = TokenResponse.parse(
+        status: status, body: body, retryAfter: retryAfter, hiding: secrets, ofExchange: policy.exchange != nil)
       // Forget the endpoint, so that one that moved is discovered again.
       if case .failed(.status(404), _) = answer { discovered = nil }
       if case .failed(.redirected, _) = answer { discovered = nil }

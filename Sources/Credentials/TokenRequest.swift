@@ -51,6 +51,9 @@ public struct TokenRequest {
   /// RFC 8628 section 3.4.
   static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
+  /// RFC 8693 section 2.1.
+  static let exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
+
   /// What differs between two requests.
   public struct Material: Sendable {
     /// The current token, for the grant `refresh_token` and after a login.
@@ -60,6 +63,9 @@ public struct TokenRequest {
     public var grantAssertion: Secret?
     /// What a person's login brought; its request gets the first tokens. Only for the grants with a login.
     public var proof: LoginProof?
+    /// For an exchange: from their sources; nil = the configuration's. The subject is also the assertion that an app sends.
+    public var subject: Secret?
+    public var actor: Secret?
     public init(
       refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil, proof: LoginProof? = nil
     ) {
@@ -106,7 +112,10 @@ public struct TokenRequest {
       form.add(secret: "password", password)
     case .jwtBearer(let assertion):
       form.add("grant_type", Self.bearerGrant)
-      form.add(secret: "assertion", try Self.assertion(assertion, fresh: material.grantAssertion, wall: wall))
+      form.add(
+        secret: "assertion", try Self.assertion(assertion, fresh: material.grantAssertion ?? material.subject, wall: wall))
+    case .tokenExchange(let settings):
+      try form.add(settings, subject: material.subject, actor: material.actor)
     case .authorizationCode, .deviceCode:
       if let proof = material.proof {
         form.add(proof)
@@ -139,6 +148,9 @@ public struct TokenRequest {
   ) throws(TokenFailure) -> Secret {
     switch assertion {
     case .ready(let first): return fresh ?? first
+    case .client:
+      guard let fresh else { throw .source("", .temporarily("it has no token", retryAfter: 1)) }
+      return fresh
     case .signed(let issuer, let subject, let audience, let lifetime, let key):
       let claims = JSONWebToken.Claims(
         issuer: issuer, subject: subject, audience: audience, issuedAt: wall, lifetime: max(1, Int64(lifetime / 1000)),

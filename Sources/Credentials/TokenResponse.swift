@@ -19,11 +19,12 @@ public enum TokenResponse {
   /// - Parameters:
   ///   - retryAfter: seconds of the Retry-After field.
   ///   - secrets: sent values, which errors hide.
+  ///   - isExchange: the answer to a token exchange, whose token may be of any type.
   public static func parse(
-    status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = []
+    status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = [], ofExchange isExchange: Bool = false
   ) -> TokenAnswer {
     switch read(status: status, body: body, retryAfter: retryAfter, hiding: secrets) {
-    case .object(let json): grant(json)
+    case .object(let json): (isExchange ? unfit(json) : nil) ?? grant(json, ofExchange: isExchange)
     case .refused(let error): .refused(error)
     case .failed(let failure, let wait): .failed(failure, retryAfter: wait)
     }
@@ -67,10 +68,10 @@ public enum TokenResponse {
     return OAuthError(code: OAuthError.Code(rawValue: name) ?? .other, text: text)
   }
 
-  private static func grant(_ json: JSONValue) -> TokenAnswer {
+  private static func grant(_ json: JSONValue, ofExchange isExchange: Bool) -> TokenAnswer {
     guard let type = json["token_type"]?.string else { return .failed(.malformed("it has no token_type")) }
     // RFC 6749 section 7.1: case-insensitive.
-    guard type.lowercased() == "bearer" else {
+    guard type.lowercased() == "bearer" || (isExchange && type.lowercased() == "n_a") else {
       return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not Bearer"))
     }
     guard let token = json["access_token"]?.string else { return .failed(.malformed("it has no access_token")) }
@@ -96,6 +97,16 @@ public enum TokenResponse {
     grant.scope = json["scope"]?.string.flatMap { isScope($0) ? $0 : nil }
     grant.refreshLifetime = lifetime(json["refresh_token_expires_in"]) ?? lifetime(json["refresh_expires_in"])
     return .token(grant)
+  }
+
+  /// RFC 8693 section 2.2.1. Servers are known to leave the type out. A refresh token is not for APIs.
+  private static func unfit(_ json: JSONValue) -> TokenAnswer? {
+    switch json["issued_token_type"] {
+    case nil, .null: nil
+    case .string(let type):
+      type == TokenType.refreshToken.uri ? .failed(.malformed("its issued_token_type is a refresh token")) : nil
+    default: .failed(.malformed("its issued_token_type is no string"))
+    }
   }
 
   /// Bytes of a granted scope that is kept.

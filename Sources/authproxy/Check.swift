@@ -152,6 +152,7 @@ struct ConfigurationSummary {
     page.heading("credentials")
     for policy in settings.credentials.values.sorted(by: { $0.name < $1.name }) {
       page.row(policy.name, Describing.credential(policy))
+      if let subject = Describing.subject(of: policy) { page.row("", subject) }
       if let login = logins.row(of: policy) { page.row("", login) }
       if let certificate = Describing.certificate(policy) { page.row("", certificate) }
       let prefix = "credentials.\(policy.name)."

@@ -92,6 +92,7 @@ enum Describing {
     case .jwtBearer: "jwt_bearer"
     case .authorizationCode: "authorization_code"
     case .deviceCode: "device_code"
+    case .tokenExchange: "token_exchange"
     }
   }
 

@@ -128,6 +128,7 @@ struct Explain: ParsableCommand {
     page.row("goes to", Describing.origin(forwarding.origin) + checked)
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
+      if let subject = Describing.subject(of: credential) { page.row("", subject) }
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
       if let certificate = Describing.certificate(credential) { page.row("", certificate) }
       let field = Describing.fieldName(credential)

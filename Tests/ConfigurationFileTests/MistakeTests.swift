@@ -30,7 +30,9 @@ struct MistakeTests {
   @Test("in upstreams", arguments: Mistake.ofUpstreams)
   func upstreams(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in credentials", arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs)
+  @Test(
+    "in credentials",
+    arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofExchanges)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)

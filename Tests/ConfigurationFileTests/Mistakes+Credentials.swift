@@ -220,7 +220,7 @@ extension Mistake {
       """#,
       [
         "3:23: error: credentials.a.oauth2.grant must be client_credentials, refresh_token, password, "
-          + "jwt_bearer, authorization_code or device_code, not 'client_credential' (did you mean 'client_credentials'?)"
+          + "jwt_bearer, authorization_code, device_code or token_exchange, not 'client_credential' (did you mean 'client_credentials'?)"
       ]),
     Mistake(
       "token_url beside issuer",

@@ -32,7 +32,7 @@ private let withoutMistake = sample.replacing(#/\n *mistyped.*/#, with: "")
 /// Of `mistyped`.
 private let mistake =
   "20:30: error: credentials.mistyped.oauth2.grant must be client_credentials, refresh_token, password, jwt_bearer, "
-  + "authorization_code or device_code, not 'client_credential' (did you mean 'client_credentials'?)"
+  + "authorization_code, device_code or token_exchange, not 'client_credential' (did you mean 'client_credentials'?)"
 
 @Suite("A credential that is read alone")
 struct SingleCredentialTests {

@@ -199,6 +199,36 @@ let wholeLanguage = #"""
         client_id: my-app
         client_secret: {file: token}
         resource: https://cluster.example.com
+    downstream:
+      oauth2:
+        grant: token_exchange
+        token_url: https://login.example.com/token
+        client_id: my-app
+        client_secret: {file: token}
+        subject_token: {credential: mailbox}
+        actor_token: {file: token}
+        actor_token_type: jwt
+        requested_token_type: "urn:example:token"
+        audience: [orders, billing]
+        resource: https://orders.example.com
+    federated:
+      oauth2:
+        grant: token_exchange
+        token_url: https://sts.example.com/token
+        subject_token: {file: token}
+        subject_token_type: jwt
+        actor_token: {credential: cluster}
+        audience: orders
+    on-behalf:
+      oauth2: {grant: token_exchange, token_url: https://login.example.com/token, subject_token: client}
+    entra:
+      oauth2:
+        grant: jwt_bearer
+        token_url: https://login.example.com/token
+        client_id: my-app
+        client_secret: {file: token}
+        assertion: client
+        parameters: {requested_token_use: on_behalf_of}
     keyed:
       oauth2:
         grant: client_credentials

@@ -215,12 +215,47 @@ struct WholeLanguageTests {
     }
     #expect(
       keyed.clientAuthentication == .privateKeyJWT(.init(pem: secret(PEMSamples.key), algorithm: .es256)))
+    try exchanges(settings)
     guard case .file(let path, let storeKey?) = settings.tokenStore else {
       Issue.record("no token store")
       return
     }
     #expect(path == "/etc/authproxy/tokens.json")
     #expect(storeKey.bytes == Array(0..<32))
+  }
+
+  private func exchanges(_ settings: Settings) throws {
+    func policy(_ name: String) throws -> OAuth2Policy {
+      guard case .oauth2(let policy)? = settings.credentials[name]?.kind else { throw UnitError("\(name) is no oauth2") }
+      return policy
+    }
+    func uri(_ type: TokenType) -> String { "urn:ietf:params:oauth:token-type:\(type.rawValue)" }
+    let downstream = try policy("downstream")
+    #expect(
+      downstream.grant
+        == .tokenExchange(
+          ExchangeSettings(
+            // The login sends its id_token.
+            subject: .init(.credential("mailbox"), type: uri(.idToken)),
+            actor: .init(.secret(secret("s3cr3t")), type: uri(.jwt)),
+            requestedType: "urn:example:token", audience: ["orders", "billing"])))
+    #expect(downstream.resource == ["https://orders.example.com"])
+    #expect(downstream.sourceNames == ["mailbox"])
+    #expect(!downstream.isPerSubject)
+    let federated = try policy("federated")
+    #expect(
+      federated.exchange
+        == ExchangeSettings(
+          subject: .init(.secret(secret("s3cr3t")), type: uri(.jwt)),
+          actor: .init(.credential("cluster"), type: uri(.accessToken)), audience: ["orders"]))
+    #expect(federated.clientID == nil)
+    let onBehalf = try policy("on-behalf")
+    #expect(onBehalf.exchange == ExchangeSettings(subject: .init(.client, type: uri(.accessToken))))
+    #expect(onBehalf.isPerSubject)
+    let entra = try policy("entra")
+    #expect(entra.grant == .jwtBearer(.client))
+    #expect(entra.isPerSubject)
+    #expect(entra.parameters == ["requested_token_use": "on_behalf_of"])
   }
 
   @Test("trust policies have the right settings")

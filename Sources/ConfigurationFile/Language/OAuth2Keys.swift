@@ -12,11 +12,14 @@ struct OAuth2Keys: KeySet {
     case jwtBearer = "jwt_bearer"
     case authorizationCode = "authorization_code"
     case deviceCode = "device_code"
+    case tokenExchange = "token_exchange"
 
     /// A person logs in, with `authproxy login`.
     var hasLogin: Bool { self == .authorizationCode || self == .deviceCode }
     /// The token store keeps its tokens, so a logout can revoke them.
     var isStored: Bool { hasLogin || self == .refreshToken }
+    /// A token in the form says enough, so the client needs neither a name nor a secret.
+    var needsNoClient: Bool { self == .jwtBearer || self == .tokenExchange }
   }
   enum ClientAuthentication: String, CaseIterable {
     case basic, post, none
@@ -59,13 +62,14 @@ struct OAuth2Keys: KeySet {
     "refresh_token", .secret, .otherwise("needed by grant refresh_token"),
     "The first refresh token; the token store keeps later ones.")
   let assertion = Key(
-    "assertion", .secret(or: AssertionKeys.self), .otherwise("needed by grant jwt_bearer"),
-    "A signed assertion, or the claims of one that the proxy signs with the private key.")
+    "assertion", .assertion, .otherwise("needed by grant jwt_bearer"),
+    "A signed assertion, the claims of one that the proxy signs with the private key, or 'client' for what the app sends.")
   let scope = Key("scope", .text(.scope), .otherwise("not sent"), "The scope that the proxy asks for.")
   let resource = Key(
     "resource", .oneOrMore(of: .item(.uri)), .otherwise("not sent"),
     "Where the token will be used (RFC 8707), in authorization and token requests.")
   let login = LoginKeys()
+  let exchange = ExchangeKeys()
   let parameters = Key("parameters", .map(of: .text(.anything)), .otherwise("none"), "Adds form fields to token requests.")
   let trust = Key(
     "trust", .text(.nameInTrust), .otherwise("the policy named 'default' if there is one, else the system's roots"),

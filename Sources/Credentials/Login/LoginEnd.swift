@@ -26,7 +26,7 @@ public struct LoginEnd: Error, Sendable, Hashable {
       case .notTrusted: .refused
       case .signing, .secretUnreadable: .configuration
       case .timedOut, .unreachable, .status, .redirected, .empty, .tooLarge, .malformed, .expiredOnArrival, .discovery, .store,
-        .noLogin:
+        .noLogin, .source:
         .unavailable
       }
     self.init(exit, "\(failure)")

@@ -23,9 +23,11 @@ public final class CredentialIdentity: Sendable, Hashable {
   public static func == (left: CredentialIdentity, right: CredentialIdentity) -> Bool { left.serial == right.serial }
   public func hash(into hasher: inout Hasher) { hasher.combine(serial) }
 
-  /// - Parameter grants: digests of where the configuration lets the credential be sent.
-  static func digest(of policy: CredentialPolicy, grants: [[UInt8]]) -> [UInt8] {
-    var parts = policy.continuity
+  /// - Parameters:
+  ///   - grants: digests of where the configuration lets the credential be sent.
+  ///   - exchanged: the credentials whose tokens it exchanges: another one of the same name may belong to another person.
+  static func digest(of policy: CredentialPolicy, grants: [[UInt8]], exchanged: [CredentialIdentity]) -> [UInt8] {
+    var parts = policy.continuity + exchanged.map(\.digest)
     // Tokens belong to the token server, wherever they are sent. A static value is what its source holds at the time.
     if case .oauth2 = policy.kind {} else { parts += Set(grants).sorted { $0.lexicographicallyPrecedes($1) } }
     return SHA256.digest(parts: parts)

@@ -18,6 +18,8 @@ public final class CredentialSetup: Sendable {
   let certificate: TLSIdentity?
   let store: any TokenStore
   let sources: CredentialSources
+  /// The credentials whose tokens it exchanges.
+  let exchanged: [CredentialSetup]
   /// Statuses by which an origin refuses this credential.
   let refusals: Set<Int>
   /// How many requests may wait for it in the whole process.
@@ -28,7 +30,7 @@ public final class CredentialSetup: Sendable {
   init(
     _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial,
     certificate: TLSIdentity?, store: any TokenStore,
-    sources: CredentialSources, waitingLimit: Int
+    sources: CredentialSources, exchanged: [CredentialSetup], waitingLimit: Int
   ) {
     self.policy = policy
     self.identity = identity
@@ -38,6 +40,7 @@ public final class CredentialSetup: Sendable {
     self.certificate = certificate
     self.store = store
     self.sources = sources
+    self.exchanged = exchanged
     self.waitingLimit = waitingLimit
     if case .oauth2(let oauth2) = policy.kind { refusals = oauth2.retryStatuses } else { refusals = [401] }
   }
@@ -71,9 +74,12 @@ struct CredentialSources: Sendable {
 
   /// Reads ready assertions again for each use, because their issuer replaces them before they expire.
   func material(refreshToken: Secret?) throws(SecretError) -> TokenRequest.Material {
-    TokenRequest.Material(
+    var material = TokenRequest.Material(
       refreshToken: refreshToken, clientAssertion: try sources["oauth2.client_assertion"]?.read(),
       grantAssertion: try sources["oauth2.assertion"]?.read())
+    material.subject = try sources["oauth2.subject_token"]?.read()
+    material.actor = try sources["oauth2.actor_token"]?.read()
+    return material
   }
 
   private func read(_ path: String) -> Secret? { try? sources[path]?.read() }

@@ -61,21 +61,26 @@ public final class SnapshotBuilder: Sendable {
     do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
       throw LoadError(message: "token_store: its key is not 32 bytes long")
     }
-    let credentials = settings.credentials.values.sorted { $0.name < $1.name }.map { policy in
+    var setups: [String: CredentialSetup] = [:]
+    for policy in settings.credentials.values.inOrderOfExchange {
       var endpoint = fallback
       if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
       let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
         Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
       }
+      let exchanged = policy.sourceNames.compactMap { setups[$0] }
       let identity = CredentialIdentity(
-        policy.name, digest: CredentialIdentity.digest(of: policy, grants: Array(grants)),
+        policy.name,
+        digest: CredentialIdentity.digest(of: policy, grants: Array(grants), exchanged: exchanged.map(\.identity)),
         after: previous?.credentials.first { $0.name == policy.name }?.identity,
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
-      return CredentialSetup(
+      setups[policy.name] = CredentialSetup(
         policy, identity, generation: generation, trust: endpoint,
         certificate: certificates.credentials[policy.name], store: store,
-        sources: CredentialSources(of: policy.name, in: sources), waitingLimit: settings.limits.waitingForCredential)
+        sources: CredentialSources(of: policy.name, in: sources), exchanged: exchanged,
+        waitingLimit: settings.limits.waitingForCredential)
     }
+    let credentials = setups.values.sorted { $0.name < $1.name }
     var listeners: [ListenerTLS: ListenerIdentity] = [:]
     for tls in settings.listeners.compactMap(\.tls) where listeners[tls] == nil {
       do { listeners[tls] = try ListenerIdentity(tls) } catch { throw LoadError(message: "listen.tls: \(error)") }

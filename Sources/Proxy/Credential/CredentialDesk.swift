@@ -77,7 +77,7 @@ final class CredentialDesk {
     if !next.credentials.contains(where: { $0.name == owner.name }) { registry.forget(owner.name) }
   }
 
-  private func view(of setup: CredentialSetup) -> CredentialView {
+  func view(of setup: CredentialSetup) -> CredentialView {
     if let view = views[setup.identity] { return view }
     let view = CredentialView(setup, self)
     views[setup.identity] = view
@@ -123,6 +123,13 @@ final class CredentialDesk {
   }
 
   func owner(serial: UInt64) -> CredentialOwner? { bySerial[serial] }
+
+  /// No token of this credential may be used any more, nor what was exchanged for it.
+  func withdrawn(_ source: CredentialIdentity) {
+    for owner in owners.values where owner.setup.exchanged.contains(where: { $0.identity == source }) {
+      owner.sourceWithdrawn()
+    }
+  }
 
   private func forget(_ owner: CredentialOwner) {
     owner.stop()

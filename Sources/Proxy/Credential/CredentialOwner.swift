@@ -53,6 +53,10 @@ class CredentialOwner: EventHandler {
   }
   func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {}
   func accepted(_ key: RequestKey) {}
+  /// The flight in the air with this id.
+  func flight(_ id: UInt64) -> TokenFlight? { nil }
+  /// A credential whose token it has exchanged was logged out, or belongs to another person now.
+  func sourceWithdrawn() {}
 
   final func publish(_ rendered: RenderedCredential) {
     let version = CredentialVersion(rendered, of: self)

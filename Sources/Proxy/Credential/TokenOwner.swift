@@ -1,6 +1,5 @@
 import Credentials
 import EventIO
-import Fetch
 
 /// Owns an OAuth 2.0 credential: performs the actions of its machine, and passes their results back to it.
 final class TokenOwner: CredentialOwner {
@@ -8,22 +7,15 @@ final class TokenOwner: CredentialOwner {
   private var exchange: TokenExchange
   /// Increases with each change of the policy. What an exchange discovered in an earlier epoch is not kept.
   private var epoch = 0
-  private var flight: Flight?
+  private var flight: TokenFlight?
   /// The store in which the credential's lock was taken.
   private var store: any TokenStore
 
   private var wasUnfinished = false
   /// nil if nobody else can change the record.
   private var watch: StoreWatch?
-  /// Versions that requests may still carry, for a logout. Without a watch, none.
+  /// Versions that requests may still carry, for a logout. Without a watch and without sources, none.
   private var issued: [RenderedCredential] = []
-
-  private struct Flight {
-    let id: UInt64
-    let epoch: Int
-    var exchange: TokenExchange
-    var transfer: FetchTransfer?
-  }
 
   /// - Parameter version: the last one that an owner before this one has published.
   init(_ setup: CredentialSetup, _ policy: OAuth2Policy, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
@@ -100,16 +92,16 @@ final class TokenOwner: CredentialOwner {
       switch action {
       case .fetch(let id, let refreshToken): fetch(id, refreshToken)
       case .cancelFetch(let id):
-        guard flight?.id == id else { continue }
-        flight?.transfer?.cancel()
-        flight = nil
+        flight(id)?.cancel()
+        if flight?.id == id { flight = nil }
       case .store(let id, let request): carry(id, request)
       case .publish(let credential):
-        if watch != nil { remember(credential) }
+        if watch != nil || !setup.exchanged.isEmpty { remember(credential) }
         publish(credential)
       case .withdraw:
         for credential in issued { credential.withdraw() }
         issued = []
+        tellUsers()
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
       case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
@@ -126,79 +118,18 @@ final class TokenOwner: CredentialOwner {
   // MARK: Token requests
 
   private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
-    flight = Flight(id: id, epoch: epoch, exchange: exchange)
-    let (sources, started, now, wall) = (setup.sources, exchange, now, wallClockSeconds())
-    // The lane reads and signs assertions: files, programs and keys may take their time.
-    inLane(sources.runProgram ? .helpers : .files) {
-      var exchange = started
-      do {
-        return Progress(exchange.start(try sources.material(refreshToken: refreshToken), now: now, wall: wall), exchange)
-      } catch {
-        return Progress(exchange.failed(.secretUnreadable("\(error)")), exchange)
-      }
-    } then: { owner, progress in
-      (owner as? TokenOwner)?.advance(id, progress)
-    }
-  }
-
-  /// An exchange after a step, and the step that comes next.
-  private struct Progress: Sendable {
-    let step: TokenExchange.Step
-    let exchange: TokenExchange
-    init(_ step: TokenExchange.Step, _ exchange: TokenExchange) {
-      self.step = step
-      self.exchange = exchange
-    }
-  }
-
-  private func advance(_ id: UInt64, _ progress: Progress?) {
-    guard flight?.id == id else { return }
-    guard let progress else { return end(id, .failed(.unreachable("too much work waits in the proxy"))) }
-    flight?.exchange = progress.exchange
-    switch progress.step {
-    case .finished(let answer): end(id, answer)
-    case .send(let http): send(id, http)
-    }
-  }
-
-  private func send(_ id: UInt64, _ http: TokenHTTPRequest) {
     guard case .oauth2(let policy) = setup.policy.kind else { return }
-    let request = HTTPFetch(
-      method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
-      body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
-    flight?.transfer = desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in
-      self?.fetched(id, $0)
+    let epoch = epoch
+    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken) { [unowned self] answer, exchange in
+      flight = nil
+      if epoch == self.epoch { self.exchange = exchange }
+      perform(machine.tokenAnswer(id: id, answer, now: now, wall: wallClockSeconds()))
     }
+    flight = next
+    next.begin()
   }
 
-  private func fetched(_ id: UInt64, _ outcome: HTTPFetch.Outcome) {
-    guard let flight, flight.id == id else { return }
-    self.flight?.transfer = nil
-    let (sent, now, wall) = (flight.exchange, now, wallClockSeconds())
-    switch outcome {
-    case .success(let answer):
-      // A token request follows discovery. It may need a signature.
-      inLane(.files) {
-        var exchange = sent
-        let step = exchange.answered(
-          status: answer.status, retryAfter: answer.retryAfter, body: answer.body, now: now, wall: wall)
-        return Progress(step, exchange)
-      } then: { owner, progress in
-        (owner as? TokenOwner)?.advance(id, progress)
-      }
-    case .failure(let failure):
-      var exchange = sent
-      let step = exchange.failed(TokenFailure(failure))
-      advance(id, Progress(step, exchange))
-    }
-  }
-
-  private func end(_ id: UInt64, _ answer: TokenAnswer) {
-    guard let ended = flight else { return }
-    flight = nil
-    if ended.epoch == epoch { exchange = ended.exchange }
-    perform(machine.tokenAnswer(id: id, answer, now: now, wall: wallClockSeconds()))
-  }
+  override func flight(_ id: UInt64) -> TokenFlight? { flight?.id == id ? flight : nil }
 
   // MARK: Store
 
@@ -271,6 +202,15 @@ final class TokenOwner: CredentialOwner {
     where isKnownUniquelyReferenced(&issued[index]) || !issued[index].isUsable(at: now) { issued.remove(at: index) }
     issued.append(credential)
   }
+
+  // MARK: Credentials that exchange this one's tokens, and those whose tokens this one exchanges
+
+  private func tellUsers() {
+    let identity = setup.identity
+    for executor in desk.group.executors { executor.call { loop in CredentialDesk.of(loop).withdrawn(identity) } }
+  }
+
+  override func sourceWithdrawn() { perform(machine.sourceWithdrawn(now: now)) }
 
   // MARK: What is seen from outside
 

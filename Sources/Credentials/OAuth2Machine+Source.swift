@@ -1,0 +1,36 @@
+/// Tokens that are exchanged for those of another credential, the source.
+extension OAuth2Machine {
+  /// The source has no token. No server was asked, and the source has a back-off of its own, so that this one stays short: a
+  /// login at the source helps here within a second.
+  mutating func lackSource(_ text: String, _ why: CredentialUnavailable, _ now: Int64) {
+    guard let ended = flight else { return }
+    endFlight()
+    guard !ended.outdated else { return startForWaiters(now) }
+    let until = now + Self.firstBackOff
+    // Once for each reason, not once a second.
+    if failures.last != text || failures.backOffUntil == nil { actions.append(.report(.failed(text, retryAt: until))) }
+    failures.last = text
+    failures.backOffUntil = until
+    failures.sourceNeedsOperator = if case .temporarily = why { false } else { true }
+    if waiters.refused { actions.append(.releaseRefused(.refreshFailed)) }
+    if waiters.need { actions.append(.failWaiters(backingOff(until: until, now))) }
+    waiters.release()
+  }
+
+  /// Why there is no token before `until`.
+  func backingOff(until: Int64, _ now: Int64) -> CredentialUnavailable {
+    failures.sourceNeedsOperator
+      ? .needsOperator(failures.last) : .temporarily(failures.last, retryAfter: max(1, until - now))
+  }
+
+  /// The source's login is over, or another person's: what was exchanged for its tokens is, too.
+  public mutating func sourceWithdrawn(now: Int64) -> [Action] {
+    withdraw()
+    if let flight {
+      actions.append(.cancelFetch(id: flight.id))
+      endFlight()
+      startForWaiters(now)
+    }
+    return flush(now)
+  }
+}

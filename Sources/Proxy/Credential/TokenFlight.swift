@@ -1,0 +1,155 @@
+import Credentials
+import EventIO
+import Fetch
+
+/// Gets one token: waits for the credentials whose tokens it exchanges, if any, and sends the requests of a `TokenExchange`.
+/// Confined to the home loop of its owner, which finds it by its id when a lane or a transfer has ended.
+final class TokenFlight: EventHandler {
+  let id: UInt64
+  private unowned let owner: CredentialOwner
+  private let policy: OAuth2Policy
+  private let refreshToken: Secret?
+  /// The app's token, if it is the subject.
+  private let subject: Secret?
+  private var exchange: TokenExchange
+  /// nil: it exchanges no token of another credential.
+  private let sources: SourceTokens?
+  /// The exchange was refused before, and a source has another token since.
+  private var isRepeat = false
+  private var transfer: FetchTransfer?
+  private let then: (TokenAnswer, TokenExchange) -> Void
+
+  /// - Parameters:
+  ///   - exchange: as the last flight left it.
+  ///   - then: called once, unless the flight is cancelled.
+  init(
+    _ id: UInt64, of owner: CredentialOwner, _ policy: OAuth2Policy, _ exchange: TokenExchange, refreshToken: Secret? = nil,
+    subject: Secret? = nil, then: @escaping (TokenAnswer, TokenExchange) -> Void
+  ) {
+    self.id = id
+    self.owner = owner
+    self.policy = policy
+    self.exchange = exchange
+    self.refreshToken = refreshToken
+    self.subject = subject
+    self.then = then
+    sources = policy.sourceNames.isEmpty ? nil : SourceTokens(of: owner.setup, policy, on: owner.desk)
+  }
+
+  private var loop: EventLoop { owner.loop }
+
+  func begin() {
+    guard let sources else { return start(subject: subject, actor: nil) }
+    sources.obtain { [unowned self] result in
+      switch result {
+      case .success(let tokens): start(subject: tokens.subject ?? subject, actor: tokens.actor)
+      case .failure(let failure): finish(.failed(failure))
+      }
+    }
+  }
+
+  /// Its result is not wanted any more.
+  func cancel() {
+    sources?.cancel()
+    transfer?.cancel()
+    transfer = nil
+    loop.forget(self)
+  }
+
+  /// The deadline that its owner has set, if any.
+  override func expired(on loop: EventLoop) {
+    cancel()
+    then(.failed(.timedOut), exchange)
+  }
+
+  /// An exchange after a step, and the step that comes next.
+  struct Progress: Sendable {
+    let step: TokenExchange.Step
+    let exchange: TokenExchange
+    init(_ step: TokenExchange.Step, _ exchange: TokenExchange) {
+      self.step = step
+      self.exchange = exchange
+    }
+  }
+
+  private func start(subject: Secret?, actor: Secret?) {
+    let (sources, started, refreshToken) = (owner.setup.sources, exchange, refreshToken)
+    let (id, now, wall) = (id, owner.now, wallClockSeconds())
+    // The lane reads and signs assertions: files, programs and keys may take their time.
+    owner.inLane(sources.runProgram ? .helpers : .files) {
+      var exchange = started
+      do {
+        var material = try sources.material(refreshToken: refreshToken)
+        material.subject = subject ?? material.subject
+        material.actor = actor ?? material.actor
+        return Progress(exchange.start(material, now: now, wall: wall), exchange)
+      } catch {
+        return Progress(exchange.failed(.secretUnreadable("\(error)")), exchange)
+      }
+    } then: { owner, progress in
+      owner.flight(id)?.advance(progress)
+    }
+  }
+
+  private func advance(_ progress: Progress?) {
+    guard let progress else { return finish(.failed(.unreachable("too much work waits in the proxy"))) }
+    exchange = progress.exchange
+    switch progress.step {
+    case .finished(let answer): finish(answer)
+    case .send(let http): send(http)
+    }
+  }
+
+  private func send(_ http: TokenHTTPRequest) {
+    let request = HTTPFetch(
+      method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
+      body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
+    let setup = owner.setup
+    transfer = owner.desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in
+      self?.fetched($0)
+    }
+  }
+
+  private func fetched(_ outcome: HTTPFetch.Outcome) {
+    transfer = nil
+    let (id, sent, now, wall) = (id, exchange, owner.now, wallClockSeconds())
+    switch outcome {
+    case .success(let answer):
+      // A token request follows discovery. It may need a signature.
+      owner.inLane(.files) {
+        var exchange = sent
+        let step = exchange.answered(
+          status: answer.status, retryAfter: answer.retryAfter, body: answer.body, now: now, wall: wall)
+        return Progress(step, exchange)
+      } then: { owner, progress in
+        owner.flight(id)?.advance(progress)
+      }
+    case .failure(let failure):
+      var exchange = sent
+      let step = exchange.failed(TokenFailure(failure))
+      advance(Progress(step, exchange))
+    }
+  }
+
+  private func finish(_ answer: TokenAnswer) {
+    guard let sources else { return end(answer) }
+    guard case .refused(let error) = answer, error.mayConcernToken else {
+      sources.settle(isRefused: false)
+      return end(answer)
+    }
+    guard !isRepeat else {
+      sources.settle(isRefused: true)
+      return end(answer)
+    }
+    isRepeat = true
+    sources.refresh { [unowned self] tokens in
+      guard let tokens else { return end(answer) }
+      start(subject: tokens.subject ?? subject, actor: tokens.actor)
+    }
+  }
+
+  private func end(_ answer: TokenAnswer) {
+    loop.forget(self)
+    then(answer, exchange)
+  }
+}
