@@ -38,6 +38,7 @@ extension Reading {
     limits.responseHead = section.read(\.responseHead)
     limits.replayBody = section.read(\.replayBody)
     limits.waitingForCredential = section.read(\.waitingForCredential)
+    limits.subjectTokens = section.read(\.subjectTokens)
     limits.upstreamConnections = section.read(\.upstreamConnections)
     return limits
   }

@@ -132,6 +132,8 @@ public struct Limits: Sendable, Hashable {
   public var responseHead = 64 << 10
   public var replayBody = 64 << 10
   public var waitingForCredential = 10_000
+  /// Users with a token of their own, per credential.
+  public var subjectTokens = 10_000
   public var upstreamConnections = 256
   public init() {}
 }

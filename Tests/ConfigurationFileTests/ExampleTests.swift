@@ -105,6 +105,29 @@ struct ExampleTests {
     }
   }
 
+  @Test("the settings in docs/token-exchange.md work, too, without a warning")
+  func exchanges() throws {
+    let blocks = try Example.file("docs/token-exchange.md").components(separatedBy: "```yaml\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    #expect(blocks.count == 4)
+    for block in blocks {
+      let indented = block.split(separator: "\n").map { "    \($0)\n" }.joined()
+      let loaded = load(
+        """
+        listen: 127.0.0.1:3128
+        upstreams: [{match: h, credential: a}, {match: i, credential: mailbox}]
+        token_store: {file: tokens.json}
+        credentials:
+          mailbox: {oauth2: {grant: authorization_code, issuer: https://l, client_id: c}}
+          a:
+        \(indented)
+        """)
+      #expect(loaded.lines == [], "\(block)")
+      #expect(loaded.settings?.credentials.count == 2, "\(block)")
+    }
+  }
+
   @Test("shows every key of the language")
   func complete() throws {
     let root = try #require(NodeComposer.compose(Array(uncommented.utf8), report: Report(file: "example")))

@@ -35,6 +35,7 @@ let wholeLanguage = #"""
     response_head: 64KiB
     replay_body: 64KiB
     waiting_for_credential: 10000
+    subject_tokens: 10000
     upstream_connections: 256
   timeouts:
     request_head: 30s

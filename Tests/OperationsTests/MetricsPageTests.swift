@@ -24,6 +24,7 @@ import Upstreams
     "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
+    "authproxy_subject_exchanges_total result": SubjectResult.allCases.map(\.rawValue),
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total result": RevocationCheck.Observation.Result.allCases.map(\.rawValue),
@@ -79,6 +80,7 @@ import Upstreams
       CredentialReport(
         name: "c", phase: .ready, expiry: 1, login: login, certificateExpiry: 1, refreshes: [.success: 1])
     ]
+    figures.credentials[0].subjects = CredentialReport.Subjects(count: 1, exchanges: [.refused: 1])
 
     var types: [(name: String, type: String)] = []
     var labels: [String: Set<[String]>] = [:]

@@ -37,6 +37,9 @@ struct LimitKeys: KeySet {
   let waitingForCredential = Key(
     "waiting_for_credential", .integer(0...10_000_000), default: standard.waitingForCredential,
     "Bounds requests that wait for one credential's token; more get 503.")
+  let subjectTokens = Key(
+    "subject_tokens", .integer(1...1_000_000), default: standard.subjectTokens,
+    "Bounds the users for whom a credential keeps a token of their own; the least recently used one is evicted.")
   let upstreamConnections = Key(
     "upstream_connections", .integer(1...1_000_000), default: standard.upstreamConnections,
     "Bounds connections to one origin; above it a request waits up to 'connect', then gets 503.")

@@ -133,6 +133,7 @@ extension CredentialReport {
     if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
     if let reason { members.append(.init(name: "reason", value: .string(reason))) }
     if let login { members.append(.init(name: "login", value: login.json)) }
+    if let subjects { members.append(.init(name: "subjects", value: .integer(subjects.count))) }
     return .object(members)
   }
 }

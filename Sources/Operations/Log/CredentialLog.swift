@@ -29,6 +29,20 @@ enum CredentialLog {
       logger.error(
         "the new refresh token could not be saved; the proxy uses it and tries again to save it",
         metadata: about(name, ("error", why)))
+    case .subjectExchanged(let version, let lifetime):
+      logger.debug(
+        "a user's token was exchanged",
+        metadata: about(name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)")))
+    case .subjectRefused(let why, let client, let suspends):
+      let client = client ?? "anonymous"
+      logger.info("the token server refused a user's token", metadata: about(name, ("error", why), ("client", client)))
+      if suspends {
+        logger.warning(
+          "the token server refused too many tokens of one client; its unknown ones get 429 for the rest of the minute",
+          metadata: about(name, ("client", client)))
+      }
+    case .subjectFailed(let why, let retryIn):
+      logger.warning("a token exchange failed", metadata: about(name, ("error", why), ("retry_in_ms", "\(retryIn)")))
     case .recordSetAside: logger.error("the token store has a damaged record; the proxy set it aside", metadata: about(name))
     }
   }

@@ -121,6 +121,19 @@ struct Figures: Sendable {
     for credential in credentials {
       if let expiry = credential.certificateExpiry { metrics.sample([("credential", credential.name)], Int(expiry)) }
     }
+    metrics.family(
+      "authproxy_subject_tokens", .gauge, "Users in the table of a credential that has a token for each user.")
+    for credential in credentials {
+      if let subjects = credential.subjects { metrics.sample([("credential", credential.name)], subjects.count) }
+    }
+    metrics.family("authproxy_subject_exchanges_total", .counter, "Exchanges on behalf of users, by result.")
+    for credential in credentials {
+      for result in SubjectResult.allCases {
+        guard let subjects = credential.subjects else { continue }
+        metrics.sample(
+          [("credential", credential.name), ("result", result.rawValue)], subjects.exchanges[result, default: 0])
+      }
+    }
     metrics.family("authproxy_credential_needs_operator", .gauge, "1 if the credential does not work until an operator acts.")
     for credential in credentials { metrics.sample([("credential", credential.name)], credential.phase == .needsOperator) }
   }

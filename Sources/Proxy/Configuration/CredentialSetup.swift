@@ -20,6 +20,10 @@ public final class CredentialSetup: Sendable {
   let sources: CredentialSources
   /// The credentials whose tokens it exchanges.
   let exchanged: [CredentialSetup]
+  /// The tokens of apps' users; nil: there is one token for all requests.
+  let subjects: SubjectTokens?
+  /// How many of them are kept.
+  let subjectLimit: Int
   /// Statuses by which an origin refuses this credential.
   let refusals: Set<Int>
   /// How many requests may wait for it in the whole process.
@@ -30,7 +34,7 @@ public final class CredentialSetup: Sendable {
   init(
     _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial,
     certificate: TLSIdentity?, store: any TokenStore,
-    sources: CredentialSources, exchanged: [CredentialSetup], waitingLimit: Int
+    sources: CredentialSources, exchanged: [CredentialSetup], subjects: SubjectTokens?, limits: Limits
   ) {
     self.policy = policy
     self.identity = identity
@@ -41,7 +45,9 @@ public final class CredentialSetup: Sendable {
     self.store = store
     self.sources = sources
     self.exchanged = exchanged
-    self.waitingLimit = waitingLimit
+    self.subjects = subjects
+    subjectLimit = limits.subjectTokens
+    waitingLimit = limits.waitingForCredential
     if case .oauth2(let oauth2) = policy.kind { refusals = oauth2.retryStatuses } else { refusals = [401] }
   }
 }

@@ -18,6 +18,8 @@ public final class Entry: Sendable {
   let identity: TLSIdentity?
   /// Index in the snapshot's credentials; nil: none.
   let credential: Int?
+  /// Requests bring the token that the credential exchanges.
+  let takesSubject: Bool
   /// How the heads are rewritten, by the match that a request came by.
   let rules: [ForwardingRules]
   let timeouts: Deadlines
@@ -26,7 +28,7 @@ public final class Entry: Sendable {
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
-    identity: TLSIdentity?, credential: Int?, rules: [ForwardingRules]
+    identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, rules: [ForwardingRules]
   ) {
     self.index = index
     self.settings = settings
@@ -35,6 +37,7 @@ public final class Entry: Sendable {
     self.trust = trust
     self.identity = identity
     self.credential = credential
+    self.takesSubject = takesSubject
     self.rules = rules
     timeouts = Deadlines(settings.timeouts)
   }

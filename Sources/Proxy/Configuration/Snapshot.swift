@@ -68,17 +68,18 @@ public final class SnapshotBuilder: Sendable {
       let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
         Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
       }
+      let before = previous?.credentials.first { $0.name == policy.name }
       let exchanged = policy.sourceNames.compactMap { setups[$0] }
       let identity = CredentialIdentity(
         policy.name,
         digest: CredentialIdentity.digest(of: policy, grants: Array(grants), exchanged: exchanged.map(\.identity)),
-        after: previous?.credentials.first { $0.name == policy.name }?.identity,
+        after: before?.identity,
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       setups[policy.name] = CredentialSetup(
         policy, identity, generation: generation, trust: endpoint,
         certificate: certificates.credentials[policy.name], store: store,
         sources: CredentialSources(of: policy.name, in: sources), exchanged: exchanged,
-        waitingLimit: settings.limits.waitingForCredential)
+        subjects: Self.subjects(of: policy, identity, settings.limits, after: before), limits: settings.limits)
     }
     let credentials = setups.values.sorted { $0.name < $1.name }
     var listeners: [ListenerTLS: ListenerIdentity] = [:]
@@ -97,6 +98,15 @@ public final class SnapshotBuilder: Sendable {
     } catch {
       throw LoadError(message: "intercept.ca: \(error)")
     }
+  }
+
+  /// The table of the same credential before, or a new one; nil: it has one token for all requests.
+  private static func subjects(
+    of policy: CredentialPolicy, _ identity: CredentialIdentity, _ limits: Limits, after before: CredentialSetup?
+  ) -> SubjectTokens? {
+    guard case .oauth2(let oauth2) = policy.kind, oauth2.isPerSubject else { return nil }
+    if let before, before.identity == identity, let kept = before.subjects { return kept }
+    return SubjectTokens(policy.name, oauth2, limit: limits.subjectTokens, after: before?.subjects)
   }
 
   /// Digest of where an entry lets its credential be sent, and under which trust.
@@ -173,7 +183,7 @@ public final class Snapshot: Sendable {
       entries.append(
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
-          credential: credential,
+          credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credentialField: field, name: proxyName) }))
     }
     router = Router(

@@ -5,9 +5,11 @@ import Credentials
 struct AttachedCredential {
   private let rendered: RenderedCredential
 
-  /// Nil if the version has another identity than the request's configuration names.
-  init?(_ version: CredentialVersion, for setup: CredentialSetup) {
+  /// Nil if the version has another identity than the request's configuration names, or if it is another user's token.
+  /// - Parameter subject: whose request it is; nil: the credential is everybody's.
+  init?(_ version: CredentialVersion, for setup: CredentialSetup, subject: AppSubject?) {
     guard version.serial == setup.serial else { return nil }
+    if let owner = version.subject { guard owner == subject?.key else { return nil } } else if subject != nil { return nil }
     rendered = version.rendered
   }
 

@@ -7,6 +7,7 @@ final class CredentialRegistry: Sendable {
     let count = WaitCount()
     var report: CredentialReport?
     var refreshes: [RefreshResult: UInt64] = [:]
+    var exchanges: [SubjectResult: UInt64] = [:]
   }
   private let records = Mutex<[String: Record]>([:])
   private let unfinished = Mutex<Set<UInt64>>([])
@@ -26,6 +27,9 @@ final class CredentialRegistry: Sendable {
   func count(_ result: RefreshResult, of name: String) {
     records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
   }
+  func count(_ result: SubjectResult, of name: String) {
+    records.withLock { $0[name, default: Record()].exchanges[result, default: 0] += 1 }
+  }
   /// - Parameter owner: unique in the process.
   func note(owner: UInt64, mustFinish: Bool) {
     unfinished.withLock { if mustFinish { $0.insert(owner) } else { $0.remove(owner) } }
@@ -39,6 +43,7 @@ final class CredentialRegistry: Sendable {
         guard var report = record.report else { return nil }
         report.waiting = record.count.value
         report.refreshes = record.refreshes
+        report.subjects?.exchanges = record.exchanges
         // No request has needed it since it expired.
         if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }
         return report

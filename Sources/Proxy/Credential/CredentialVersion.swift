@@ -7,11 +7,22 @@ final class CredentialVersion: Sendable {
   /// Generation of the configuration that the owner had.
   let generation: Int
   let rendered: RenderedCredential
+  /// Whose token it is; nil: everybody's.
+  let subject: SubjectKey?
 
   init(_ rendered: RenderedCredential, of owner: CredentialOwner) {
     self.rendered = rendered
     serial = owner.setup.identity.serial
     generation = owner.setup.generation
+    subject = nil
+  }
+
+  /// A token of one user of an app, from the credential's table.
+  init(_ rendered: RenderedCredential, of setup: CredentialSetup, subject: SubjectKey) {
+    self.rendered = rendered
+    serial = setup.serial
+    generation = setup.generation
+    self.subject = subject
   }
 
   var number: UInt64 { rendered.version }

@@ -13,6 +13,8 @@ final class CredentialView: EventHandler {
   private unowned let desk: CredentialDesk
   private let home: LoopExecutor
   private let count: WaitCount
+  /// nil: the credential has one token for all requests.
+  let subjects: SubjectLine?
   private(set) var current: CredentialVersion?
   /// Generation of the configuration that last changed the static value. Versions of earlier configurations, which the owner
   /// may still send, are ignored.
@@ -58,6 +60,7 @@ final class CredentialView: EventHandler {
     self.desk = desk
     home = desk.home(of: setup.name)
     count = desk.registry.waitCount(of: setup.name)
+    subjects = setup.subjects.map { [home, count] in SubjectLine($0, setup, desk, home, count) }
   }
 
   private var name: String { setup.name }
@@ -75,12 +78,14 @@ final class CredentialView: EventHandler {
       changedIn = next.generation
     }
     setup = next
+    subjects?.adopt(next)
   }
 
   // MARK: What requests ask
 
   func authorize(_ request: CredentialWaiter) -> Supply {
     if let current, current.isUsable(at: now) { return .ready(current) }
+    if let subjects, let subject = request.subject { return subjects.authorize(request, subject) }
     guard count.enter(limit: setup.waitingLimit) else { return .failed(queueFull) }
     let wait = CredentialWait(request, count: count)
     if waiting.count > 64, waiting.count > 2 * count.value { waiting.removeAll { $0.request == nil } }
@@ -102,6 +107,7 @@ final class CredentialView: EventHandler {
 
   /// An origin refused `version`. The request holds the answer until it gets the decision.
   func refused(_ request: CredentialWaiter, version: UInt64) -> Refusal {
+    if let subjects, let subject = request.subject { return subjects.refused(request, subject, version: version) }
     if let current, current.isUsable(at: now), version < current.number { return .decided(.resend(current)) }
     guard count.enter(limit: setup.waitingLimit) else {
       reportRefusal(of: request, version: version, isRetry: false)
@@ -121,6 +127,10 @@ final class CredentialView: EventHandler {
 
   /// An origin refused `version`, and the answer is relayed whatever the owner decides.
   func reportRefusal(of request: CredentialWaiter, version: UInt64, isRetry: Bool) {
+    if let subjects {
+      if !isRetry, let subject = request.subject { subjects.reportRefusal(subject, version: version) }
+      return
+    }
     let (setup, executor, key) = (setup, executor, request.refusalKey)
     home.call { loop in
       CredentialDesk.of(loop).owner(of: setup).refused(version: version, by: key, isRetry: isRetry, ticket: nil, from: executor)
@@ -172,13 +182,7 @@ final class CredentialView: EventHandler {
 
   func failed(_ unavailable: CredentialUnavailable) {
     hasAsked = false
-    let error: ProxyError
-    switch unavailable {
-    case .temporarily(let why, _):
-      error = .credentialUnavailable(name, reason: why, retryAfter: Int(clamping: unavailable.retryAfterSeconds ?? 1))
-    case .needsOperator(let why): error = .credentialMissing(name, reason: why)
-    case .needsLogin: error = .loginMissing(name)
-    }
+    let error = ProxyError(unavailable, of: name)
     for wait in waiting { wake(.unavailable(wait, error)) }
     waiting.removeAll()
   }

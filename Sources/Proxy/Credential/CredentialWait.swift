@@ -5,6 +5,8 @@ import Synchronization
 class CredentialWaiter {
   /// Identifies requests whose refusals are remembered.
   var refusalKey: RequestKey { preconditionFailure("abstract") }
+  /// On whose behalf it is, if the credential has a token for each user.
+  var subject: AppSubject? { nil }
   /// A token has arrived, or none will.
   func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) {}
   /// The decision about the answer that it holds.

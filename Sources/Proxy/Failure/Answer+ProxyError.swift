@@ -151,6 +151,23 @@ extension ProxyError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error", details: details,
         body: "C\(details.dropFirst()).\n")
+    case .subjectMissing(let name), .subjectRefused(let name):
+      let isMissing = if case .subjectMissing = self { true } else { false }
+      // The only 401 of the proxy's own: an app's OAuth client gets another token upon it (RFC 6750 section 3.1).
+      return OwnAnswer(
+        status: 401, reason: "Unauthorized", error: "http_request_denied",
+        details: isMissing ? "the app sent no usable Bearer token" : "the token server refused the app's token",
+        body: isMissing
+          ? "Credential \(name) acts on behalf of the app's user: send the user's token as Authorization: Bearer.\n"
+          : "Credential \(name) acts on behalf of the app's user, and the token server refused the token that the app sent.\n",
+        fields: "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n")
+    case .tooManyRefusedSubjects(let client, let retryAfter):
+      let who = client.map { "client \($0)" } ?? "this address"
+      return OwnAnswer(
+        status: 429, reason: "Too Many Requests", error: "http_request_denied",
+        details: "the token server refused too many tokens of \(who)",
+        body: "The token server refused too many tokens of \(who) within a minute: the proxy tries no unknown ones for now.\n",
+        retryAfter: max(retryAfter, 1))
     case .cutOff:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",

@@ -1,4 +1,5 @@
 import CSystem
+import Credentials
 import EventIO
 import Forwarding
 import HTTPWire
@@ -53,9 +54,25 @@ enum ProxyError: Error {
   case credentialMissing(String, reason: String)
   /// A person must log in to this credential.
   case loginMissing(String)
+  /// The credential exchanges the app's own token, and the app sent none.
+  case subjectMissing(String)
+  /// The token server refuses the app's own token.
+  case subjectRefused(String)
+  /// The token server refused too many tokens of this client. `retryAfter`: seconds.
+  case tooManyRefusedSubjects(client: String?, retryAfter: Int)
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError
+
+  init(_ unavailable: CredentialUnavailable, of credential: String) {
+    switch unavailable {
+    case .temporarily(let why, _):
+      self = .credentialUnavailable(
+        credential, reason: why, retryAfter: Int(clamping: unavailable.retryAfterSeconds ?? 1))
+    case .needsOperator(let why): self = .credentialMissing(credential, reason: why)
+    case .needsLogin: self = .loginMissing(credential)
+    }
+  }
 
   init(_ error: RoutingError) {
     switch error {

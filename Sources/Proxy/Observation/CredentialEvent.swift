@@ -11,6 +11,15 @@ public enum RefreshResult: String, Sendable, CaseIterable {
   case needsOperator = "needs_operator"
 }
 
+/// How an exchange on behalf of an app's user ended, as metrics count it.
+public enum SubjectResult: String, Sendable, CaseIterable {
+  case success
+  /// The server refused the user's token.
+  case refused
+  /// The user's token was not at fault.
+  case failure
+}
+
 /// What happens in the life of a credential, for logs and metrics. Holds nothing secret.
 public enum CredentialEvent: Sendable, Hashable {
   /// The source of a static credential has a new value.
@@ -30,6 +39,12 @@ public enum CredentialEvent: Sendable, Hashable {
   case loggedOut
   /// The new refresh token is in use but not on disk yet.
   case notSaved(String)
+  /// A user's token was exchanged. Never says whose. `lifetime`: milliseconds left.
+  case subjectExchanged(version: UInt64, lifetime: Int64)
+  /// `client`: who sent it; nil: an anonymous one. `suspends`: it was the last one that the client may have in this minute.
+  case subjectRefused(String, client: String?, suspends: Bool)
+  /// No fault of the user's. `retryIn`: milliseconds.
+  case subjectFailed(String, retryIn: Int64)
   /// A record of the token store was invalid, and was kept next to the others.
   case recordSetAside
 
@@ -40,7 +55,18 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside: nil
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside, .subjectExchanged,
+      .subjectRefused,
+      .subjectFailed:
+      nil
+    }
+  }
+
+  static func subject(_ report: SubjectTable.Report) -> CredentialEvent {
+    switch report {
+    case .exchanged(let version, let lifetime): .subjectExchanged(version: version, lifetime: lifetime)
+    case .refused(let why, let client, let suspends): .subjectRefused(why, client: client.name, suspends: suspends)
+    case .failed(let why, let retryIn): .subjectFailed(why, retryIn: retryIn)
     }
   }
 

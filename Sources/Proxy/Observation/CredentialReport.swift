@@ -18,6 +18,17 @@ public struct CredentialReport: Sendable {
       self.expiry = expiry
     }
   }
+  /// Of the users of apps, one by one unknown here.
+  public struct Subjects: Sendable, Hashable {
+    /// In the table.
+    public var count: Int
+    /// Since the start.
+    public var exchanges: [SubjectResult: UInt64]
+    public init(count: Int, exchanges: [SubjectResult: UInt64] = [:]) {
+      self.count = count
+      self.exchanges = exchanges
+    }
+  }
   public var name: String
   public var phase: Phase
   /// Number of the version in use; 0 = none yet.
@@ -30,6 +41,8 @@ public struct CredentialReport: Sendable {
   public var login: Login?
   /// Seconds since 1970: the end of what it presents to its authorization server; nil without a certificate.
   public var certificateExpiry: Int64?
+  /// nil if there is one token for all requests.
+  public var subjects: Subjects?
   /// Requests that wait for it, on all loops.
   public var waiting: Int
   /// Token requests since the start.

@@ -9,6 +9,8 @@ struct Authorization {
   /// What the current attempt carries.
   var attached: AttachedCredential?
   var wait: CredentialWait?
+  /// On whose behalf the request is; nil: the credential has one token for all requests.
+  var subject: AppSubject?
   /// When the current wait began, in nanoseconds of the loop's clock.
   var waitStarted: Int64 = 0
   /// The version that followed a refused one, and how the proxy got it.
@@ -41,7 +43,7 @@ extension Request {
   /// with this request.
   func attachable(_ version: CredentialVersion) -> AttachedCredential? {
     guard let index = way?.entry.credential else { return nil }
-    return AttachedCredential(version, for: snapshot.credentials[index])
+    return AttachedCredential(version, for: snapshot.credentials[index], subject: authorization.subject)
   }
 
   /// Checks the token once the attempt has its connection. False if the token expired while the request waited, and there is no

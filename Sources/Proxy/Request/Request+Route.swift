@@ -147,6 +147,10 @@ extension Request {
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
     record.upstream.entry = entry
+    if entry.takesSubject {
+      authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
+      if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }
+    }
     return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
   }
 

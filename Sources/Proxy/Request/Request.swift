@@ -309,6 +309,8 @@ final class Request: CredentialWaiter {
 
   override func refusalDecided(_ decision: RefusalDecision) { take(follow(decision, .refreshed)) }
 
+  override var subject: AppSubject? { authorization.subject }
+
   override var refusalKey: RequestKey {
     RequestKey(
       entry: way?.entry.name ?? "", client: record.client ?? "", method: record.target.method,
