@@ -82,13 +82,14 @@ final class SubjectOwner: CredentialOwner {
 
   private func ended(_ id: UInt64, _ answer: TokenAnswer) {
     let ended = tokens.answered(id, answer, now: now)
+    // Before the requests go on: who reads their answers finds them counted.
+    if let report = ended.report { tell(report) }
+    note()
     for settled in ended.settled {
       let (key, result) = (settled.key, settled.result)
       tellAll { $0.subjects?.settled(key, result) }
     }
-    if let report = ended.report { tell(report) }
     for next in ended.starts { start(next) }
-    note()
   }
 
   private func tell(_ report: SubjectTable.Report) {

@@ -88,6 +88,7 @@ final class TokenOwner: CredentialOwner {
   // MARK: Actions
 
   private func perform(_ actions: [OAuth2Machine.Action]) {
+    var isOtherLogin = false
     for action in actions {
       switch action {
       case .fetch(let id, let refreshToken): fetch(id, refreshToken)
@@ -101,17 +102,20 @@ final class TokenOwner: CredentialOwner {
       case .withdraw:
         for credential in issued { credential.withdraw() }
         issued = []
-        tellUsers()
+        isOtherLogin = true
       case .releaseRefused(let reason): tellAll { $0.released(reason) }
       case .failWaiters(let unavailable): tellAll { $0.failed(unavailable) }
       case .wakeAt(let time?): loop.arm(self, at: time &* 1_000_000)
       case .wakeAt(nil): loop.disarm(self)
       case .report(let report):
+        if case .loggedIn = report { isOtherLogin = true }
         let event = CredentialEvent.token(report, now: now)
         if let result = event.refreshResult { desk.registry.count(result, of: name) }
         desk.observer.credential(name, event)
       }
     }
+    // Behind what was published, so that they exchange this.
+    if isOtherLogin { tellUsers() }
     note()
   }
 
