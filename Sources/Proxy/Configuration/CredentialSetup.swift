@@ -22,6 +22,8 @@ public final class CredentialSetup: Sendable {
   let exchanged: [CredentialSetup]
   /// The tokens of apps' users; nil: there is one token for all requests.
   let subjects: SubjectTokens?
+  /// There is a token for each user. Copied because every request reads it.
+  let isPerSubject: Bool
   /// How many of them are kept.
   let subjectLimit: Int
   /// Statuses by which an origin refuses this credential.
@@ -46,6 +48,7 @@ public final class CredentialSetup: Sendable {
     self.sources = sources
     self.exchanged = exchanged
     self.subjects = subjects
+    isPerSubject = subjects != nil
     subjectLimit = limits.subjectTokens
     waitingLimit = limits.waitingForCredential
     if case .oauth2(let oauth2) = policy.kind { refusals = oauth2.retryStatuses } else { refusals = [401] }

@@ -6,10 +6,11 @@ struct AttachedCredential {
   private let rendered: RenderedCredential
 
   /// Nil if the version has another identity than the request's configuration names, or if it is another user's token.
-  /// - Parameter subject: whose request it is; nil: the credential is everybody's.
-  init?(_ version: CredentialVersion, for setup: CredentialSetup, subject: AppSubject?) {
+  /// - Parameter subject: whose request it is; asked for only if the credential has a token for each user.
+  @inline(__always)
+  init?(_ version: CredentialVersion, for setup: CredentialSetup, subject: @autoclosure () -> AppSubject?) {
     guard version.serial == setup.serial else { return nil }
-    if let owner = version.subject { guard owner == subject?.key else { return nil } } else if subject != nil { return nil }
+    if setup.isPerSubject { guard let owner = version.subject, owner == subject()?.key else { return nil } }
     rendered = version.rendered
   }
 
