@@ -1,4 +1,5 @@
 import COpenSSL
+import COpenSSLShims
 import Crypto
 
 /// A certificate chain with the leaf's private key, of a server or of a client. Read once; shared by contexts.
