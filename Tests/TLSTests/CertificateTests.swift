@@ -83,7 +83,7 @@ import Testing
   @Test func `a certificate that OpenSSL would not present is found before a connection needs it`() throws {
     let authority = try Authority()
     func check(_ key: PrivateKey) throws {
-      try authority.identity(CertificateBuilder(subject: "client"), key: key).checkForClients()
+      try authority.identity(CertificateBuilder(commonName: "client"), key: key).checkForClients()
     }
     try check(.generateP256())
     try check(.generateRSA(bits: 2048))
