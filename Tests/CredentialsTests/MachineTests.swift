@@ -178,15 +178,18 @@ struct MachineTests {
   }
 
   @Test("a token that is wanted ahead is fetched without a request, again after each failure, until there is one")
-  func ahead() throws {
+  func ahead() {
     var driver = Driver()
-    #expect(driver.note(driver.machine.ahead(now: driver.now)).fetches.count == 1)
+    let first = driver.note(driver.machine.ahead(now: driver.now))
+    #expect(first.fetches.count == 1)
     for number in 2...4 {
       _ = driver.answer(.failed(.timedOut))
-      #expect(try #require(driver.wake()).fetches.count == 1)
+      let woken = driver.wake()
+      #expect(woken?.fetches.count == 1)
       #expect(driver.fetches.count == number)
     }
-    #expect(driver.answer(grant("one")).published.count == 1)
+    let last = driver.answer(grant("one"))
+    #expect(last.published.count == 1)
     // What the operator must mend is not asked for again.
     var refused = Driver()
     _ = refused.note(refused.machine.ahead(now: refused.now))
