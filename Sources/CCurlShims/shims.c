@@ -30,6 +30,12 @@ curl_off_t ccurl_retry_after(CURL *easy) {
   return value;
 }
 
+const char *ccurl_only_field(CURL *easy, const char *name) {
+  struct curl_header *field = NULL;
+  if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &field) != CURLHE_OK || field->amount != 1) return NULL;
+  return field->value;
+}
+
 void *ccurl_private(CURL *easy) {
   char *value = NULL;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);

@@ -48,6 +48,13 @@ extension ConfigurationFile {
   private static func binding(of entry: CredentialLookup.Entry, _ reading: Reading) -> [UInt8]? {
     guard let section = CredentialLookup.oauth2(of: entry, reading) else { return nil }
     let issuer = section.read(\.issuer)
+    var dpop: OAuth2Policy.DPoP?
+    switch section.read(\.dpop) {
+    case nil, .value(false)?: break
+    case .value(true)?: dpop = .generated
+    // The binding has the key's thumbprint, and no secret is read here.
+    case .section?: return nil
+    }
     guard
       let server = section.read(\.tokenURL).map({ OAuth2Policy.Endpoint.token(url: $0.value) })
         ?? issuer.map({ .issuer(url: $0.value) })
@@ -55,6 +62,6 @@ extension ConfigurationFile {
     return TokenBinding.digest(
       of: OAuth2Policy(
         endpoint: server, grant: .authorizationCode(LoginSettings()), clientID: section.read(\.clientID)?.value,
-        clientAuthentication: .none))
+        clientAuthentication: .none, dpop: dpop))
   }
 }

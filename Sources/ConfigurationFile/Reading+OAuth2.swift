@@ -41,6 +41,7 @@ extension Reading {
     let explicit = explicitEndpoints(section)
     let login = login(section)
     let exchange = exchange(section)
+    let dpop = dpop(section)
     let parameters = parameters(section, grant)
     let trustName = section.read(\.trust)
     let refreshBefore = section.read(\.refreshBeforeExpiry)
@@ -67,11 +68,13 @@ extension Reading {
     }
     checkLogin(grant, section, scope: scope, tokenStore: tokenStore)
     checkProof(section)
+    checkDPoP(dpop, grant, section, authentication)
     guard let endpoint, let policyGrant, let authentication, let certificate, trustOK else { return nil }
     return OAuth2Policy(
       endpoint: endpoint.value, endpoints: explicit.value, grant: policyGrant, clientID: parts.clientID?.value,
       clientAuthentication: authentication, clientCertificate: certificate, scope: scope, resource: resource,
-      parameters: parameters, refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime, refreshWindow: window,
+      parameters: parameters, dpop: dpop?.value, refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime,
+      refreshWindow: window,
       retryStatuses: statuses, timeout: timeout, trust: trustName?.value)
   }
 

@@ -1,9 +1,15 @@
-/// The Bearer challenges of `WWW-Authenticate` (RFC 6750 section 3).
+/// The challenges of `WWW-Authenticate` for tokens: Bearer (RFC 6750 section 3) and DPoP (RFC 9449 section 7.1).
 public struct BearerChallenge: Sendable, Hashable {
   public var error: String?
   public var scope: String?
+  public var type = TokenScheme.bearer
 
-  /// Whether a Bearer challenge says insufficient_scope and none says invalid_token. Then no refresh helps, as a new token
+  /// Whether the server wants a proof with its nonce (RFC 9449 section 9).
+  public static func asksForNonce(_ fieldValue: [UInt8]) -> Bool {
+    parse(fieldValue).contains { $0.type == .dpop && $0.error == "use_dpop_nonce" }
+  }
+
+  /// Whether a challenge says insufficient_scope and none says invalid_token. Then no refresh helps, as a new token
   /// would have the same scope.
   public static func saysInsufficientScope(_ fieldValue: UnsafeRawBufferPointer) -> Bool {
     saysInsufficientScope(Array(fieldValue))
@@ -14,12 +20,12 @@ public struct BearerChallenge: Sendable, Hashable {
     return errors.contains("insufficient_scope") && !errors.contains("invalid_token")
   }
 
-  /// All Bearer challenges of one field value, which may contain several challenges of several schemes (RFC 9110 section
+  /// All challenges for tokens in one field value, which may contain several challenges of several schemes (RFC 9110 section
   /// 11.6.1). Skips what it cannot read: a 401 counts whatever its challenge looks like.
   public static func parse(_ fieldValue: [UInt8]) -> [BearerChallenge] {
     var scanner = Scanner(bytes: fieldValue)
     var challenges: [BearerChallenge] = []
-    var inBearer = false
+    var inToken = false
     while !scanner.atEnd {
       scanner.skip { $0 == 0x20 || $0 == 0x09 || $0 == 0x2c }
       let word = scanner.token()
@@ -29,15 +35,16 @@ public struct BearerChallenge: Sendable, Hashable {
       }
       let spaces = scanner.skip { $0 == 0x20 || $0 == 0x09 }
       if scanner.next == UInt8(ascii: "="), let value = scanner.parameterValue() {
-        guard inBearer, let last = challenges.indices.last else { continue }
+        guard inToken, let last = challenges.indices.last else { continue }
         switch word.lowercased() {
         case "error": challenges[last].error = challenges[last].error ?? value
         case "scope": challenges[last].scope = challenges[last].scope ?? value
         default: break
         }
       } else {
-        inBearer = word.lowercased() == "bearer"
-        if inBearer { challenges.append(BearerChallenge()) }
+        let type = [TokenScheme.bearer, .dpop].first { $0.rawValue.lowercased() == word.lowercased() }
+        inToken = type != nil
+        if let type { challenges.append(BearerChallenge(type: type)) }
         if spaces > 0, !scanner.startsParameter { scanner.skipToComma() }
       }
     }

@@ -37,6 +37,7 @@ extension CredentialPolicy {
       if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
       if case .jwtBearer(.client) = policy.grant { parts.append(Array("client".utf8)) }
       if let exchange = policy.exchange { parts += exchange.continuity }
+      // With `dpop`, its key is in the binding.
       if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
       if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
       return parts
@@ -133,6 +134,8 @@ public struct OAuth2Policy: Sendable, Hashable {
   /// RFC 8707: where the token will be used.
   public let resource: [String]
   public let parameters: [String: String]
+  /// RFC 9449; nil: tokens are Bearer ones.
+  public let dpop: DPoP?
   public let refreshBeforeExpiry: Int
   public let defaultLifetime: Int
   public let refreshWindow: RefreshWindow
@@ -143,8 +146,8 @@ public struct OAuth2Policy: Sendable, Hashable {
   public init(
     endpoint: Endpoint, endpoints: ExplicitEndpoints = ExplicitEndpoints(), grant: Grant, clientID: String?,
     clientAuthentication: ClientAuthentication, clientCertificate: ClientCertificate? = nil, scope: String? = nil,
-    resource: [String] = [],
-    parameters: [String: String] = [:], refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,
+    resource: [String] = [], parameters: [String: String] = [:], dpop: DPoP? = nil,
+    refreshBeforeExpiry: Int = 300_000, defaultLifetime: Int = 3_600_000,
     refreshWindow: RefreshWindow = RefreshWindow(), retryStatuses: Set<Int> = [401], timeout: Int = 10_000, trust: String? = nil
   ) {
     self.endpoint = endpoint
@@ -156,6 +159,7 @@ public struct OAuth2Policy: Sendable, Hashable {
     self.scope = scope
     self.resource = resource
     self.parameters = parameters
+    self.dpop = dpop
     self.refreshBeforeExpiry = refreshBeforeExpiry
     self.defaultLifetime = defaultLifetime
     self.refreshWindow = refreshWindow

@@ -63,11 +63,14 @@ public enum CredentialRenderer {
   }
 
   /// RFC 6750 section 2.1, with any token that `TokenResponse` takes.
-  static func bearer(_ token: Secret) throws(CredentialError) -> RenderedField {
+  static func bearer(_ token: Secret) throws(CredentialError) -> RenderedField { try self.token(token, as: .bearer) }
+
+  /// The same for the scheme of RFC 9449 section 7.1.
+  static func token(_ token: Secret, as type: TokenScheme) throws(CredentialError) -> RenderedField {
     guard !token.isEmpty else { throw .empty }
     for byte in token.bytes where byte < 0x20 || byte == 0x7f { throw .controlCharacter }
     guard TokenResponse.isAccessToken(token.bytes) else { throw .spaceInToken }
-    return try line("Authorization", Array("Bearer ".utf8) + token.bytes)
+    return try line("Authorization", Array("\(type.rawValue) ".utf8) + token.bytes)
   }
 
   static func header(name: String, value: Secret, format: String) throws(CredentialError) -> RenderedField {

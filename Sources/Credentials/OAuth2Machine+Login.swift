@@ -42,6 +42,7 @@ extension OAuth2Machine {
     stored.generation = record.generation
     stored.refreshToken = record.refreshToken
     stored.login = record.login
+    takeKey(of: record)
     stored.isLoggedOut = record.tombstone != nil
     flight?.record = record
     if stored.isLoggedOut {

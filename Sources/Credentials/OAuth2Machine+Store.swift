@@ -68,6 +68,7 @@ extension OAuth2Machine {
       if record.generation > stored.generation {
         if follow(record, now, wall) { return }
       } else if record.generation == stored.generation {
+        takeKey(of: record)
         flight?.record = record
         if isRefused(record) { return needLogin(record.lastError?.text, refused: false) }
       }
@@ -101,7 +102,9 @@ extension OAuth2Machine {
     if let login = policy.login, (login.use == .idToken) != (record.issuedAccessToken != nil) { return .none(isCurrent: false) }
     // The server has bound the token to another certificate than requests present.
     guard record.certificate == policy.boundThumbprint else { return .none(isCurrent: false) }
-    guard let token = record.accessToken, let field = try? CredentialRenderer.bearer(token) else {
+    // Nobody could prove that he may use a token whose key is gone.
+    if policy.dpop == .generated, record.dpopKey == nil { return .none(isCurrent: false) }
+    guard let token = record.accessToken, let field = field(of: token) else {
       return .none(isCurrent: false)
     }
     guard field.line != current?.line else { return .none(isCurrent: true) }
@@ -122,7 +125,10 @@ extension OAuth2Machine {
       if hasLogin { return expireLogin(now) }
       return fail("\(TokenFailure.noLogin)", retryAfter: nil, needsOperator: true, now)
     }
-    var record = flight?.record ?? TokenRecord(binding: binding, generation: stored.generation, refreshToken: refreshToken)
+    var record =
+      flight?.record
+      ?? TokenRecord(
+        binding: binding, generation: stored.generation, refreshToken: refreshToken, dpopKey: generatedKey)
     record.refreshToken = refreshToken
     record.login = stored.login
     flight?.record = record
@@ -160,7 +166,8 @@ extension OAuth2Machine {
     }
     stored.refreshToken = next
     stored.generation += 1
-    var record = TokenRecord(binding: binding, generation: stored.generation, refreshToken: next)
+    var record = TokenRecord(
+      binding: binding, generation: stored.generation, refreshToken: next, dpopKey: generatedKey)
     if grant.accessToken != answer.accessToken { record.issuedAccessToken = answer.accessToken }
     record.bind(to: policy.boundThumbprint)
     if let scope = grant.scope { stored.login?.scope = scope }

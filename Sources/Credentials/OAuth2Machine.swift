@@ -85,6 +85,8 @@ public struct OAuth2Machine: Sendable {
   var refusals = Refusals()
   /// For the grant `refresh_token`, and those with a login.
   var stored = Stored()
+  /// The key that tokens are bound to; nil without DPoP, and before the login that brings it.
+  public internal(set) var dpopKey: DPoPKey?
 
   var retired = false
   /// Until the next token: it is fetched whether a request needs it or not.
@@ -96,12 +98,14 @@ public struct OAuth2Machine: Sendable {
   /// - Parameters:
   ///   - seed: for jitter; different for each process and credential.
   ///   - version: the last one published under this name before.
-  public init(name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0) {
+  ///   - dpopKey: the configured key, or a new one; the store's takes the place of a new one.
+  public init(name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0, dpopKey: DPoPKey? = nil) {
     latestVersion = version
     self.name = name
     self.policy = policy
     binding = TokenBinding.digest(of: policy)
     random = Jitter(state: seed)
+    self.dpopKey = dpopKey
     if case .refreshToken(let first) = policy.grant { stored.refreshToken = first }
   }
 

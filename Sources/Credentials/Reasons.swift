@@ -10,6 +10,8 @@ public enum RelayReason: Sendable, Hashable {
   case sameToken
   case needsOperator
   case insufficientScope
+  /// The origin wants another proof although it got the one that it asked for, or names no nonce for it. No refusal of the token.
+  case nonceRefused
   /// A static credential whose source has not changed.
   case unchanged
   /// A reload has replaced the credential.
@@ -35,6 +37,7 @@ extension RelayReason: CustomStringConvertible {
     case .sameToken: "not retried, the refresh brought the same token"
     case .needsOperator: "not retried, the credential needs an operator"
     case .insufficientScope: "not retried, the token's scope does not suffice"
+    case .nonceRefused: "not retried, the origin asks for yet another DPoP nonce, or names none"
     case .replaced: "not retried, a reload has replaced the credential"
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"

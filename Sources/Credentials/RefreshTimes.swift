@@ -14,6 +14,8 @@ extension OAuth2Policy {
     if grant.isStored, scope != nil { requests += 1 }
     // Each source may need a token first, may refresh it after a refusal, and the exchange is repeated then.
     requests += 3 * Int64(sourceNames.count)
+    // A server may ask for its nonce.
+    if dpop != nil { requests += 1 }
     return requests * Int64(timeout) + Self.fetchGrace
   }
 

@@ -16,12 +16,18 @@ public final class RenderedCredential: Sendable {
   /// Monotonic milliseconds; a request that comes later should tell the owner with `need`, and goes on with this version.
   public let refreshAt: Int64
 
+  /// What each request proves in addition to the line; nil: the line is all.
+  public let proof: TokenProof?
+
   /// `expiry`, until it is withdrawn.
   @usableFromInline let end: Atomic<Int64>
 
   public static let never = Int64.max
 
-  init(name: String, field: RenderedField, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never) {
+  init(
+    name: String, field: RenderedField, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never,
+    proof: TokenProof? = nil
+  ) {
     self.name = name
     self.fieldName = field.name
     self.line = field.line
@@ -29,6 +35,7 @@ public final class RenderedCredential: Sendable {
     self.expiry = expiry
     end = Atomic(expiry)
     self.refreshAt = refreshAt
+    self.proof = proof
   }
 
   @inlinable public func isUsable(at now: Int64) -> Bool { now < end.load(ordering: .relaxed) }
@@ -40,6 +47,18 @@ public final class RenderedCredential: Sendable {
 extension RenderedCredential: CustomStringConvertible, CustomReflectable {
   public var description: String { "<credential \(name), version \(version)>" }
   public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A token that is worth nothing without the key it is bound to (RFC 9449).
+public struct TokenProof: Sendable {
+  public let key: DPoPKey
+  /// `ath` of its proofs.
+  public let tokenHash: [UInt8]
+
+  init(_ key: DPoPKey, for token: Secret) {
+    self.key = key
+    tokenHash = DPoPKey.hash(of: token)
+  }
 }
 
 /// A field name and its whole line: what a credential's value looks like on the wire, apart from version and expiry.

@@ -39,7 +39,7 @@ public enum LoginStanding: String, Sendable, Hashable {
   case never
   /// The server has refused the refresh token.
   case refused
-  /// The record is of another issuer, token_url, client_id or first refresh token.
+  /// The record is of another issuer, token_url, client_id, first refresh token or DPoP key.
   case otherConfiguration = "other configuration"
   case wrongKey = "wrong key"
 

@@ -45,6 +45,8 @@ public struct OAuthError: Error, Sendable, Hashable {
     case unsupportedTokenType = "unsupported_token_type"
     /// RFC 8693 section 2.2.2 and RFC 8707 section 2.
     case invalidTarget = "invalid_target"
+    /// RFC 9449 section 8.
+    case useDPoPNonce = "use_dpop_nonce"
     case other = "other"
   }
 
@@ -75,7 +77,7 @@ public struct OAuthError: Error, Sendable, Hashable {
       case .clientCredentials, .jwtBearer, .tokenExchange: .permanent
       }
     case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .accessDenied,
-      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .other:
+      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .useDPoPNonce, .other:
       .permanent
     }
   }

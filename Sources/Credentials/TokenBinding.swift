@@ -2,7 +2,7 @@ import Crypto
 
 /// Identifies the configuration that a stored token belongs to.
 public enum TokenBinding {
-  /// SHA-256 over endpoint, client, grant, user and the configured first token, each preceded by its length.
+  /// SHA-256 over endpoint, client, grant, user, the configured first token and `dpop`, each preceded by its length.
   public static func digest(of policy: OAuth2Policy) -> [UInt8] {
     var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
     switch policy.endpoint {
@@ -18,6 +18,11 @@ public enum TokenBinding {
     case .tokenExchange: parts.append(Array("token_exchange".utf8))
     // A login with a browser and one with a device code bring the same tokens.
     case .authorizationCode, .deviceCode: parts.append(Array("login".utf8))
+    }
+    switch policy.dpop {
+    case nil: break
+    case .generated?: parts.append(Array("dpop".utf8))
+    case .key(let key)?: parts += [Array("dpop key".utf8), Array(key.thumbprint.utf8)]
     }
     return SHA256.digest(parts: parts)
   }

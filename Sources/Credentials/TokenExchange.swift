@@ -1,5 +1,5 @@
 /// The requests of one refresh, in order: discovery if the configuration names an issuer, then the token request; once more
-/// without scope if a refresh is refused for it.
+/// without scope if a refresh is refused for it, and once more with the server's nonce for DPoP.
 ///
 /// One per credential. The owner keeps it between refreshes, as it caches the discovered endpoint.
 public struct TokenExchange: Sendable {
@@ -16,11 +16,22 @@ public struct TokenExchange: Sendable {
   private var material = TokenRequest.Material()
   private var phase = Phase.idle
   private var discovered: (endpoint: Discovery.TokenEndpoint, until: Int64)?
+  /// Outlives a refresh, with the nonces of the server.
+  private var dpop: DPoPSession?
 
   private enum Phase {
     case idle
     case discovering(remaining: [String])
-    case requesting(secrets: [Secret], endpoint: Discovery.TokenEndpoint, hasOptionalScope: Bool)
+    case requesting(Sent)
+  }
+
+  private struct Sent {
+    let secrets: [Secret]
+    let endpoint: Discovery.TokenEndpoint
+    let hasOptionalScope: Bool
+    let withScope: Bool
+    /// It was sent before, and the server asked for its nonce.
+    let isRepeated: Bool
   }
 
   public init(policy: OAuth2Policy) { self.policy = policy }
@@ -30,6 +41,7 @@ public struct TokenExchange: Sendable {
   ///   - wall: Unix seconds.
   public mutating func start(_ material: TokenRequest.Material, now: Int64, wall: Int64) -> Step {
     self.material = material
+    if dpop?.key != material.dpopKey { dpop = material.dpopKey.map { DPoPSession($0) } }
     switch policy.endpoint {
     case .token(let url): return request(.init(url: url, audience: url), wall: wall)
     case .issuer(let url):
@@ -40,19 +52,29 @@ public struct TokenExchange: Sendable {
     }
   }
 
-  /// - Parameter retryAfter: seconds; nil if the response had no numeric Retry-After.
-  public mutating func answered(status: Int, retryAfter: Int64?, body: [UInt8], now: Int64, wall: Int64) -> Step {
+  /// - Parameters:
+  ///   - retryAfter: seconds; nil if the response had no numeric Retry-After.
+  ///   - dpopNonce: the DPoP-Nonce field; nil if the response had none, or several.
+  public mutating func answered(
+    status: Int, retryAfter: Int64?, dpopNonce: String? = nil, body: [UInt8], now: Int64, wall: Int64
+  ) -> Step {
     switch phase {
     case .idle: return .finished(.failed(.malformed("it came unasked")))
-    case .requesting(let secrets, let endpoint, let hasOptionalScope):
+    case .requesting(let sent):
+      let hasNonce = dpop?.take(dpopNonce, from: sent.endpoint.url) ?? false
       let answer = TokenResponse.parse(
-        status: status, body: body, retryAfter: retryAfter, hiding: secrets, ofExchange: policy.exchange != nil)
+        status: status, body: body, retryAfter: retryAfter, hiding: sent.secrets, as: policy.tokenScheme,
+        ofExchange: policy.exchange != nil)
       // Forget the endpoint, so that one that moved is discovered again.
       if case .failed(.status(404), _) = answer { discovered = nil }
       if case .failed(.redirected, _) = answer { discovered = nil }
       // Some servers refuse the scope that others require. They have refused before they exchanged the refresh token.
-      if case .refused(let error) = answer, error.code == .invalidScope, hasOptionalScope {
-        return request(endpoint, wall: wall, withScope: false)
+      if case .refused(let error) = answer, error.code == .invalidScope, sent.hasOptionalScope {
+        return request(sent.endpoint, wall: wall, withScope: false)
+      }
+      // Once: a server that asks again would keep the proxy busy for ever.
+      if case .refused(let error) = answer, error.code == .useDPoPNonce, hasNonce, !sent.isRepeated {
+        return request(sent.endpoint, wall: wall, withScope: sent.withScope, isRepeated: true)
       }
       return finish(answer)
     case .discovering(let remaining):
@@ -82,14 +104,19 @@ public struct TokenExchange: Sendable {
     return .send(Discovery.request(url))
   }
 
-  private mutating func request(_ endpoint: Discovery.TokenEndpoint, wall: Int64, withScope: Bool = true) -> Step {
+  private mutating func request(
+    _ endpoint: Discovery.TokenEndpoint, wall: Int64, withScope: Bool = true, isRepeated: Bool = false
+  ) -> Step {
     do {
       let request = try TokenRequest(
         policy: policy, endpoint: endpoint.url, audience: endpoint.audience, material: material, wall: wall,
         withScope: withScope)
+      let http = try dpop?.proving(request.http, wall: wall) ?? request.http
       phase = .requesting(
-        secrets: request.secrets, endpoint: endpoint, hasOptionalScope: request.sendsOptionalScope)
-      return .send(request.http)
+        Sent(
+          secrets: request.secrets, endpoint: endpoint, hasOptionalScope: request.sendsOptionalScope, withScope: withScope,
+          isRepeated: isRepeated))
+      return .send(http)
     } catch {
       return finish(.failed(error))
     }

@@ -19,6 +19,7 @@ extension TokenRecord {
       members.append(.init(name: "issued_access_token", value: Self.encoded(issuedAccessToken.bytes)))
     }
     if let certificate { members.append(.init(name: "certificate", value: Self.encoded(certificate))) }
+    if let dpopKey { members.append(.init(name: "dpop_key", value: Self.encoded(dpopKey.bytes))) }
     if inFlight { members.append(.init(name: "in_flight", value: .bool(true))) }
     if let login { members.append(.init(name: "login", value: login.json)) }
     if let lastError { members.append(.init(name: "last_error", value: lastError.json)) }
@@ -31,8 +32,9 @@ extension TokenRecord {
     guard let binding = Self.decoded(json["binding"]), binding.count == 32, let generation = json["generation"]?.integer,
       generation >= 0
     else { return nil }
-    self.init(binding: binding, generation: UInt64(generation), refreshToken: nil)
     do throws(Damage) {
+      self.init(
+        binding: binding, generation: UInt64(generation), refreshToken: nil, dpopKey: try Self.token(json["dpop_key"]))
       refreshToken = try Self.token(json["refresh_token"])
       issuedAccessToken = try Self.token(json["issued_access_token"])
       if let value = json["access_token"] {
@@ -56,7 +58,7 @@ extension TokenRecord {
     }
     // A tombstone has no tokens but those to revoke, a login at least one, everything else a refresh token.
     if tombstone != nil {
-      guard refreshToken == nil, accessToken == nil, issuedAccessToken == nil else { return nil }
+      guard refreshToken == nil, accessToken == nil, issuedAccessToken == nil, dpopKey == nil else { return nil }
     } else {
       guard refreshToken != nil || (login != nil && accessToken != nil) else { return nil }
     }

@@ -17,6 +17,8 @@ public struct TokenRecord: Sendable, Hashable {
   public var expiresAt: Int64
   /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
   public var lifetime: Int64
+  /// The generated key to which the tokens are bound: a private key, in PEM. nil without DPoP, and with a configured key.
+  public let dpopKey: Secret?
   /// Set before a request sends `refreshToken`, cleared by its answer. If another process finds it set, the token may be used
   /// up.
   public var inFlight: Bool
@@ -81,7 +83,7 @@ public struct TokenRecord: Sendable, Hashable {
 
   public init(
     binding: [UInt8], generation: UInt64, refreshToken: Secret?, accessToken: Secret? = nil, expiresAt: Int64 = 0,
-    lifetime: Int64 = 0, inFlight: Bool = false
+    lifetime: Int64 = 0, inFlight: Bool = false, dpopKey: Secret? = nil
   ) {
     self.binding = binding
     self.generation = generation
@@ -90,6 +92,7 @@ public struct TokenRecord: Sendable, Hashable {
     self.expiresAt = expiresAt
     self.lifetime = lifetime
     self.inFlight = inFlight
+    self.dpopKey = dpopKey
   }
 }
 
@@ -101,7 +104,7 @@ extension TokenRecord {
   public init(_ login: CompletedLogin, binding: [UInt8], generation: UInt64) {
     self.init(
       binding: binding, generation: generation, refreshToken: login.refreshToken, accessToken: login.bearer,
-      expiresAt: login.expiresAt, lifetime: login.lifetime)
+      expiresAt: login.expiresAt, lifetime: login.lifetime, dpopKey: login.dpopKey)
     if login.bearer != login.accessToken { issuedAccessToken = login.accessToken }
     self.login = Login(
       loggedInAt: login.loggedInAt, expiresAt: login.loginExpiresAt, scope: login.scope, subject: login.subject,

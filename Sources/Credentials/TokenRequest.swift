@@ -66,13 +66,17 @@ public struct TokenRequest {
     /// For an exchange: from their sources; nil = the configuration's. The subject is also the assertion that an app sends.
     public var subject: Secret?
     public var actor: Secret?
+    /// Each request proves that its sender has this key; nil without DPoP.
+    public var dpopKey: DPoPKey?
     public init(
-      refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil, proof: LoginProof? = nil
+      refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil, proof: LoginProof? = nil,
+      dpopKey: DPoPKey? = nil
     ) {
       self.refreshToken = refreshToken
       self.clientAssertion = clientAssertion
       self.grantAssertion = grantAssertion
       self.proof = proof
+      self.dpopKey = dpopKey
     }
   }
 

@@ -19,12 +19,14 @@ public enum TokenResponse {
   /// - Parameters:
   ///   - retryAfter: seconds of the Retry-After field.
   ///   - secrets: sent values, which errors hide.
-  ///   - isExchange: the answer to a token exchange, whose token may be of any type.
+  ///   - type: the only one that is accepted.
+  ///   - isExchange: the answer to a token exchange, whose token may also be of no type (RFC 8693 section 2.2.1).
   public static func parse(
-    status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = [], ofExchange isExchange: Bool = false
+    status: Int, body: [UInt8], retryAfter: Int64? = nil, hiding secrets: [Secret] = [], as type: TokenScheme = .bearer,
+    ofExchange isExchange: Bool = false
   ) -> TokenAnswer {
     switch read(status: status, body: body, retryAfter: retryAfter, hiding: secrets) {
-    case .object(let json): (isExchange ? unfit(json) : nil) ?? grant(json, ofExchange: isExchange)
+    case .object(let json): (isExchange ? unfit(json) : nil) ?? grant(json, as: type, ofExchange: isExchange)
     case .refused(let error): .refused(error)
     case .failed(let failure, let wait): .failed(failure, retryAfter: wait)
     }
@@ -68,11 +70,12 @@ public enum TokenResponse {
     return OAuthError(code: OAuthError.Code(rawValue: name) ?? .other, text: text)
   }
 
-  private static func grant(_ json: JSONValue, ofExchange isExchange: Bool) -> TokenAnswer {
+  private static func grant(_ json: JSONValue, as expected: TokenScheme, ofExchange isExchange: Bool) -> TokenAnswer {
     guard let type = json["token_type"]?.string else { return .failed(.malformed("it has no token_type")) }
-    // RFC 6749 section 7.1: case-insensitive.
-    guard type.lowercased() == "bearer" || (isExchange && type.lowercased() == "n_a") else {
-      return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not Bearer"))
+    // RFC 6749 section 7.1: case-insensitive. RFC 9449 section 5: where DPoP is wanted, any other token is a downgrade.
+    let name = type.lowercased()
+    guard name == expected.rawValue.lowercased() || (isExchange && expected == .bearer && name == "n_a") else {
+      return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not \(expected.rawValue)"))
     }
     guard let token = json["access_token"]?.string else { return .failed(.malformed("it has no access_token")) }
     let bytes = Array(token.utf8)

@@ -23,18 +23,28 @@ public enum Base64 {
   }
 
   private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity((bytes.count + 2) / 3 * 4)
-    var index = 0
-    while index < bytes.count {
-      let group = bytes[index..<min(index + 3, bytes.count)]
-      var bits: UInt32 = 0
-      for offset in 0..<3 { bits = bits << 8 | UInt32(offset < group.count ? group[index + offset] : 0) }
-      for digit in 0...group.count { result.append(alphabet[Int(bits >> (18 - 6 * UInt32(digit)) & 63)]) }
-      if padded { for _ in group.count..<3 { result.append(UInt8(ascii: "=")) } }
-      index += 3
+    let rest = bytes.count % 3
+    let whole = bytes.count - rest
+    let tail = rest == 0 ? 0 : padded ? 4 : rest + 1
+    return [UInt8](unsafeUninitializedCapacity: whole / 3 * 4 + tail) { digits, count in
+      bytes.withUnsafeBufferPointer { bytes in
+        alphabet.withUnsafeBufferPointer { alphabet in
+          var index = 0
+          while index < whole {
+            let bits = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+            for digit in 0..<4 { digits[count + digit] = alphabet[Int(bits >> (18 - 6 * UInt32(digit)) & 63)] }
+            index += 3
+            count += 4
+          }
+          guard rest > 0 else { return }
+          let bits = UInt32(bytes[index]) << 16 | (rest > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+          for digit in 0..<tail {
+            digits[count + digit] = digit > rest ? UInt8(ascii: "=") : alphabet[Int(bits >> (18 - 6 * UInt32(digit)) & 63)]
+          }
+          count += tail
+        }
+      }
     }
-    return result
   }
 
   private static func decode(_ digits: [UInt8], _ digit62: UInt8, _ digit63: UInt8) -> [UInt8]? {

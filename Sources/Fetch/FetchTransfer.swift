@@ -246,7 +246,10 @@ public final class FetchTransfer {
     case CURLE_OK:
       let seconds = ccurl_retry_after(easy)
       finish(
-        .success(HTTPFetch.Answer(status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil, body: body)))
+        .success(
+          HTTPFetch.Answer(
+            status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil,
+            dpopNonce: ccurl_only_field(easy, "DPoP-Nonce").map { String(cString: $0) }, body: body)))
     case _ where isTooLarge: finish(.failure(.tooLarge))
     case CURLE_OPERATION_TIMEDOUT: finish(.failure(.timedOut))
     case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))

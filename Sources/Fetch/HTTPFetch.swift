@@ -40,6 +40,8 @@ public struct HTTPFetch {
     public var status: Int
     /// Seconds; nil if the response had no Retry-After.
     public var retryAfter: Int64?
+    /// The DPoP-Nonce field (RFC 9449 section 8), unchecked; nil if the response had none, or several.
+    public var dpopNonce: String?
     public var body: [UInt8]
   }
 

@@ -21,7 +21,11 @@ public final class ForwardingRules: Sendable {
 
   public let name: ProxyName
   /// Name of the field that the entry's credential sets; empty without a credential.
-  public let credentialField: [UInt8]
+  let credentialField: [UInt8]
+  /// All fields that it writes, that one first. The app's own fields of these names, and its trailers, do not go on.
+  public let credentialFields: [[UInt8]]
+  /// It writes more than one field.
+  let hasMoreFields: Bool
   let appCredential: AppCredential
   /// Sends the app's authority in Host, instead of the origin's.
   public let keepsHost: Bool
@@ -34,15 +38,19 @@ public final class ForwardingRules: Sendable {
 
   /// - Parameters:
   ///   - credentialField: nil: the entry has no credential.
+  ///   - moreFields: others that the credential writes.
   ///   - rewriteTo: `http://host[:port]`, or `https://`. Below a wildcard, which has no single host, `http://` or `https://` alone:
   ///     then the requested authority follows. nil: `http://`.
   ///   - rewritesURLs: false for hosts that no entry lists.
   public init(
-    name: ProxyName, credentialField: [UInt8]?, appCredential: AppCredential = .replace, keepsHost: Bool = false,
+    name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
+    keepsHost: Bool = false,
     decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true
   ) {
     self.name = name
     self.credentialField = credentialField ?? []
+    hasMoreFields = !moreFields.isEmpty
+    credentialFields = credentialField.map { [$0] + moreFields } ?? []
     self.appCredential = appCredential
     self.keepsHost = keepsHost
     self.decompresses = decompresses

@@ -1,8 +1,8 @@
 import HTTPWire
 
 /// An origin's authority in messages.
-public struct OriginAuthority: Sendable {
-  let isTLS: Bool
+public struct OriginAuthority: Sendable, Hashable {
+  public let isTLS: Bool
   /// The port is the scheme's default, and omitted.
   let hasDefaultPort: Bool
   /// `Host: ...\r\n` for the origin.

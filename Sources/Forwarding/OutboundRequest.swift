@@ -44,7 +44,8 @@ public struct OutboundRequest: Sendable {
       switch rules.appCredential {
       case .replace: break
       case .keep: sendsCredential = !head.fields.has(rules.credentialField, in: bytes)
-      case .reject: if head.fields.has(rules.credentialField, in: bytes) { throw .credentialFromApp }
+      case .reject:
+        for field in rules.credentialFields where head.fields.has(field, in: bytes) { throw .credentialFromApp }
       }
     }
     let hasBody = framing != .none && framing != .length(0)
@@ -62,8 +63,11 @@ public struct OutboundRequest: Sendable {
     }
     asksForGzip = rules.decompresses && !acceptsGzip && mayBeCoded(head, in: bytes)
     if asksForGzip { head.fields.drop(.acceptEncoding) }
-    // The credential comes last: after Connection was applied, and after every field of its name was removed.
-    if sendsCredential { head.fields.drop(named: rules.credentialField, in: bytes) }
+    // The credential comes last: after Connection was applied, and after every field of its names was removed.
+    if sendsCredential {
+      head.fields.drop(named: rules.credentialField, in: bytes)
+      if rules.hasMoreFields { for field in rules.credentialFields.dropFirst() { head.fields.drop(named: field, in: bytes) } }
+    }
     authenticatesConnection = head.authenticatesConnection(in: bytes)
   }
 

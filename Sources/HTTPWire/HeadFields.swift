@@ -13,6 +13,26 @@ extension ContiguousArray where Element == Field {
     return count
   }
 
+  /// The values of all fields of that name, joined by commas (RFC 9110 section 5.3).
+  public func joinedValues(of id: FieldName, in head: UnsafeRawBufferPointer) -> [UInt8] {
+    var joined: [UInt8] = []
+    for field in self where field.id == id {
+      if !joined.isEmpty { joined.append(UInt8(ascii: ",")) }
+      joined.append(contentsOf: field.value.bytes(in: head))
+    }
+    return joined
+  }
+
+  /// The only field of that name, ignoring case; nil if there is none, or if there are several.
+  public func only(_ name: StaticString, in head: UnsafeRawBufferPointer) -> Field? {
+    var found: Field?
+    for field in self where field.name.equalsIgnoringCase(name, in: head) {
+      if found != nil { return nil }
+      found = field
+    }
+    return found
+  }
+
   /// Marks every field of that name as dropped.
   public mutating func drop(_ id: FieldName) {
     for index in indices where self[index].id == id { self[index].dropped = true }

@@ -71,7 +71,15 @@ enum Describing {
         }
       let resource = oauth2.resource.isEmpty ? "" : " for \(oauth2.resource.joined(separator: ", "))"
       let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
-      return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)"
+      return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)\(dpop(oauth2.dpop))"
+    }
+  }
+
+  private static func dpop(_ dpop: OAuth2Policy.DPoP?) -> String {
+    switch dpop {
+    case nil: ""
+    case .generated?: "; DPoP with a generated key"
+    case .key(let key)?: "; DPoP with key \(key.thumbprint)"
     }
   }
 
@@ -97,8 +105,11 @@ enum Describing {
   }
 
   static func fieldName(_ policy: CredentialPolicy) -> String {
-    if case .header(let name, _, _) = policy.kind { return name }
-    return "Authorization"
+    switch policy.kind {
+    case .header(let name, _, _): name
+    case .oauth2(let oauth2) where oauth2.dpop != nil: "Authorization and DPoP"
+    case .basic, .bearer, .oauth2: "Authorization"
+    }
   }
 
   // MARK: Trust

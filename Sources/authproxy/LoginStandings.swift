@@ -61,7 +61,7 @@ extension Describing {
     case .loggedOut: "nobody has logged in since the last logout"
     case .never: "nobody has logged in yet"
     case .refused: "the server has refused the stored login"
-    case .otherConfiguration: "the stored login is of another issuer, token_url or client_id"
+    case .otherConfiguration: "the stored login is of another issuer, token_url, client_id or dpop"
     case .wrongKey: "the stored login is encrypted with another key"
     }
   }

@@ -238,6 +238,7 @@ let wholeLanguage = #"""
         client_auth: private_key_jwt
         private_key: {file: key.pem}
         signing_algorithm: ES256
+        dpop: {key: {file: encrypted.pem}, passphrase: {env: TOKEN}}
       allow_untrusted: true
     partner:
       oauth2:

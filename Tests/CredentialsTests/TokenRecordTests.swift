@@ -24,6 +24,8 @@ struct TokenRecordTests {
     var refused = TokenRecord(completed(), binding: binding, generation: 4)
     refused.lastError = TokenRecord.RefreshError("invalid_grant \u{e4}\"", at: 1_800_000_007, isFinal: true)
     refused.inFlight = true
+    var proved = completed()
+    proved.dpopKey = Secret("-----BEGIN")
     var local = TokenRecord(binding: binding, generation: 5, refreshToken: nil)
     local.tombstone = TokenRecord.Tombstone(loggedOutAt: 1_800_000_009)
     var logout = local
@@ -35,7 +37,8 @@ struct TokenRecordTests {
     return [
       ("a login", TokenRecord(completed(), binding: binding, generation: 1)),
       ("a login that sends its id_token", TokenRecord(completed(bearer: "e.y.j"), binding: binding, generation: 2)),
-      ("a login without refresh token", bare), ("a refused one", refused), ("a reset", local), ("a logout", logout),
+      ("a login without refresh token", bare), ("a refused one", refused), ("a reset", local),
+      ("a login with DPoP", TokenRecord(proved, binding: binding, generation: 6)), ("a logout", logout),
       ("a refresh token alone", TokenRecord(binding: binding, generation: 0, refreshToken: Secret("r0"))),
       ("one that is bound to a certificate", bound),
     ]
@@ -98,7 +101,7 @@ struct TokenRecordTests {
     let both = ["refresh_token r1", "access_token a1"]
     #expect(
       found.map(\.1) == [
-        both, both, ["access_token a1"], both, [], both, ["refresh_token r0"], both,
+        both, both, ["access_token a1"], both, [], both, both, ["refresh_token r0"], both,
       ], "\(found)")
   }
 

@@ -107,7 +107,7 @@ import Testing
     #expect(done.status == .exited(0), "\(done.errors)")
     #expect(
       done.errors
-        == "proxy.conf: warning: credentials.mailbox: the stored login is of another issuer, token_url or client_id; "
+        == "proxy.conf: warning: credentials.mailbox: the stored login is of another issuer, token_url, client_id or dpop; "
         + "run \"authproxy login mailbox\"\n")
     #expect(!(done.output + done.errors).contains(token))
     #expect(files == ["proxy.conf", "tokens.json"])

@@ -62,6 +62,7 @@ import Upstreams
     upstream.firstByte.observe(1)
     upstream.unauthorized.add(.refreshed)
     upstream.retries.add(.status)
+    upstream.nonceRetries = 1
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)

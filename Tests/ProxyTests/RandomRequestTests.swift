@@ -117,7 +117,7 @@ import Testing
           [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]
         case .exchanging:
           [
-            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .protocolChanged,
+            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
         case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands]

@@ -17,7 +17,8 @@ import Testing
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
       .answerDropped,
-      .expectationRefused, .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true), .answerSent(keepsClient: false),
+      .expectationRefused, .challenged, .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
+      .answerSent(keepsClient: false),
       .failed,
       .timeUp(.head), .timeUp(.app), .timeUp(.origin), .clientClosed(bodyIsRead: true), .clientClosed(bodyIsRead: false),
       .clientBroken, .tunnelEnded,
@@ -101,6 +102,7 @@ import Testing
       [
         (.credentialExpired, .obtainCredential, .authorizing), (.answerHeld, .settleRefusal, .holding),
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
+        (.challenged, .connect, .connecting),
         (.protocolChanged, .tunnel, .tunnelling), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
         (.attemptFailed(isStale: false, mayRepeat: true), .pause, .pausing),
@@ -232,5 +234,17 @@ import Testing
     _ = machine.handle(.connectionLent)
     _ = machine.handle(.expectationRefused)
     #expect(machine.hasMetExpectationFailure)
+  }
+
+  @Test func `a challenge is counted, and leaves the retry after a refusal and those of the entry untouched`() {
+    var machine = Self.exchanging
+    for count in 1...2 as ClosedRange<UInt8> {
+      #expect(machine.handle(.challenged) == .connect)
+      #expect(machine.challenges == count)
+      _ = machine.handle(.connectionLent)
+    }
+    #expect(!machine.isResent && !machine.refusalIsSettled && machine.retries == 0 && machine.staleConnections == 0)
+    _ = machine.handle(.answerHeld)
+    #expect(machine.handle(.successorFound(canReplay: true)) == .resend)
   }
 }

@@ -17,6 +17,8 @@ CURLcode ccurl_set_context(CURL *easy, curl_ssl_ctx_callback callback);
 long ccurl_status(CURL *easy);
 /// Seconds; 0 if the response had no Retry-After.
 curl_off_t ccurl_retry_after(CURL *easy);
+/// The value of a field that the last response has once; NULL otherwise. Valid until the next call with this handle.
+const char *ccurl_only_field(CURL *easy, const char *name);
 void *ccurl_private(CURL *easy);
 /// The SSL of the transfer's connection; NULL if there is none.
 void *ccurl_ssl(CURL *easy);

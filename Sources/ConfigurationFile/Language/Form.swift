@@ -105,6 +105,14 @@ extension Form {
     }
   }
 
+  /// A section, or true or false.
+  static func switched<Keys: KeySet>(or keys: Keys.Type) -> Form where Value == SwitchOr<Keys> {
+    Form(shape: .oneOf([.boolean, .section(keys)])) { reading, written in
+      if case .scalar = written.node.content { return Form<Bool>.boolean.read(reading, written).map { .value($0) } }
+      return reading.section(written).map { .section($0) }
+    }
+  }
+
   /// A section, or a secret, which may be a mapping as well.
   static func secret<Keys: KeySet>(or keys: Keys.Type) -> Form where Value == SecretOr<Keys> {
     Form(shape: .oneOf([.secret, .section(keys)])) { reading, written in
@@ -144,6 +152,11 @@ struct Named<Value> {
 
 enum TextOr<Keys: KeySet> {
   case text(Located<String>, KeyPath)
+  case section(Section<Keys>)
+}
+
+enum SwitchOr<Keys: KeySet> {
+  case value(Bool)
   case section(Section<Keys>)
 }
 

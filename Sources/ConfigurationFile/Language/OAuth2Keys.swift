@@ -68,6 +68,9 @@ struct OAuth2Keys: KeySet {
   let resource = Key(
     "resource", .oneOrMore(of: .item(.uri)), .otherwise("not sent"),
     "Where the token will be used (RFC 8707), in authorization and token requests.")
+  let dpop = Key(
+    "dpop", .switched(or: DPoPKeys.self), .text("false"),
+    "Binds tokens to a key (RFC 9449): true, and the proxy makes a P-256 key, or a key of yours.")
   let login = LoginKeys()
   let exchange = ExchangeKeys()
   let parameters = Key("parameters", .map(of: .text(.anything)), .otherwise("none"), "Adds form fields to token requests.")
@@ -96,6 +99,14 @@ struct AssertionKeys: KeySet {
   let subject = Key("subject", .text(.anything), .required, "The claim sub.")
   let audience = Key("audience", .text(.anything), .required, "The claim aud.")
   let lifetime = Key("lifetime", .duration(atLeast: 1000), default: 300_000, "Sets how long an assertion is valid.")
+}
+
+/// `credentials.*.oauth2.dpop`, if it has a key.
+struct DPoPKeys: KeySet {
+  static let table = KeyTable(DPoPKeys())
+
+  let key = Key("key", .secret, .required, "The private key: EC over P-256, in PEM form.")
+  let passphrase = Key("passphrase", .secret, .otherwise("the key is not encrypted"), "Decrypts the key.")
 }
 
 /// `credentials.*.oauth2.refresh_window`.

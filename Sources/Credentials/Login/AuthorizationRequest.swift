@@ -7,7 +7,9 @@ struct AuthorizationRequest {
   private(set) var fields: [(name: String, value: String)]
   private let secrets: LoginSecrets
 
-  init(policy: OAuth2Policy, settings: LoginSettings, redirectURI: String, secrets: LoginSecrets) {
+  init(
+    policy: OAuth2Policy, settings: LoginSettings, redirectURI: String, secrets: LoginSecrets, dpopKey: DPoPKey? = nil
+  ) {
     self.secrets = secrets
     clientID = policy.clientID ?? ""
     func text(_ secret: Secret) -> String { String(decoding: secret.bytes, as: UTF8.self) }
@@ -18,6 +20,8 @@ struct AuthorizationRequest {
     if let scope = policy.scope, !scope.isEmpty { fields.append(("scope", scope)) }
     if policy.isOpenID { fields.append(("nonce", text(secrets.nonce))) }
     fields += policy.resource.map { ("resource", $0) }
+    // RFC 9449 section 10: nobody else can exchange the code.
+    if let dpopKey { fields.append(("dpop_jkt", dpopKey.thumbprint)) }
     for (name, value) in settings.authorizationParameters.sorted(by: { $0.key < $1.key })
     where !fields.contains(where: { $0.name == name }) {
       fields.append((name, value))

@@ -9,7 +9,7 @@ public struct CompletedLogin: Sendable, Hashable {
   /// Seconds of lifetime of `bearer` when it was issued.
   public var lifetime: Int64
   /// Unix seconds.
-  public var loggedInAt: Int64
+  public let loggedInAt: Int64
   /// Unix seconds: when a person must log in again, as far as anybody said.
   public var loginExpiresAt: Int64?
   /// The granted scope; nil if nobody named one.
@@ -18,4 +18,6 @@ public struct CompletedLogin: Sendable, Hashable {
   public var subject: String?
   /// Who logged in, as printable text for people.
   public var person: String?
+  /// For `TokenRecord.dpopKey`.
+  public var dpopKey: Secret?
 }

@@ -39,10 +39,12 @@ public struct DeviceFlow: Sendable {
   /// - Parameters:
   ///   - name: the credential's.
   ///   - policy: with a grant that has a login.
-  public init(name: String, policy: OAuth2Policy, options: LoginOptions) {
-    judgement = LoginJudgement(name: name, policy: policy, settings: policy.login ?? LoginSettings(), options: options)
+  ///   - dpopKey: of `OAuth2Policy.keyForLogin`.
+  public init(name: String, policy: OAuth2Policy, options: LoginOptions, dpopKey: DPoPKey? = nil) {
+    judgement = LoginJudgement(
+      name: name, policy: policy, settings: policy.login ?? LoginSettings(), options: options, dpopKey: dpopKey)
     endpoints = LoginEndpoints(policy: policy)
-    core = LoginCore(policy)
+    core = LoginCore(policy, dpopKey: dpopKey)
   }
 
   public var state: State {
@@ -92,7 +94,7 @@ public struct DeviceFlow: Sendable {
   private mutating func take(_ input: LoginInput, _ now: Int64, _ wall: Int64) throws(LoginEnd) {
     switch (input, phase) {
     case (.answer(let id, let answer), _):
-      guard let (sent, hidden) = core.received(id) else { return }
+      guard let (sent, hidden) = try core.received(id, answer, now, wall) else { return }
       try received(answer, sent: sent, hiding: hidden, now, wall)
     case (.storeOpened, .storing(var storing)), (.stored, .storing(var storing)), (.storeFailed, .storing(var storing)):
       let end = try storing.take(input, judgement, &core, wall: wall)
@@ -137,7 +139,7 @@ public struct DeviceFlow: Sendable {
     case .requesting:
       show(try DeviceAuthorization(answer, hiding: hidden), sent: sent, now)
     case .polling(let poll):
-      switch answer.token(hiding: hidden) {
+      switch answer.token(hiding: hidden, as: judgement.policy.tokenScheme) {
       case .token(let grant):
         let login = try judgement.complete(grant, nonce: nil, requested: sent, now: now, wall: wall)
         phase = .storing(LoginStoring(login, &core))
@@ -199,7 +201,7 @@ public struct DeviceFlow: Sendable {
       var poll = poll
       poll.next = nil
       phase = .polling(poll)
-      core.send(request.http, hiding: request.secrets, now)
+      try core.sendProving(request.http, hiding: request.secrets, now, wall)
     } catch {
       throw LoginEnd(error)
     }

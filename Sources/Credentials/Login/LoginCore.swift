@@ -6,17 +6,25 @@ struct LoginCore {
     let deadline: Int64
     /// Values that were sent, which errors hide.
     let secrets: [Secret]
+    /// The request without its proof, if it has one.
+    var unproven: TokenHTTPRequest?
+    /// It was sent again for the server's nonce.
+    var isRepeated = false
   }
 
   /// Of one request, in milliseconds.
   private let timeout: Int64
+  private var dpop: DPoPSession?
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
   private var actions: [LoginAction] = []
   private var wake: Int64?
   private(set) var end: LoginEnd?
 
-  init(_ policy: OAuth2Policy) { timeout = Int64(policy.timeout) }
+  init(_ policy: OAuth2Policy, dpopKey: DPoPKey? = nil) {
+    timeout = Int64(policy.timeout)
+    dpop = dpopKey.map { DPoPSession($0) }
+  }
 
   mutating func perform(_ action: LoginAction) { actions.append(action) }
 
@@ -24,6 +32,30 @@ struct LoginCore {
     lastID += 1
     fetch = Fetch(id: lastID, sent: now, deadline: now + timeout + OAuth2Policy.fetchGrace, secrets: secrets)
     actions.append(.fetch(id: lastID, request))
+  }
+
+  /// Sends a request that a token is bound to: with a proof, if there is a key for it.
+  /// - Parameter wall: Unix seconds.
+  mutating func sendProving(
+    _ request: TokenHTTPRequest, hiding secrets: [Secret], _ now: Int64, _ wall: Int64
+  ) throws(TokenFailure) {
+    guard let dpop else { return send(request, hiding: secrets, now) }
+    send(try dpop.proving(request, wall: wall), hiding: secrets, now)
+    fetch?.unproven = request
+  }
+
+  /// Ends the running fetch if this is its answer. If the server asks for its nonce, the request is sent again, once.
+  /// - Returns: what it sent and when; nil: the answer is stale, or another one will come.
+  mutating func received(
+    _ id: UInt64, _ answer: EndpointAnswer, _ now: Int64, _ wall: Int64
+  ) throws(LoginEnd) -> (sent: Int64, secrets: [Secret])? {
+    guard let fetch, let ended = received(id) else { return nil }
+    guard let request = fetch.unproven, dpop?.take(answer.dpopNonce, from: request.url) == true, !fetch.isRepeated,
+      answer.asksForNonce
+    else { return ended }
+    do throws(TokenFailure) { try sendProving(request, hiding: fetch.secrets, now, wall) } catch { throw LoginEnd(error) }
+    self.fetch?.isRepeated = true
+    return nil
   }
 
   /// Ends the running fetch if this is its answer.

@@ -47,11 +47,15 @@ public struct LoginFlow: Sendable {
   ///   - name: the credential's.
   ///   - policy: with a grant that has a login.
   ///   - secrets: of this login alone.
-  public init(name: String, policy: OAuth2Policy, options: LoginOptions, secrets: LoginSecrets) {
-    judgement = LoginJudgement(name: name, policy: policy, settings: policy.login ?? LoginSettings(), options: options)
+  ///   - dpopKey: of `OAuth2Policy.keyForLogin`.
+  public init(
+    name: String, policy: OAuth2Policy, options: LoginOptions, secrets: LoginSecrets, dpopKey: DPoPKey? = nil
+  ) {
+    judgement = LoginJudgement(
+      name: name, policy: policy, settings: policy.login ?? LoginSettings(), options: options, dpopKey: dpopKey)
     self.secrets = secrets
     endpoints = LoginEndpoints(policy: policy)
-    core = LoginCore(policy)
+    core = LoginCore(policy, dpopKey: dpopKey)
   }
 
   public var state: State {
@@ -106,7 +110,7 @@ public struct LoginFlow: Sendable {
   private mutating func take(_ input: LoginInput, _ now: Int64, _ wall: Int64) throws(LoginEnd) {
     switch (input, phase) {
     case (.answer(let id, let answer), _):
-      guard let (sent, hidden) = core.received(id) else { return }
+      guard let (sent, hidden) = try core.received(id, answer, now, wall) else { return }
       try received(answer, sent: sent, hiding: hidden, now, wall)
     case (.listening(let port), .binding):
       self.port = port
@@ -149,7 +153,7 @@ public struct LoginFlow: Sendable {
       let pushed = try PushedAnswer(answer, hiding: hidden)
       show(request.url(at: try endpoints.required(.authorization), requestURI: pushed.requestURI), lifetime: pushed.lifetime)
     case .exchanging:
-      switch answer.token(hiding: hidden + secrets.all) {
+      switch answer.token(hiding: hidden + secrets.all, as: policy.tokenScheme) {
       case .refused(let error): throw LoginEnd(error)
       case .failed(let failure, _): throw LoginEnd(failure)
       case .token(let grant):
@@ -191,7 +195,8 @@ public struct LoginFlow: Sendable {
   private var redirectURI: String { settings.redirectURI.text(port: port) }
 
   private var request: AuthorizationRequest {
-    AuthorizationRequest(policy: policy, settings: settings, redirectURI: redirectURI, secrets: secrets)
+    AuthorizationRequest(
+      policy: policy, settings: settings, redirectURI: redirectURI, secrets: secrets, dpopKey: judgement.dpopKey)
   }
 
   private mutating func push(_ now: Int64, _ wall: Int64) throws(LoginEnd) {
@@ -203,7 +208,7 @@ public struct LoginFlow: Sendable {
       let pushed = try request.pushed(
         to: url, policy: policy, tokenEndpoint: audience, wall: wall)
       phase = .pushing
-      core.send(pushed.http, hiding: pushed.secrets, now)
+      try core.sendProving(pushed.http, hiding: pushed.secrets, now, wall)
     } catch {
       throw LoginEnd(error)
     }
@@ -264,7 +269,7 @@ public struct LoginFlow: Sendable {
       let request = try TokenRequest(
         policy: policy, endpoint: endpoint, audience: audience, material: .init(proof: proof), wall: wall)
       phase = .exchanging
-      core.send(request.http, hiding: request.secrets, now)
+      try core.sendProving(request.http, hiding: request.secrets, now, wall)
     } catch {
       throw LoginEnd(error)
     }

@@ -4,6 +4,8 @@ struct LoginJudgement {
   let policy: OAuth2Policy
   let settings: LoginSettings
   let options: LoginOptions
+  /// The key to which the server binds this login's tokens; nil without DPoP.
+  var dpopKey: DPoPKey?
 
   /// - Parameters:
   ///   - nonce: of the request; nil for a device, whose request has none.
@@ -25,11 +27,17 @@ struct LoginJudgement {
       lifetime = min(max(1, expiresAt - wall), TokenResponse.maximumLifetime)
     }
     guard expiresAt > wall else { throw LoginEnd(.expiredOnArrival) }
+    var stored: Secret?
+    if policy.dpop == .generated {
+      guard let key = try? dpopKey?.stored() else { throw LoginEnd(.signing("the DPoP key cannot be stored")) }
+      stored = key
+    }
     return CompletedLogin(
       accessToken: grant.accessToken, refreshToken: grant.refreshToken, bearer: bearer, expiresAt: expiresAt,
       lifetime: lifetime,
       loggedInAt: wall, loginExpiresAt: loginExpiry(grant, expiresAt: expiresAt, wall: wall - elapsed),
-      scope: grant.scope ?? policy.scope, subject: idToken?.subject, person: idToken?.person)
+      scope: grant.scope ?? policy.scope, subject: idToken?.subject, person: idToken?.person,
+      dpopKey: stored)
   }
 
   private func checkedIDToken(_ grant: TokenGrant, nonce: Secret?, wall: Int64) throws(LoginEnd) -> IDToken? {

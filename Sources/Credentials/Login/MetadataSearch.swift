@@ -50,9 +50,9 @@ struct MetadataSearch {
   private mutating func read(_ answer: EndpointAnswer) throws(LoginEnd) -> ServerMetadata? {
     switch answer {
     case .failed(let failure): throw LoginEnd(failure).during("discovery")
-    case .response(200, _, let body):
+    case .response(200, _, let body, _):
       do throws(Discovery.Failure) { return try Discovery.read(body.bytes, issuer: issuer) } catch { throw LoginEnd(error) }
-    case .response(let status, _, _):
+    case .response(let status, _, _, _):
       let failure = LoginEnd(.discovery("the discovery document's address answered with status \(status)"))
       guard (400..<500).contains(status), status != 429 else { throw failure }
       self.failure = failure

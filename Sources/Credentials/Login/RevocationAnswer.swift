@@ -18,7 +18,7 @@ enum RevocationAnswer: Hashable {
       }
     case .failed(let failure, let retryAfter):
       // Nobody needs the body of a success.
-      if case .response(200..<300, _, _) = answer {
+      if case .response(200..<300, _, _, _) = answer {
         self = .revoked
       } else if case .status(let status) = failure, (400..<500).contains(status), status != 429 {
         self = .refused(LoginEnd(.refused, "\(failure)"))

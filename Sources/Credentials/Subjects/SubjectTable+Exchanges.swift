@@ -43,7 +43,7 @@ extension SubjectTable {
     let lifetime = grant.lifetime.map { $0 * 1_000 } ?? max(1_000, Int64(policy.defaultLifetime))
     let expiry = entry.requested + lifetime
     guard expiry > now else { return fail(place, "\(TokenFailure.expiredOnArrival)", retryAfter: nil, now, &report) }
-    guard let field = try? CredentialRenderer.bearer(grant.accessToken) else {
+    guard let field = try? CredentialRenderer.token(grant.accessToken, as: policy.tokenScheme) else {
       let text = "\(TokenFailure.malformed("its access_token is not valid in an HTTP field"))"
       return fail(place, text, retryAfter: nil, now, &report)
     }
@@ -54,7 +54,7 @@ extension SubjectTable {
       lifetime < OAuth2Machine.shortestRefreshedAhead ? .max : expiry - margin + random.upTo(margin / 5)
     let credential = RenderedCredential(
       name: name, field: field, version: isNew ? lastVersion : entry.credential?.version ?? lastVersion, expiry: expiry,
-      refreshAt: refreshAt)
+      refreshAt: refreshAt, proof: dpopKey.map { TokenProof($0, for: grant.accessToken) })
     entries[place]?.credential = credential
     entries[place]?.wasAccepted = true
     entries[place]?.failure = nil
@@ -155,7 +155,7 @@ extension OAuthError {
     switch code {
     case .invalidRequest, .invalidGrant, .accessDenied, .expiredToken, .other: true
     case .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .serverError, .temporarilyUnavailable,
-      .authorizationPending, .slowDown, .unsupportedTokenType, .invalidTarget:
+      .authorizationPending, .slowDown, .unsupportedTokenType, .invalidTarget, .useDPoPNonce:
       false
     }
   }

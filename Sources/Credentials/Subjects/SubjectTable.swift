@@ -61,6 +61,8 @@ public struct SubjectTable: Sendable {
 
   public let name: String
   public private(set) var policy: OAuth2Policy
+  /// What the tokens are bound to; nil without DPoP. One for all, as it is the proxy's, and says nothing about a user.
+  public let dpopKey: DPoPKey?
   var entries: SubjectPlaces
   /// By id of the exchange.
   var flying: [UInt64: Int] = [:]
@@ -75,6 +77,7 @@ public struct SubjectTable: Sendable {
   public init(name: String, policy: OAuth2Policy, limit: Int, seed: UInt64, after version: UInt64 = 0) {
     self.name = name
     self.policy = policy
+    dpopKey = policy.keyWithoutStore
     entries = SubjectPlaces(limit: limit)
     lastVersion = version
     random = OAuth2Machine.Jitter(state: seed)

@@ -42,6 +42,7 @@ final class LoopRecorder: LoopObserver {
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
+  override func challenged(_ entry: Entry) { counters.upstreams[counters.place(of: entry, in: snapshot)].nonceRetries += 1 }
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }

@@ -57,6 +57,11 @@ struct Figures: Sendable {
         metrics.sample([("upstream", upstream.name), ("result", result.rawValue)], count)
       }
     }
+    metrics.family(
+      "authproxy_dpop_nonce_retries_total", .counter, "Requests that the proxy sent again with the DPoP nonce asked for.")
+    for upstream in counters.upstreams where upstream.nonceRetries > 0 {
+      metrics.sample([("upstream", upstream.name)], upstream.nonceRetries)
+    }
   }
 
   private func histogram(

@@ -6,7 +6,7 @@ import Trust
 /// If a reload removes an entry, its series disappear, so that their number stays bounded.
 struct LoopCounters: Sendable {
   struct Upstream: Sendable {
-    var name: String
+    let name: String
     var codes = Tally<Int>()
     var duration = Histogram()
     var connect = Histogram()
@@ -15,6 +15,7 @@ struct LoopCounters: Sendable {
     var discards: UInt64 = 0
     var unauthorized = Tally<UnauthorizedResult>()
     var retries = Tally<RetryReason>()
+    var nonceRetries: UInt64 = 0
     var trustFailures = Tally<TrustFailure>()
 
     static func += (left: inout Upstream, right: Upstream) {
@@ -26,6 +27,7 @@ struct LoopCounters: Sendable {
       left.discards += right.discards
       left.unauthorized += right.unauthorized
       left.retries += right.retries
+      left.nonceRetries += right.nonceRetries
       left.trustFailures += right.trustFailures
     }
   }

@@ -1,3 +1,4 @@
+import Credentials
 import Forwarding
 import HTTPWire
 import Settings
@@ -20,6 +21,8 @@ public final class Entry: Sendable {
   let credential: Int?
   /// Requests bring the token that the credential exchanges.
   let takesSubject: Bool
+  /// The credential is more than a fixed field: it has a `RequestSigner`.
+  let isSigned: Bool
   /// How the heads are rewritten, by the match that a request came by.
   let rules: [ForwardingRules]
   let timeouts: Deadlines
@@ -28,7 +31,7 @@ public final class Entry: Sendable {
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
-    identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, rules: [ForwardingRules]
+    identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, rules: [ForwardingRules]
   ) {
     self.index = index
     self.settings = settings
@@ -38,15 +41,16 @@ public final class Entry: Sendable {
     self.identity = identity
     self.credential = credential
     self.takesSubject = takesSubject
+    self.isSigned = isSigned
     self.rules = rules
     timeouts = Deadlines(settings.timeouts)
   }
 }
 
 extension ForwardingRules {
-  /// - Parameter credentialField: the name of the field that the entry's credential sets; nil: it has none.
+  /// - Parameter credential: the entry's; nil: it has none.
   convenience init(
-    _ settings: UpstreamSettings, _ match: UpstreamSettings.Match, isUnlisted: Bool = false, credentialField: [UInt8]?,
+    _ settings: UpstreamSettings, _ match: UpstreamSettings.Match, isUnlisted: Bool = false, credential: CredentialPolicy?,
     name: ProxyName
   ) {
     let (scheme, port): (String, UInt16) = match.scheme == .https ? ("https://", 443) : ("http://", 80)
@@ -58,7 +62,8 @@ extension ForwardingRules {
       }
     let rewrite = settings.rewrite
     self.init(
-      name: name, credentialField: credentialField, appCredential: appCredential, keepsHost: settings.hostHeader == .app,
+      name: name, credentialField: credential?.fieldName, moreFields: credential?.moreFields ?? [],
+      appCredential: appCredential, keepsHost: settings.hostHeader == .app,
       decompresses: settings.decompress,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
       rewriteTo: scheme

@@ -174,7 +174,7 @@ public final class Snapshot: Sendable {
     for upstream in settings.upstreams {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
-      let field = credential.map { credentials[$0].policy.fieldName }
+      let policy = credential.map { credentials[$0].policy }
       var origin: Origin?
       if !upstream.origin.host.isEmpty {
         origin = Self.origin(
@@ -184,7 +184,8 @@ public final class Snapshot: Sendable {
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
-          rules: upstream.matches.map { ForwardingRules(upstream, $0, credentialField: field, name: proxyName) }))
+          isSigned: policy?.isSigned ?? false,
+          rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
     }
     router = Router(
       entries.map {
@@ -198,7 +199,7 @@ public final class Snapshot: Sendable {
       let entry = Entry(
         index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
         credential: nil,
-        rules: [ForwardingRules(upstream, upstream.match, isUnlisted: true, credentialField: nil, name: name)])
+        rules: [ForwardingRules(upstream, upstream.match, isUnlisted: true, credential: nil, name: name)])
       entries.append(entry)
       unlisted = entry
     } else {
@@ -275,6 +276,11 @@ public final class Snapshot: Sendable {
 }
 
 extension CredentialPolicy {
+  /// Names of other fields that it writes.
+  var moreFields: [[UInt8]] {
+    if case .oauth2(let oauth2) = kind, oauth2.dpop != nil { [Array("DPoP".utf8)] } else { [] }
+  }
+
   /// Name of the header field that it sets.
   var fieldName: [UInt8] {
     if case .header(let name, _, _) = kind { Array(name.utf8) } else { Array("Authorization".utf8) }

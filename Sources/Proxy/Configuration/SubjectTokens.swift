@@ -15,6 +15,7 @@ final class SubjectTokens: Sendable {
   }
 
   var count: Int { table.withLock { $0.count } }
+  var dpopKey: DPoPKey? { table.withLock { $0.dpopKey } }
   var lastVersion: UInt64 { table.withLock { $0.lastVersion } }
 
   func reconfigure(_ policy: OAuth2Policy, limit: Int) { table.withLock { $0.reconfigure(policy, limit: limit) } }

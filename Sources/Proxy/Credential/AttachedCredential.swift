@@ -16,6 +16,8 @@ struct AttachedCredential {
 
   var name: String { rendered.name }
   var version: UInt64 { rendered.version }
+  /// What each attempt proves; nil: the line is all.
+  var proof: TokenProof? { rendered.proof }
   /// The whole field line.
   var line: [UInt8] { rendered.line }
   /// - Parameter now: monotonic milliseconds.

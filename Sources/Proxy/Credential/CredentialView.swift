@@ -10,6 +10,8 @@ final class CredentialView: EventHandler {
   private static let rememberedKeys = 65_536
 
   private(set) var setup: CredentialSetup
+  /// nil: the credential is a fixed field.
+  let signer: RequestSigner?
   private unowned let desk: CredentialDesk
   private let home: LoopExecutor
   private let count: WaitCount
@@ -57,6 +59,7 @@ final class CredentialView: EventHandler {
 
   init(_ setup: CredentialSetup, _ desk: CredentialDesk) {
     self.setup = setup
+    signer = setup.policy.signer()
     self.desk = desk
     home = desk.home(of: setup.name)
     count = desk.registry.waitCount(of: setup.name)

@@ -111,7 +111,7 @@ public final class EndpointClient {
         switch outcome {
         case .success(let answer):
           let received = EndpointAnswer.response(
-            status: answer.status, retryAfter: answer.retryAfter, body: Secret(answer.body))
+            status: answer.status, retryAfter: answer.retryAfter, body: Secret(answer.body), dpopNonce: answer.dpopNonce)
           self.end(secret.map(received.hiding) ?? received)
         case .failure(let failure): self.end(.failed(TokenFailure(failure)))
         }

@@ -11,6 +11,8 @@ final class TokenFlight: EventHandler {
   private let refreshToken: Secret?
   /// The app's token, if it is the subject.
   private let subject: Secret?
+  /// What the new token is bound to; nil without DPoP.
+  private let dpopKey: DPoPKey?
   private var exchange: TokenExchange
   /// nil: it exchanges no token of another credential.
   private let sources: SourceTokens?
@@ -24,7 +26,7 @@ final class TokenFlight: EventHandler {
   ///   - then: called once, unless the flight is cancelled.
   init(
     _ id: UInt64, of owner: CredentialOwner, _ policy: OAuth2Policy, _ exchange: TokenExchange, refreshToken: Secret? = nil,
-    subject: Secret? = nil, then: @escaping (TokenAnswer, TokenExchange) -> Void
+    subject: Secret? = nil, dpopKey: DPoPKey?, then: @escaping (TokenAnswer, TokenExchange) -> Void
   ) {
     self.id = id
     self.owner = owner
@@ -32,6 +34,7 @@ final class TokenFlight: EventHandler {
     self.exchange = exchange
     self.refreshToken = refreshToken
     self.subject = subject
+    self.dpopKey = dpopKey
     self.then = then
     sources = policy.sourceNames.isEmpty ? nil : SourceTokens(of: owner.setup, policy, on: owner.desk)
   }
@@ -73,7 +76,7 @@ final class TokenFlight: EventHandler {
   }
 
   private func start(subject: Secret?, actor: Secret?) {
-    let (sources, started, refreshToken) = (owner.setup.sources, exchange, refreshToken)
+    let (sources, started, refreshToken, dpopKey) = (owner.setup.sources, exchange, refreshToken, dpopKey)
     let (id, now, wall) = (id, owner.now, wallClockSeconds())
     // The lane reads and signs assertions: files, programs and keys may take their time.
     owner.inLane(sources.runProgram ? .helpers : .files) {
@@ -82,6 +85,7 @@ final class TokenFlight: EventHandler {
         var material = try sources.material(refreshToken: refreshToken)
         material.subject = subject ?? material.subject
         material.actor = actor ?? material.actor
+        material.dpopKey = dpopKey
         return Progress(exchange.start(material, now: now, wall: wall), exchange)
       } catch {
         return Progress(exchange.failed(.secretUnreadable("\(error)")), exchange)
@@ -119,7 +123,8 @@ final class TokenFlight: EventHandler {
       owner.inLane(.files) {
         var exchange = sent
         let step = exchange.answered(
-          status: answer.status, retryAfter: answer.retryAfter, body: answer.body, now: now, wall: wall)
+          status: answer.status, retryAfter: answer.retryAfter, dpopNonce: answer.dpopNonce, body: answer.body, now: now,
+          wall: wall)
         return Progress(step, exchange)
       } then: { owner, progress in
         owner.flight(id)?.advance(progress)

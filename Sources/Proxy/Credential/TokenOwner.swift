@@ -19,7 +19,8 @@ final class TokenOwner: CredentialOwner {
 
   /// - Parameter version: the last one that an owner before this one has published.
   init(_ setup: CredentialSetup, _ policy: OAuth2Policy, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
-    machine = OAuth2Machine(name: setup.name, policy: policy, seed: UInt64.random(in: 0 ... .max), after: version)
+    machine = OAuth2Machine(
+      name: setup.name, policy: policy, seed: UInt64.random(in: 0 ... .max), after: version, dpopKey: policy.keyWithoutStore)
     exchange = TokenExchange(policy: policy)
     store = setup.store
     super.init(setup, desk, serial: serial)
@@ -124,7 +125,7 @@ final class TokenOwner: CredentialOwner {
   private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
     guard case .oauth2(let policy) = setup.policy.kind else { return }
     let epoch = epoch
-    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken) { [unowned self] answer, exchange in
+    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey) { [unowned self] answer, exchange in
       flight = nil
       if epoch == self.epoch { self.exchange = exchange }
       perform(machine.tokenAnswer(id: id, answer, now: now, wall: wallClockSeconds()))

@@ -33,6 +33,8 @@ open class LoopObserver: UpstreamObserver {
   /// A request has ended, whether the origin or the proxy answered it.
   open func ended(_ request: borrowing RequestRecord) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
+  /// A request was sent again with the nonce that the origin asked for.
+  open func challenged(_ entry: Entry) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// A tunnel began (+1) or ended (-1).
   open func tunnels(_ change: Int) {}

@@ -39,8 +39,8 @@ struct Upload {
   private var replayed = 0
   /// The last chunk is in what is being sent.
   private var isTerminated = false
-  /// Trailers with this name are dropped; empty: none are.
-  private var credentialField: [UInt8] = []
+  /// Trailers with these names are dropped.
+  private var credentialFields: [[UInt8]] = []
 
   var isSent: Bool { state == .sent }
   /// Nothing more is to be sent.
@@ -52,11 +52,11 @@ struct Upload {
 
   /// - Parameters:
   ///   - head: the caller completes this block before the first `pump`.
-  ///   - credentialField: trailers with this name are dropped. A server that merges trailers into the head would have two
+  ///   - credentialFields: trailers with these names are dropped. A server that merges trailers into the head would have two
   ///     credentials.
-  mutating func begin(_ head: Block, droppingTrailersNamed credentialField: [UInt8]) {
+  mutating func begin(_ head: Block, droppingTrailersNamed credentialFields: [[UInt8]]) {
     out = head
-    self.credentialField = credentialField
+    self.credentialFields = credentialFields
   }
 
   mutating func withhold() { state = .withheld }
@@ -109,7 +109,7 @@ struct Upload {
         if budget == 0 { return .turnIsOver }
         if let outcome = read(&body, app, pulse) { return outcome }
       } else if body.isChunked, !isTerminated {
-        if !credentialField.isEmpty { body.dropTrailers(named: credentialField) }
+        for field in credentialFields { body.dropTrailers(named: field) }
         out = body.lastChunk()
         isTerminated = true
       } else {

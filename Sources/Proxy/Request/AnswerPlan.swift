@@ -11,6 +11,8 @@ enum AnswerPlan {
   case upgrade
   /// `Attempt.download` relays the body.
   case relay
+  /// It tells the credential how to prepare the request, which is sent again at once. `Attempt.dropped` has the rest of it.
+  case challenge
   /// It refuses the credential. `Attempt.held` keeps it until that is settled.
   case hold
   /// The request is sent again at once, without `Expect`.
@@ -30,6 +32,8 @@ extension Request {
     guard let way else { throw .internalError }
     let entry = way.entry
     let status = head.status
+    var isChallenge = false
+    if entry.isSigned, let signer = authorization.view?.signer { isChallenge = heed(&head, bytes, signer, way) }
     if status == 101 {
       try writeUpgrade(&head, bytes, way)
       return .upgrade
@@ -44,7 +48,12 @@ extension Request {
     let keepsUpstream = head.persists(in: bytes)
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
-    if authorization.view != nil, holds(head, bytes) {
+    if isChallenge {
+      if answersChallenge() {
+        attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+        return .challenge
+      }
+    } else if authorization.view != nil, holds(head, bytes) {
       attempt.held = HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream)
       return .hold
     }

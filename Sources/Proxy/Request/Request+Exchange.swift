@@ -48,12 +48,15 @@ extension Request {
     note(connection)
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
-    let size = head.count + (credential?.count ?? 0) + 32
+    var size = head.count + (credential?.count ?? 0) + 32
+    let signer = way.entry.isSigned ? authorization.view?.signer : nil
+    if let signer { size += signer.sizeLimit(of: head.bytes) }
     // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     block.append(head.bytes)
     if let credential { block.append(credential) }
-    attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialField)
+    if let signer, let input = prepare(head, signer, into: block) { return input }
+    attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()
@@ -155,15 +158,21 @@ extension Request {
     case .repeatWithoutExpectation:
       noteRefusedExpectation()
       return .expectationRefused
+    case .challenge:
+      finishDropped()
+      return .challenged
     case .drop:
-      // If the body is small and has arrived, the connection stays in step. Otherwise it is closed.
-      if let dropped = attempt.dropped {
-        let block = attempt.exchange?.connection?.inbound
-        if !dropped.body.isDone, let block, !block.isEmpty { _ = try? dropped.body.take(from: block) }
-        if dropped.body.isDone { attempt.complete(inStep: dropped.keepsUpstream, on: loop) }
-      }
+      finishDropped()
       return .answerDropped
     }
+  }
+
+  /// If the body is small and has arrived, the connection stays in step. Otherwise it is closed.
+  private func finishDropped() {
+    guard let dropped = attempt.dropped else { return }
+    let block = attempt.exchange?.connection?.inbound
+    if !dropped.body.isDone, let block, !block.isEmpty { _ = try? dropped.body.take(from: block) }
+    if dropped.body.isDone { attempt.complete(inStep: dropped.keepsUpstream, on: loop) }
   }
 
   // MARK: Relaying

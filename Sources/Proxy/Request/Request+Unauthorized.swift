@@ -38,12 +38,7 @@ extension Request {
 
   private func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard head.contains(.wwwAuthenticate) else { return false }
-    var challenges: [UInt8] = []
-    for field in head.fields where field.id == .wwwAuthenticate {
-      if !challenges.isEmpty { challenges.append(UInt8(ascii: ",")) }
-      challenges.append(contentsOf: field.value.bytes(in: bytes))
-    }
-    return BearerChallenge.saysInsufficientScope(challenges)
+    return BearerChallenge.saysInsufficientScope(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
   }
 
   /// Notes that the app gets the refusal, and why.
@@ -154,7 +149,7 @@ extension Request {
       attempt.held = nil
       return .answerComposed
     case .drop: return .answerDropped
-    case .interim, .upgrade, .hold, .repeatWithoutExpectation: return failing(.internalError)
+    case .interim, .upgrade, .challenge, .hold, .repeatWithoutExpectation: return failing(.internalError)
     }
   }
 }
@@ -163,7 +158,7 @@ extension UnauthorizedResult {
   /// - Parameter reason: why the answer is relayed.
   init(_ reason: RelayReason) {
     switch reason {
-    case .refusedAgain, .remembered, .insufficientScope, .notIdempotent: self = .relayed
+    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .notIdempotent: self = .relayed
     case .bodyNotKept: self = .bodyGone
     case .windowUsedUp, .backingOff, .refreshFailed, .sameToken, .needsOperator, .unchanged, .replaced, .tooManyWait,
       .tooManyHeld,

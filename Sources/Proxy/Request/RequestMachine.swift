@@ -62,6 +62,8 @@ struct RequestMachine: Equatable {
     case answerDropped
     /// 417 to an expectation that the app did not send.
     case expectationRefused
+    /// The answer is no refusal, but tells the credential how to prepare the request: it is sent again at once.
+    case challenged
     /// 101: from here on both connections speak another protocol.
     case protocolChanged
     /// The far end of a tunnel is connected.
@@ -138,6 +140,8 @@ struct RequestMachine: Equatable {
   private(set) var answer = Answer.none
   /// The request was sent again after a refusal, which happens only once.
   private(set) var isResent = false
+  /// How often it was sent again because the origin told the credential how to prepare it.
+  private(set) var challenges: UInt8 = 0
   /// The decision about the refusal was made.
   private(set) var refusalIsSettled = false
   /// An origin answered 417 to an expectation that was the proxy's.
@@ -190,6 +194,10 @@ struct RequestMachine: Equatable {
     case .expectationRefused:
       guard phase == .exchanging else { return .none }
       hasMetExpectationFailure = true
+      return connect()
+    case .challenged:
+      guard phase == .exchanging else { return .none }
+      challenges += 1
       return connect()
     case .protocolChanged: return phase == .exchanging ? tunnel() : .none
     case .tunnelOpened: return phase == .opening ? tunnel() : .none

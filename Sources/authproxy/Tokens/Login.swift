@@ -50,16 +50,22 @@ struct LoginCommand: ParsableCommand {
       timeout: Int64(try Units.duration(timeout)),
       browser: BrowserChoice(forbidden: noBrowser || geteuid() == 0, environment: Environment.current),
       readsLines: paste || isatty(0) == 1 || !session.listens, otherAccount: otherAccount)
+    let dpopKey: DPoPKey?
+    do throws(OpenSSLError) { dpopKey = try session.policy.keyForLogin() } catch {
+      Terminal.error("authproxy: no key for this login: \(error)")
+      throw ExitStatus.internalError
+    }
     if revoke { try session.logOut(precedesLogin: true) }
     let machine: LoginMachine
     if device || session.policy.isDeviceGrant {
-      machine = .device(DeviceFlow(name: session.name, policy: session.policy, options: options))
+      machine = .device(DeviceFlow(name: session.name, policy: session.policy, options: options, dpopKey: dpopKey))
     } else {
       guard let random = try? SecureRandom.bytes(LoginSecrets.randomBytes), let secrets = LoginSecrets(random: random) else {
         Terminal.error("authproxy: no random bytes")
         throw ExitStatus.internalError
       }
-      machine = .browser(LoginFlow(name: session.name, policy: session.policy, options: options, secrets: secrets))
+      machine = .browser(
+        LoginFlow(name: session.name, policy: session.policy, options: options, secrets: secrets, dpopKey: dpopKey))
     }
     let (end, _) = session.run(machine, readsLines: options.readsLines)
     try session.report(end)

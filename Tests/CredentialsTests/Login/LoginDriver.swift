@@ -18,11 +18,12 @@ struct LoginDriver {
 
   init(
     _ policy: OAuth2Policy = loginPolicy(), options: LoginOptions = .init(), secrets: LoginSecrets? = nil,
+    dpopKey: DPoPKey? = nil,
     document: [UInt8] = metadata(["pushed_authorization_request_endpoint": "https://login.example.com/par"])
   ) throws {
     self.secrets = try secrets ?? LoginSecrets.sample()
     self.document = document
-    flow = LoginFlow(name: "mailbox", policy: policy, options: options, secrets: self.secrets)
+    flow = LoginFlow(name: "mailbox", policy: policy, options: options, secrets: self.secrets, dpopKey: dpopKey)
   }
 
   mutating func pass(_ milliseconds: Int64) {

@@ -1,0 +1,51 @@
+import HTTPWire
+
+/// A request's head for the origin as `OutboundRequest.write` wrote it, without the credential and the blank line: what a credential
+/// that depends on the request reads. Valid as long as the bytes.
+public struct WrittenHead {
+  public let bytes: UnsafeRawBufferPointer
+  public let method: ByteSlice
+  /// Origin-form, or `*`.
+  public let target: ByteSlice
+  /// The value of Host.
+  public let host: ByteSlice
+  /// The lines behind Host, each with CRLF.
+  public let fields: ByteSlice
+
+  /// nil: this is no such head.
+  public init?(_ bytes: UnsafeRawBufferPointer) {
+    let host: StaticString = "Host: "
+    guard let space = Self.find(UInt8(ascii: " "), bytes, from: 0),
+      let end = Self.find(UInt8(ascii: " "), bytes, from: space + 1),
+      let lineEnd = Self.find(0x0a, bytes, from: end + 1), lineEnd + 1 + host.utf8CodeUnitCount <= bytes.count,
+      let hostEnd = Self.find(0x0d, bytes, from: lineEnd + 1), hostEnd + 2 <= bytes.count
+    else { return nil }
+    let start = lineEnd + 1 + host.utf8CodeUnitCount
+    guard start <= hostEnd, Self.slice(lineEnd + 1, start).equalsIgnoringCase(host, in: bytes) else { return nil }
+    self.bytes = bytes
+    method = Self.slice(0, space)
+    target = Self.slice(space + 1, end)
+    self.host = Self.slice(start, hostEnd)
+    fields = Self.slice(hostEnd + 2, bytes.count)
+  }
+
+  /// The target URI without its query (RFC 9110 section 7.1).
+  public func uri(isTLS: Bool) -> [UInt8] {
+    let target = target.bytes(in: bytes)
+    var uri = Array((isTLS ? "https://" : "http://").utf8)
+    uri.reserveCapacity(uri.count + host.count + target.count)
+    uri += host.bytes(in: bytes)
+    if target.first == UInt8(ascii: "*") { return uri }
+    let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    uri += UnsafeRawBufferPointer(rebasing: target[..<end])
+    return uri
+  }
+
+  private static func slice(_ start: Int, _ end: Int) -> ByteSlice { ByteSlice(start: start, count: end - start) }
+
+  private static func find(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var index = start
+    while index < bytes.count, bytes[index] != byte { index += 1 }
+    return index < bytes.count ? index : nil
+  }
+}

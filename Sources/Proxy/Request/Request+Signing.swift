@@ -1,0 +1,50 @@
+import Credentials
+import EventIO
+import Forwarding
+import HTTPWire
+import Upstreams
+
+/// Where a credential that is more than a fixed field takes part in an exchange: it prepares each attempt, as the last thing before the
+/// head is written, and reads each answer's head. A rendered field has no signer, and passes here by.
+extension Request {
+  /// Adds to the block, behind head and credential, what the signer has to say about this attempt.
+  /// - Returns: the input if the request cannot be sent.
+  func prepare(_ head: Block, _ signer: RequestSigner, into block: Block) -> RequestMachine.Input? {
+    guard let attached = authorization.attached, let way, let written = WrittenHead(head.bytes) else {
+      return refusedToSend(.internalError)
+    }
+    switch signer.prepare(written, with: attached, to: way.pool.origin.authority, into: block) {
+    case .ready: return nil
+    case .refused(let error): return refusedToSend(error)
+    }
+  }
+
+  /// Nothing was written: the connection is as it was lent.
+  private func refusedToSend(_ error: ProxyError) -> RequestMachine.Input {
+    attempt.exchange?.finish(inStep: true)
+    return failing(error)
+  }
+
+  /// Lets the signer read an answer's head, and take out what is not for the app.
+  /// - Returns: whether the answer is about the preparation. It is no refusal of the credential then.
+  func heed(
+    _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ signer: RequestSigner, _ way: Way
+  ) -> Bool {
+    // A held answer was read when it came; others may have taught more since.
+    let isNews = attempt.held == nil
+    return signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews) == .challenge && isNews
+  }
+
+  /// After a challenge: whether the request is sent again. Otherwise the app gets the challenge.
+  func answersChallenge() -> Bool {
+    guard let signer = authorization.view?.signer, let way else { return false }
+    if signer.canAnswer(way.pool.origin.authority), machine.challenges < signer.rounds, canReplay {
+      services.observer.challenged(way.entry)
+      return true
+    }
+    authorization.relayReason = canReplay ? .nonceRefused : .bodyNotKept
+    record.answer.details = authorization.relayReason.map { "\($0)" }
+    markRefusalSettled()
+    return false
+  }
+}
