@@ -32,7 +32,8 @@ struct MistakeTests {
 
   @Test(
     "in credentials",
-    arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP + Mistake.ofExchanges)
+    arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
+      + Mistake.ofExchanges)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)

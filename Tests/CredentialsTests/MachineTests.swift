@@ -190,11 +190,6 @@ struct MachineTests {
     }
     let last = driver.answer(grant("one"))
     #expect(last.published.count == 1)
-    // What the operator must mend is not asked for again.
-    var refused = Driver()
-    _ = refused.note(refused.machine.ahead(now: refused.now))
-    _ = refused.answer(refusal(.invalidClient))
-    #expect(refused.wakeAt == nil)
   }
 
   @Test("a token that was dead before it arrived is a failure with a back-off")

@@ -70,7 +70,8 @@ final class SubjectOwner: CredentialOwner {
   private func begin(_ start: SubjectTable.Start) {
     guard let policy else { return }
     let (id, epoch) = (start.id, epoch)
-    let flight = TokenFlight(id, of: self, policy, exchange, subject: start.token, dpopKey: tokens.dpopKey) { [unowned self] answer, exchange in
+    let flight = TokenFlight(id, of: self, policy, exchange, subject: start.token, dpopKey: tokens.dpopKey) {
+      [unowned self] answer, exchange in
       flights[id] = nil
       if epoch == self.epoch { self.exchange = exchange }
       ended(id, answer)

@@ -125,7 +125,8 @@ final class TokenOwner: CredentialOwner {
   private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
     guard case .oauth2(let policy) = setup.policy.kind else { return }
     let epoch = epoch
-    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey) { [unowned self] answer, exchange in
+    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey) {
+      [unowned self] answer, exchange in
       flight = nil
       if epoch == self.epoch { self.exchange = exchange }
       perform(machine.tokenAnswer(id: id, answer, now: now, wall: wallClockSeconds()))
