@@ -16,7 +16,7 @@ extension OAuth2Machine {
       retrySaving(now)
       if !canRefresh, !retired, failures.operatorReason == nil, current?.isUsable(at: now) == false { expireLogin(now) }
       if let current, current.isUsable(at: now), now >= current.refreshAt { startInBackground(now) }
-      if isWanted, current == nil { startInBackground(now) }
+      if waiters.ahead, current == nil { startInBackground(now) }
     default: break
     }
     return flush(now)
@@ -128,7 +128,7 @@ extension OAuth2Machine {
     let credential = RenderedCredential(
       name: name, field: field, version: version, expiry: expiry, refreshAt: refreshAt, proof: proof(for: token))
     current = credential
-    isWanted = false
+    waiters.ahead = false
     failures.forgive()
     waiters.need = false
     actions.append(.publish(credential))
@@ -180,7 +180,7 @@ extension OAuth2Machine {
     }
     var times: [Int64] = []
     if let retryAt = stored.unsaved?.retryAt { times.append(retryAt) }
-    if isWanted, current == nil, !retired, failures.operatorReason == nil, let until = failures.backOffUntil {
+    if waiters.ahead, current == nil, !retired, failures.operatorReason == nil, let until = failures.backOffUntil {
       times.append(until)
     }
     if !canRefresh, let current, failures.operatorReason == nil, !retired { times.append(current.expiry) }

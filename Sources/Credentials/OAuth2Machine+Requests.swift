@@ -21,7 +21,7 @@ extension OAuth2Machine {
 
   /// A token is wanted before a request needs it. Failures are repeated after their back-off until there is one.
   public mutating func ahead(now: Int64) -> [Action] {
-    isWanted = true
+    waiters.ahead = true
     if current?.isUsable(at: now) != true { startInBackground(now) }
     return flush(now)
   }

@@ -89,8 +89,6 @@ public struct OAuth2Machine: Sendable {
   public internal(set) var dpopKey: DPoPKey?
 
   var retired = false
-  /// Until the next token: it is fetched whether a request needs it or not.
-  var isWanted = false
   private var random: Jitter
   private var wake: Int64?
   var actions: [Action] = []
@@ -217,8 +215,10 @@ public struct OAuth2Machine: Sendable {
     }
   }
 
-  /// Requests that wait for the running refresh.
+  /// Who waits for the next token.
   struct Waiters: Sendable {
+    /// It is fetched whether a request needs it or not.
+    var ahead = false
     /// Some have no usable token.
     var need = false
     /// Some hold an answer that refused the token.
