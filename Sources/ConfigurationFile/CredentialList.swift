@@ -55,6 +55,8 @@ extension ConfigurationFile {
     // The binding has the key's thumbprint, and no secret is read here.
     case .section?: return nil
     }
+    // Nor is a certificate.
+    if section.has(\.proof.certificateBound) { return nil }
     guard
       let server = section.read(\.tokenURL).map({ OAuth2Policy.Endpoint.token(url: $0.value) })
         ?? issuer.map({ .issuer(url: $0.value) })

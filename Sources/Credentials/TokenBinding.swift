@@ -2,7 +2,7 @@ import Crypto
 
 /// Identifies the configuration that a stored token belongs to.
 public enum TokenBinding {
-  /// SHA-256 over endpoint, client, grant, user, the configured first token and `dpop`, each preceded by its length.
+  /// SHA-256 over endpoint, client, grant, user, the configured first token, `dpop`, and what else tokens are bound to, each preceded by its length.
   public static func digest(of policy: OAuth2Policy) -> [UInt8] {
     var parts: [[UInt8]] = [Array("authproxy token binding 1".utf8)]
     switch policy.endpoint {
@@ -23,6 +23,11 @@ public enum TokenBinding {
     case nil: break
     case .generated?: parts.append(Array("dpop".utf8))
     case .key(let key)?: parts += [Array("dpop key".utf8), Array(key.thumbprint.utf8)]
+    }
+    // RFC 8705 section 4: a public client's refresh tokens are bound to the certificate, too. A server that sees one with another
+    // certificate may end the login.
+    if case .none = policy.clientAuthentication, let thumbprint = policy.boundThumbprint {
+      parts += [Array("certificate".utf8), thumbprint]
     }
     return SHA256.digest(parts: parts)
   }

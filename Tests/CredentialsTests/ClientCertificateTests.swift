@@ -203,6 +203,22 @@ struct ClientCertificateTests {
         == TokenBinding.digest(of: makePolicy()))
   }
 
+  @Test("a public client's refresh token is bound to the certificate, and is sent with no other", arguments: [true, false])
+  func publicClient(isPublic: Bool) {
+    func policy(_ seed: UInt8) -> OAuth2Policy {
+      makePolicy(
+        grant: .refreshToken(Secret("first")), authentication: isPublic ? .none : .basic(secret: Secret("s")),
+        certificate: certificate(seed, bindsTokens: true))
+    }
+    let store = MemoryTokenStore()
+    var first = Process(policy(1), store: store)
+    first.need()
+    first.answer(grant("one", refreshToken: "second"))
+    var next = Process(policy(2), store: store)
+    next.need()
+    #expect(next.sent == [isPublic ? "first" : "second"])
+  }
+
   private func policy(_ certificate: OAuth2Policy.ClientCertificate?) -> OAuth2Policy {
     makePolicy(grant: .refreshToken(Secret("first")), certificate: certificate)
   }
