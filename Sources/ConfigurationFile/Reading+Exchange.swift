@@ -9,6 +9,7 @@ extension Reading {
     var path: KeyPath
     /// Its key has no type of its own, so the source decides.
     var isUntyped: Bool
+    var isActor: Bool
   }
 
   /// What the keys say, before their grant is known.
@@ -90,17 +91,19 @@ extension Reading {
     }
     let standard = TokenType.accessToken.uri
     return ExchangeSettings(
-      subject: ExchangeSettings.Party(source(subject, draft.subjectType), type: draft.subjectType ?? standard),
-      actor: draft.actor.map { ExchangeSettings.Party(source($0, draft.actorType), type: draft.actorType ?? standard) },
+      subject: ExchangeSettings.Party(source(subject, draft.subjectType, isActor: false), type: draft.subjectType ?? standard),
+      actor: draft.actor.map {
+        ExchangeSettings.Party(source($0, draft.actorType, isActor: true), type: draft.actorType ?? standard)
+      },
       requestedType: draft.requestedType, audience: draft.audience)
   }
 
-  private func source(_ token: ExchangedToken, _ type: String?) -> ExchangeSettings.Source {
+  private func source(_ token: ExchangedToken, _ type: String?, isActor: Bool) -> ExchangeSettings.Source {
     switch token {
     case .client: return .client
     case .secret(let secret): return .secret(secret.value)
     case .credential(let name, let path):
-      sourceReferences.append(SourceReference(name: name, path: path, isUntyped: type == nil))
+      sourceReferences.append(SourceReference(name: name, path: path, isUntyped: type == nil, isActor: isActor))
       return .credential(name.value)
     }
   }
@@ -136,7 +139,7 @@ extension Reading {
             "\(path): credential \(shown(reference.name.value)) has a token for each user of an app, so it cannot be exchanged")
         }
         if policy.login?.use == .idToken, reference.isUntyped {
-          drafts[name]?.policy?.typeAsIDToken(reference.name.value)
+          drafts[name]?.policy?.typeAsIDToken(isActor: reference.isActor)
         }
       }
     }
@@ -169,10 +172,9 @@ extension Reading {
 
 extension CredentialPolicy {
   /// The tokens of this source are id_tokens.
-  fileprivate mutating func typeAsIDToken(_ source: String) {
+  fileprivate mutating func typeAsIDToken(isActor: Bool) {
     guard case .oauth2(let policy) = kind, var settings = policy.exchange else { return }
-    if settings.subject.source == .credential(source) { settings.subject.type = TokenType.idToken.uri }
-    if settings.actor?.source == .credential(source) { settings.actor?.type = TokenType.idToken.uri }
+    if isActor { settings.actor?.type = TokenType.idToken.uri } else { settings.subject.type = TokenType.idToken.uri }
     var typed = policy
     typed.grant = .tokenExchange(settings)
     kind = .oauth2(typed)

@@ -47,6 +47,14 @@ public struct OAuthError: Error, Sendable, Hashable {
     case invalidTarget = "invalid_target"
     /// RFC 9449 section 8.
     case useDPoPNonce = "use_dpop_nonce"
+    /// A user must do something: OpenID Connect Core 3.1.2.6, RFC 9470 section 3.
+    case interactionRequired = "interaction_required"
+    case consentRequired = "consent_required"
+    case loginRequired = "login_required"
+    case accountSelectionRequired = "account_selection_required"
+    case insufficientUserAuthentication = "insufficient_user_authentication"
+    /// RFC 6750 section 3.1; some servers say so of a token to exchange.
+    case invalidToken = "invalid_token"
     case other = "other"
   }
 
@@ -77,7 +85,9 @@ public struct OAuthError: Error, Sendable, Hashable {
       case .clientCredentials, .jwtBearer, .tokenExchange: .permanent
       }
     case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .accessDenied,
-      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .useDPoPNonce, .other:
+      .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .useDPoPNonce,
+      .interactionRequired, .consentRequired, .loginRequired, .accountSelectionRequired, .insufficientUserAuthentication,
+      .invalidToken, .other:
       .permanent
     }
   }

@@ -96,6 +96,18 @@ public struct TokenExchange: Sendable {
     }
   }
 
+  /// Takes over what a copy of `before` has discovered since, and the nonces that it got, while others ran beside it.
+  public mutating func learn(from ended: TokenExchange, since before: TokenExchange) {
+    if let session = ended.dpop {
+      if dpop?.key == session.key { dpop?.learn(from: session, since: before.dpop) } else { dpop = session }
+    }
+    if let found = ended.discovered {
+      if found.until > discovered?.until ?? .min { discovered = found }
+    } else if let gone = before.discovered, gone.until == discovered?.until {
+      discovered = nil
+    }
+  }
+
   public mutating func failed(_ failure: TokenFailure) -> Step { finish(.failed(failure)) }
 
   private mutating func discover(_ urls: [String], failure: TokenFailure?) -> Step {

@@ -134,23 +134,6 @@ import Testing
     }
   }
 
-  @Test func `the actor's token is another credential's; a refused actor is refreshed once`() throws {
-    let server = try SubjectServer()
-    let workload = try TokenServer()
-    let source = """
-        workload:
-          oauth2: {grant: client_credentials, token_url: "\(workload.tokenURL)", client_id: w, client_secret: w-5ecret, timeout: 60s}
-      """
-    try withProxy(server.configuration("actor_token: {credential: workload}", top: source)) { proxy throws in
-      for name in ["ann", "bob"] { #expect(try user(try proxy.ask(as: "user-\(name)-5ecret")) == name) }
-      let forms = try server.state().forms.map { Dictionary(uniqueKeysWithValues: $0.map { ($0[0], $0[1]) }) }
-      #expect(try forms.map { $0["actor_token"] } == [workload.state().issued[0], workload.state().issued[0]])
-      expectUnauthorized(try proxy.ask(as: "bad-eve-5ecret"))
-      #expect(try workload.state().issued.count == 2)
-      #expect(try server.state().exchanges["bad-eve-5ecret"] == 2, "once more, with the new one")
-    }
-  }
-
   @Test func `a crowd of one user on several loops waits for one exchange, whoever leaves`() throws {
     let server = try SubjectServer()
     try server.set(#"{"delay": 1}"#)

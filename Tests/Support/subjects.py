@@ -11,7 +11,7 @@ input.
                     token_type, a redirect, 500
     GET  /api/... 200 with {"user": NAME, "leaked": fields with the user's own token}; 401 for tokens that were not issued or were revoked
     GET  /state   {"exchanges": {token: count}, "peak": most at a time, "open": now, "forms": the last 50, "uses": {NAME: count}}
-    POST /set     JSON: delay, lifetime, revoke (NAME or true), error (of bad-), forget
+    POST /set     JSON: delay, lifetime, revoke (NAME or true), error (of bad-), forget, refuse_actors (as many as have been seen first)
 """
 
 import asyncio
@@ -25,6 +25,7 @@ FIELDS = "Content-Type: application/json\r\nCache-Control: no-store\r\n"
 class State:
     def __init__(self):
         self.delay, self.lifetime, self.error = 0.0, 3600, "invalid_grant"
+        self.actors, self.refuse_actors = [], 0
         self.forget()
         self.valid, self.number, self.now = {}, 0, 0
 
@@ -56,6 +57,11 @@ async def token(body, writer):
     given = form.get("subject_token") or form.get("assertion") or ""
     state.exchanges[given] = state.exchanges.get(given, 0) + 1
     state.forms = (state.forms + [pairs])[-50:]
+    actor = form.get("actor_token")
+    if actor and actor not in state.actors:
+        state.actors.append(actor)
+    if actor in state.actors[: state.refuse_actors]:
+        return response(400, {"error": "invalid_grant"})
     kind, _, rest = given.partition("-")
     name = rest.partition("-5ecret")[0]
     state.now += 1

@@ -36,5 +36,10 @@ public struct DPoPSession: Sendable {
     return true
   }
 
+  /// Takes the nonces that a copy of `before` has got since.
+  mutating func learn(from ended: DPoPSession, since before: DPoPSession?) {
+    for (origin, nonce) in ended.nonces where before?.nonces[origin] != nonce { nonces[origin] = nonce }
+  }
+
   private static func origin(_ url: String) -> String { (try? EndpointURL(url).origin.lowercased()) ?? url }
 }

@@ -12,6 +12,8 @@ struct SubjectBudget: Sendable {
   var inFlight = 0
   /// Entries that wait for an exchange, oldest first.
   var queue = Queue()
+  /// It has its turn when exchanges of others end.
+  var isInLine = false
   private var windowEnd: Int64 = 0
   private var refused = 0
 
@@ -33,12 +35,14 @@ struct SubjectBudget: Sendable {
   }
 
   /// Nothing is lost if it is forgotten.
-  func isIdle(_ now: Int64) -> Bool { entries == 0 && inFlight == 0 && now >= windowEnd }
+  func isIdle(_ now: Int64) -> Bool { entries == 0 && inFlight == 0 && !isInLine && now >= windowEnd }
 
   /// First in, first out.
   struct Queue: Sendable {
     private var items: [Int] = []
     private var head = 0
+
+    var isEmpty: Bool { head == items.count }
 
     mutating func append(_ item: Int) { items.append(item) }
 

@@ -23,11 +23,26 @@ extension SubjectKey: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Whose share of a table a subject takes. As `max_requests`, it counts anonymous clients by address.
+/// Whose share of a table a subject takes. Anonymous clients count by IPv4 address or by IPv6 network: who has one address of a /64
+/// has all of them.
 public enum SubjectClient: Sendable, Hashable {
   case name(String)
   case address(high: UInt64, low: UInt64)
   case unix
+
+  /// - Parameters:
+  ///   - name: nil: anonymous.
+  ///   - words: the 16 bytes of its address, IPv4 mapped; nil: it came over a unix socket.
+  public init(name: String?, words: (high: UInt64, low: UInt64)?) {
+    if let name {
+      self = .name(name)
+    } else if let words {
+      let isMapped = words.high == 0 && words.low >> 32 == 0xffff
+      self = .address(high: words.high, low: isMapped ? words.low : 0)
+    } else {
+      self = .unix
+    }
+  }
 
   /// nil: anonymous.
   public var name: String? { if case .name(let name) = self { name } else { nil } }

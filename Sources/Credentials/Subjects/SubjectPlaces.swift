@@ -3,18 +3,22 @@ struct SubjectPlaces: Sendable {
   enum Phase: Sendable {
     case idle
     case queued(Secret)
-    case flying
+    case flying(Secret)
   }
 
   struct Entry: Sendable {
     let key: SubjectKey
     let budget: Int
     var phase = Phase.idle
-    var credential: RenderedCredential?
+    fileprivate(set) var credential: RenderedCredential?
+    /// An API has refused this version, and an exchange is to show why.
+    var refusedVersion: UInt64?
     /// The server has accepted the subject once.
     var wasAccepted = false
     /// Requests wait for it. Then it is not evicted.
     var isAwaited = false
+    /// When the last request began to wait for it.
+    var needed: Int64 = 0
     /// When the running exchange began: lifetimes count from here.
     var requested: Int64 = 0
     var refusedUntil = Int64.min
@@ -26,10 +30,16 @@ struct SubjectPlaces: Sendable {
   /// By client, in the order of their first requests.
   var budgets: [SubjectBudget] = []
   private var limit: Int
+  /// Versions that requests may still have, besides those in the entries.
+  private var held = HeldVersions()
+  /// There are logins that can end: an actor's.
+  var canWithdraw = false
   private var entries: [Entry?] = []
   private var free: [Int] = []
   private var places: [SubjectKey: Int] = [:]
   private var clients: [SubjectClient: Int] = [:]
+  /// The budget that was looked at last.
+  private var hand = 0
   /// Entries that may be evicted: all, and those of each client.
   private var recent = RecencyLinks()
   private var recentOfClient = RecencyLinks()
@@ -103,10 +113,25 @@ struct SubjectPlaces: Sendable {
   mutating func remove(_ place: Int) {
     guard let entry = entries[place] else { return }
     unlist(place)
+    if canWithdraw, let credential = entry.credential { held.add(credential) }
     entries[place] = nil
     places[entry.key] = nil
     budgets[entry.budget].entries -= 1
     free.append(place)
+  }
+
+  mutating func replace(_ place: Int, with next: RenderedCredential?) {
+    if canWithdraw, let credential = entries[place]?.credential { held.add(credential) }
+    entries[place]?.credential = next
+  }
+
+  /// No token is sent any more, whoever has it.
+  mutating func withdraw() {
+    held.withdraw()
+    change { entry in
+      entry.credential?.withdraw()
+      entry.credential = nil
+    }
   }
 
   mutating func unlist(_ place: Int) {
@@ -115,8 +140,9 @@ struct SubjectPlaces: Sendable {
   }
 
   /// Requests wait for it: it is not evicted.
-  mutating func hold(_ place: Int) {
+  mutating func hold(_ place: Int, _ now: Int64) {
     entries[place]?.isAwaited = true
+    entries[place]?.needed = now
     unlist(place)
   }
 
@@ -131,11 +157,13 @@ struct SubjectPlaces: Sendable {
   // MARK: Clients
 
   private static let keptBudgets = 1_024
+  /// Looked at for each new client beyond these.
+  private static let budgetsPerLook = 16
 
   mutating func budget(of client: SubjectClient, _ now: Int64) -> Int {
     if let known = clients[client] { return known }
     // Those of clients that went away serve again.
-    if budgets.count >= Self.keptBudgets, let idle = budgets.firstIndex(where: { $0.isIdle(now) }) {
+    if budgets.count >= Self.keptBudgets, let idle = idleBudget(now) {
       clients[budgets[idle].client] = nil
       budgets[idle] = SubjectBudget(client)
       clients[client] = idle
@@ -145,5 +173,14 @@ struct SubjectPlaces: Sendable {
     recentOfClient.makeNodes(upTo: anchor(budgets.count - 1))
     clients[client] = budgets.count - 1
     return budgets.count - 1
+  }
+
+  /// Nil if the next few are all in use: there are so many clients now.
+  private mutating func idleBudget(_ now: Int64) -> Int? {
+    for _ in 0..<Self.budgetsPerLook {
+      hand = (hand + 1) % budgets.count
+      if budgets[hand].isIdle(now) { return hand }
+    }
+    return nil
   }
 }

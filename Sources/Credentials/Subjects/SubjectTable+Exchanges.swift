@@ -4,20 +4,31 @@ extension SubjectTable {
   public mutating func answered(_ id: UInt64, _ answer: TokenAnswer, now: Int64) -> Ended {
     var ended = Ended()
     guard let place = flying.removeValue(forKey: id), let entry = entries[place] else { return ended }
-    let isAwaited = entry.isAwaited
     entries.budgets[entry.budget].inFlight -= 1
     entries[place]?.phase = .idle
+    if outdated.remove(id) != nil, !answer.isToken {
+      // It says nothing about this configuration.
+      if entry.isAwaited, case .flying(let token) = entry.phase, let again = takeOff(place, token, now) {
+        ended.starts.append(again)
+      } else {
+        entries.touch(place)
+      }
+      startNext(entry.budget, now, &ended)
+      return ended
+    }
     entries[place]?.isAwaited = false
+    entries[place]?.refusedVersion = nil
     entries.touch(place)
-    let result = settle(place, answer, now, &ended.report)
-    if isAwaited { ended.settled.append(Settled(key: entry.key, result: result)) }
+    let result = settle(place, answer, refused: entry.refusedVersion, now, &ended.report)
+    if entry.isAwaited { ended.settled.append(Settled(key: entry.key, result: result)) }
     if case .refused(_, _, suspends: true)? = ended.report { dropQueue(entry.budget, now, &ended) }
     startNext(entry.budget, now, &ended)
     return ended
   }
 
+  /// - Parameter version: an API has refused it.
   mutating func settle(
-    _ place: Int, _ answer: TokenAnswer, _ now: Int64, _ report: inout Report?
+    _ place: Int, _ answer: TokenAnswer, refused version: UInt64?, _ now: Int64, _ report: inout Report?
   ) -> Result<RenderedCredential, Failure> {
     switch answer {
     case .token(let grant): return take(grant, place, now, &report)
@@ -25,11 +36,13 @@ extension SubjectTable {
       guard let entry = entries[place] else { return .failure(.refused) }
       entries[place]?.refusedUntil = now + Self.refusalMemory
       entries[place]?.failure = nil
+      // API and server agree that this token is worth nothing.
+      if let version, version == entry.credential?.version { entries.replace(place, with: nil) }
       // Tokens expire. Only subjects that the server never knew may be invented.
       let suspends = entry.wasAccepted ? false : entries.budgets[entry.budget].countRefusal(now)
-      report = .refused(error.text, entries.budgets[entry.budget].client, suspends: suspends)
+      report = .refused(error.name, entries.budgets[entry.budget].client, suspends: suspends)
       return .failure(.refused)
-    case .refused(let error): return fail(place, "\(error)", retryAfter: nil, now, &report)
+    case .refused(let error): return fail(place, "the token server refused: \(error.name)", retryAfter: nil, now, &report)
     case .failed(.source(let name, let why), _):
       return fail(place, "\(TokenFailure.source(name, why))", retryAfter: nil, source: why, now, &report)
     case .failed(let failure, let retryAfter): return fail(place, "\(failure)", retryAfter: retryAfter, now, &report)
@@ -55,7 +68,7 @@ extension SubjectTable {
     let credential = RenderedCredential(
       name: name, field: field, version: isNew ? lastVersion : entry.credential?.version ?? lastVersion, expiry: expiry,
       refreshAt: refreshAt, proof: dpopKey.map { TokenProof($0, for: grant.accessToken) })
-    entries[place]?.credential = credential
+    entries.replace(place, with: credential)
     entries[place]?.wasAccepted = true
     entries[place]?.failure = nil
     entries[place]?.refusedUntil = .min
@@ -85,56 +98,12 @@ extension SubjectTable {
     return .failure(.unavailable(why))
   }
 
-  // MARK: Exchanges
-
-  mutating func begin(_ place: Int, _ token: Secret, _ now: Int64) -> Start? {
-    guard let budget = entries[place]?.budget else { return nil }
-    guard entries.budgets[budget].inFlight < SubjectBudget.flights else {
-      entries[place]?.phase = .queued(token)
-      entries.budgets[budget].queue.append(place)
-      entries.unlist(place)
-      return nil
-    }
-    return takeOff(place, token, now)
-  }
-
-  mutating func takeOff(_ place: Int, _ token: Secret, _ now: Int64) -> Start? {
-    guard let budget = entries[place]?.budget else { return nil }
-    lastID += 1
-    flying[lastID] = place
-    entries.budgets[budget].inFlight += 1
-    entries[place]?.phase = .flying
-    entries[place]?.requested = now
-    entries.unlist(place)
-    return Start(id: lastID, token: token)
-  }
-
   /// The request goes on with the token that is still valid.
   mutating func refreshAhead(_ place: Int, _ token: Secret, _ now: Int64) -> Start? {
     guard let entry = entries[place], case .idle = entry.phase, now >= entry.refusedUntil,
-      now >= entry.failure?.until ?? .min, entries.budgets[entry.budget].inFlight < SubjectBudget.flights
+      now >= entry.failure?.until ?? .min, mayTakeOff(entry.budget)
     else { return nil }
     return takeOff(place, token, now)
-  }
-
-  mutating func startNext(_ budget: Int, _ now: Int64, _ ended: inout Ended) {
-    while entries.budgets[budget].inFlight < SubjectBudget.flights, let place = entries.budgets[budget].queue.popFirst() {
-      guard case .queued(let token)? = entries[place]?.phase, let start = takeOff(place, token, now) else { continue }
-      ended.starts.append(start)
-    }
-  }
-
-  /// Too many were refused: those that the server never knew are not tried.
-  mutating func dropQueue(_ budget: Int, _ now: Int64, _ ended: inout Ended) {
-    guard let wait = entries.budgets[budget].suspension(now) else { return }
-    var queue = entries.budgets[budget].queue
-    let dropped = queue.removeAll { entries[$0]?.wasAccepted == false }
-    entries.budgets[budget].queue = queue
-    for place in dropped {
-      guard let key = entries[place]?.key else { continue }
-      ended.settled.append(Settled(key: key, result: .failure(.tooManyRefused(retryAfter: wait))))
-      entries.remove(place)
-    }
   }
 
   /// `refresh_window`, for each subject alone.
@@ -145,18 +114,5 @@ extension SubjectTable {
     window.count += 1
     entries[place]?.window = window
     return true
-  }
-}
-
-extension OAuthError {
-  /// Whether it is the subject that the server refuses, not the client or the configuration. A code of the server's own mostly
-  /// says that this user must do something: interaction_required, consent_required.
-  var isAboutSubject: Bool {
-    switch code {
-    case .invalidRequest, .invalidGrant, .accessDenied, .expiredToken, .other: true
-    case .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .serverError, .temporarilyUnavailable,
-      .authorizationPending, .slowDown, .unsupportedTokenType, .invalidTarget, .useDPoPNonce:
-      false
-    }
   }
 }

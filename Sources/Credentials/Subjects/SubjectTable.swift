@@ -54,7 +54,7 @@ public struct SubjectTable: Sendable {
   /// For logs and metrics.
   public enum Report: Sendable, Hashable {
     case exchanged(version: UInt64, lifetime: Int64)
-    /// `suspends`: it was the client's last one in this minute.
+    /// The server's error code. `suspends`: it was the client's last one in this minute.
     case refused(String, SubjectClient, suspends: Bool)
     case failed(String, retryIn: Int64)
   }
@@ -69,16 +69,31 @@ public struct SubjectTable: Sendable {
   var lastID: UInt64 = 0
   public internal(set) var lastVersion: UInt64
   var random: OAuth2Machine.Jitter
+  /// Exchanges that began under an earlier configuration.
+  var outdated: Set<UInt64> = []
+  /// Clients whose exchanges wait for those of others.
+  var line = SubjectBudget.Queue()
+  /// Subjects that left the queue unseen, for the next `Ended`.
+  var forgotten: Set<SubjectKey> = []
+  var nextSweep = Int64.min
+  /// Milliseconds. No request waits longer.
+  private(set) var patience: Int64
+  private var isRetired = false
 
   /// - Parameters:
   ///   - limit: entries, at least 1.
+  ///   - patience: milliseconds that a request waits at most.
   ///   - seed: for jitter.
   ///   - version: the last one published under this name before.
-  public init(name: String, policy: OAuth2Policy, limit: Int, seed: UInt64, after version: UInt64 = 0) {
+  public init(
+    name: String, policy: OAuth2Policy, limit: Int, patience: Int64 = 60_000, seed: UInt64, after version: UInt64 = 0
+  ) {
     self.name = name
     self.policy = policy
     dpopKey = policy.keyWithoutStore
     entries = SubjectPlaces(limit: limit)
+    entries.canWithdraw = !policy.sourceNames.isEmpty
+    self.patience = patience
     lastVersion = version
     random = OAuth2Machine.Jitter(state: seed)
   }
@@ -86,19 +101,24 @@ public struct SubjectTable: Sendable {
   public var count: Int { entries.count }
 
   /// Another configuration of the same identity. What a new secret or address may cure is tried again.
-  public mutating func reconfigure(_ policy: OAuth2Policy, limit: Int) {
-    if policy != self.policy { entries.change { $0.failure = nil } }
+  public mutating func reconfigure(_ policy: OAuth2Policy, limit: Int, patience: Int64 = 0) {
+    if policy != self.policy {
+      entries.change { $0.failure = nil }
+      outdated.formUnion(flying.keys)
+    }
     self.policy = policy
+    entries.canWithdraw = !policy.sourceNames.isEmpty
+    // Requests of an earlier configuration may still wait as long as that one says.
+    self.patience = max(self.patience, patience)
     entries.shrink(to: limit)
   }
 
   /// The login of the actor's credential is over: so is what was exchanged with it. Its owner cancels the running exchanges.
-  public mutating func withdraw() {
-    entries.change { entry in
-      entry.credential?.withdraw()
-      entry.credential = nil
-    }
-  }
+  public mutating func withdraw() { entries.withdraw() }
+
+  /// The configuration no longer has the credential. Refusals cause no exchange any more: what an API refuses from now on may be
+  /// meant for others.
+  public mutating func retire() { isRetired = true }
 
   // MARK: Inputs of requests
 
@@ -112,7 +132,7 @@ public struct SubjectTable: Sendable {
       return (.ready(credential), now >= credential.refreshAt ? refreshAhead(place, token, now) : nil)
     }
     guard case .idle = entry.phase else {
-      entries.hold(place)
+      hold(place, now)
       return (.wait, nil)
     }
     entries.touch(place)
@@ -123,8 +143,13 @@ public struct SubjectTable: Sendable {
     if let failure = entry.failure, now < failure.until {
       return (.failed(.unavailable(failure.why.waiting(failure.until - now))), nil)
     }
-    entries.hold(place)
+    hold(place, now)
     return (.wait, begin(place, token, now))
+  }
+
+  private mutating func hold(_ place: Int, _ now: Int64) {
+    entries.hold(place, now)
+    if !forgotten.isEmpty, let key = entries[place]?.key { forgotten.remove(key) }
   }
 
   /// An API refused `version`.
@@ -132,6 +157,7 @@ public struct SubjectTable: Sendable {
   public mutating func refused(
     _ key: SubjectKey, _ client: SubjectClient, version: UInt64, token: Secret, waits: Bool, now: Int64
   ) -> (decision: Refusal, start: Start?) {
+    if isRetired { return (.relay(.replaced), nil) }
     guard let place = entries.place(of: key), let entry = entries[place] else {
       // It was evicted meanwhile.
       guard waits else { return (.relay(.replaced), nil) }
@@ -148,10 +174,12 @@ public struct SubjectTable: Sendable {
     if case .idle = entry.phase {
       guard now >= entry.refusedUntil, now >= entry.failure?.until ?? .min else { return (.relay(.backingOff), nil) }
       guard admitsRefresh(place, now) else { return (.relay(.windowUsedUp), nil) }
-      if waits { entries.hold(place) }
+      entries[place]?.refusedVersion = version
+      if waits { hold(place, now) } else { entries[place]?.needed = now }
       return (.wait, begin(place, token, now))
     }
-    if waits { entries.hold(place) }
+    entries[place]?.refusedVersion = version
+    if waits { hold(place, now) }
     return (.wait, nil)
   }
 
@@ -160,8 +188,10 @@ public struct SubjectTable: Sendable {
   ) -> (Need, Start?) {
     let budget = entries.budget(of: client, now)
     if let wait = entries.budgets[budget].suspension(now) { return (.failed(.tooManyRefused(retryAfter: wait)), nil) }
-    guard let place = entries.insert(key, budget) else { return (.failed(.full), nil) }
-    entries.hold(place)
+    guard let place = entries.insert(key, budget) ?? (sweepQueues(now) ? entries.insert(key, budget) : nil) else {
+      return (.failed(.full), nil)
+    }
+    hold(place, now)
     return (.wait, begin(place, token, now))
   }
 }

@@ -30,13 +30,16 @@ public final class CredentialSetup: Sendable {
   let refusals: Set<Int>
   /// How many requests may wait for it in the whole process.
   let waitingLimit: Int
+  /// Milliseconds that a request waits for it at most: the longest `timeouts.credential`.
+  let patience: Int64
 
   public var name: String { policy.name }
 
   init(
     _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial,
     certificate: TLSIdentity?, store: any TokenStore,
-    sources: CredentialSources, exchanged: [CredentialSetup], subjects: SubjectTokens?, limits: Limits
+    sources: CredentialSources, exchanged: [CredentialSetup], subjects: SubjectTokens?, limits: Limits,
+    patience: Int64
   ) {
     self.policy = policy
     self.identity = identity
@@ -51,6 +54,7 @@ public final class CredentialSetup: Sendable {
     isPerSubject = subjects != nil
     subjectLimit = limits.subjectTokens
     waitingLimit = limits.waitingForCredential
+    self.patience = patience
     if case .oauth2(let oauth2) = policy.kind { refusals = oauth2.retryStatuses } else { refusals = [401] }
   }
 }

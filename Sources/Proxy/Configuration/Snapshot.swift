@@ -62,6 +62,7 @@ public final class SnapshotBuilder: Sendable {
       throw LoadError(message: "token_store: its key is not 32 bytes long")
     }
     var setups: [String: CredentialSetup] = [:]
+    let patience = Int64(settings.upstreams.map(\.timeouts.credential).max() ?? settings.timeouts.credential)
     for policy in settings.credentials.values.inOrderOfExchange {
       var endpoint = fallback
       if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
@@ -79,7 +80,8 @@ public final class SnapshotBuilder: Sendable {
         policy, identity, generation: generation, trust: endpoint,
         certificate: certificates.credentials[policy.name], store: store,
         sources: CredentialSources(of: policy.name, in: sources), exchanged: exchanged,
-        subjects: Self.subjects(of: policy, identity, settings.limits, after: before), limits: settings.limits)
+        subjects: Self.subjects(of: policy, identity, settings.limits, patience, after: before), limits: settings.limits,
+        patience: patience)
     }
     let credentials = setups.values.sorted { $0.name < $1.name }
     var listeners: [ListenerTLS: ListenerIdentity] = [:]
@@ -102,11 +104,12 @@ public final class SnapshotBuilder: Sendable {
 
   /// The table of the same credential before, or a new one; nil: it has one token for all requests.
   private static func subjects(
-    of policy: CredentialPolicy, _ identity: CredentialIdentity, _ limits: Limits, after before: CredentialSetup?
+    of policy: CredentialPolicy, _ identity: CredentialIdentity, _ limits: Limits, _ patience: Int64,
+    after before: CredentialSetup?
   ) -> SubjectTokens? {
     guard case .oauth2(let oauth2) = policy.kind, oauth2.isPerSubject else { return nil }
     if let before, before.identity == identity, let kept = before.subjects { return kept }
-    return SubjectTokens(policy.name, oauth2, limit: limits.subjectTokens, after: before?.subjects)
+    return SubjectTokens(policy.name, oauth2, limit: limits.subjectTokens, patience: patience, after: before?.subjects)
   }
 
   /// Digest of where an entry lets its credential be sent, and under which trust.

@@ -8,17 +8,26 @@ final class SubjectTokens: Sendable {
   private let table: Mutex<SubjectTable>
 
   /// - Parameter previous: of another credential with this name, whose numbers of versions go on; nil: there was none.
-  init(_ name: String, _ policy: OAuth2Policy, limit: Int, after previous: SubjectTokens?) {
+  init(_ name: String, _ policy: OAuth2Policy, limit: Int, patience: Int64, after previous: SubjectTokens?) {
     table = Mutex(
       SubjectTable(
-        name: name, policy: policy, limit: limit, seed: UInt64.random(in: 0 ... .max), after: previous?.lastVersion ?? 0))
+        name: name, policy: policy, limit: limit, patience: patience, seed: UInt64.random(in: 0 ... .max),
+        after: previous?.lastVersion ?? 0))
   }
 
   var count: Int { table.withLock { $0.count } }
   var dpopKey: DPoPKey? { table.withLock { $0.dpopKey } }
   var lastVersion: UInt64 { table.withLock { $0.lastVersion } }
 
-  func reconfigure(_ policy: OAuth2Policy, limit: Int) { table.withLock { $0.reconfigure(policy, limit: limit) } }
+  /// - Returns: the policy before.
+  @discardableResult func reconfigure(_ policy: OAuth2Policy, limit: Int, patience: Int64) -> OAuth2Policy {
+    table.withLock { table in
+      defer { table.reconfigure(policy, limit: limit, patience: patience) }
+      return table.policy
+    }
+  }
+
+  func retire() { table.withLock { $0.retire() } }
 
   func withdraw() { table.withLock { $0.withdraw() } }
 

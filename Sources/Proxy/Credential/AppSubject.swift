@@ -26,13 +26,17 @@ final class AppSubject {
     else { return nil }
     self.key = key
     self.token = Secret(token)
-    self.client =
-      if let name = client.name {
-        .name(name)
-      } else if let words = peer.words {
-        .address(high: words.high, low: words.low)
-      } else {
-        .unix
-      }
+    self.client = SubjectClient(client, at: peer)
+  }
+}
+
+extension SubjectClient {
+  fileprivate init(_ client: ClientIdentity, at peer: Address) {
+    // Not `words: peer.words`: the optimizer of Swift 6.3.1 fails on it.
+    if let words = peer.words {
+      self.init(name: client.name, words: (words.high, words.low))
+    } else {
+      self.init(name: client.name, words: nil)
+    }
   }
 }

@@ -17,6 +17,10 @@ final class CredentialDesk {
   private var owners: [CredentialIdentity: CredentialOwner] = [:]
   private var bySerial: [UInt64: CredentialOwner] = [:]
   private var lastSerial: UInt64 = 0
+  /// Tables of owners that were dropped, which requests of an older configuration may still use.
+  private var orphans: [(sources: [CredentialIdentity], tokens: Weak)] = []
+
+  private struct Weak { weak var tokens: SubjectTokens? }
 
   /// Creates the loop's desk and leaves it with the loop.
   static func install(
@@ -131,9 +135,15 @@ final class CredentialDesk {
     for owner in owners.values where owner.setup.exchanged.contains(where: { $0.identity == source }) {
       owner.sourceWithdrawn()
     }
+    orphans.removeAll { $0.tokens.tokens == nil }
+    for orphan in orphans where orphan.sources.contains(source) { orphan.tokens.tokens?.withdraw() }
   }
 
   private func forget(_ owner: CredentialOwner) {
+    orphans.removeAll { $0.tokens.tokens == nil }
+    if let tokens = (owner as? SubjectOwner)?.tokens, !owner.setup.exchanged.isEmpty {
+      orphans.append((owner.setup.exchanged.map(\.identity), Weak(tokens: tokens)))
+    }
     owner.stop()
     loop.forget(owner)
     owners[owner.setup.identity] = nil

@@ -55,6 +55,11 @@ class CredentialOwner: EventHandler {
   func accepted(_ key: RequestKey) {}
   /// The flight in the air with this id.
   func flight(_ id: UInt64) -> TokenFlight? { nil }
+  /// An exchange on behalf of a user has succeeded with this version of the actor's token.
+  func actorServed(_ version: UInt64) {}
+  /// Whether a refused exchange on behalf of a user may be the fault of the actor's token.
+  /// - Parameter began: monotonic milliseconds.
+  func blamesActor(_ version: UInt64, began: Int64) -> Bool { false }
   /// A credential whose token it has exchanged was logged out, or belongs to another person now.
   func sourceWithdrawn() {}
 

@@ -10,7 +10,6 @@ final class SourceTokens {
 
   private let subject: SourceToken?
   private let actor: SourceToken?
-  private var isCancelled = false
 
   init(of setup: CredentialSetup, _ policy: OAuth2Policy, on desk: CredentialDesk) {
     func token(_ party: ExchangeSettings.Party?) -> SourceToken? {
@@ -24,6 +23,8 @@ final class SourceTokens {
   }
 
   private var all: [SourceToken] { [subject, actor].compactMap { $0 } }
+  /// Version of the actor's token; nil: there is none yet, or the actor is no credential.
+  var actorVersion: UInt64? { actor?.number }
   private var pair: Pair { Pair(subject: subject?.token, actor: actor?.token) }
 
   /// Waits for a token of each.
@@ -67,6 +68,8 @@ private final class SourceToken: CredentialWaiter {
     self.view = view
     self.user = user
   }
+
+  var number: UInt64? { version?.number }
 
   /// What follows the scheme in the field.
   var token: Secret? {

@@ -4,8 +4,9 @@ import EventIO
 /// Owns a credential that has a token for each user of an app: makes the exchanges that its table asks for. Many run at a time,
 /// one for each subject; what one brings never touches another.
 final class SubjectOwner: CredentialOwner {
-  private let tokens: SubjectTokens
+  let tokens: SubjectTokens
   private var exchange: TokenExchange
+  private var evidence = ActorEvidence()
   /// Increases with each change of the policy, as a `TokenOwner`'s.
   private var epoch = 0
   private var flights: [UInt64: TokenFlight] = [:]
@@ -25,7 +26,7 @@ final class SubjectOwner: CredentialOwner {
     self.tokens = tokens
     exchange = TokenExchange(policy: policy)
     super.init(setup, desk, serial: serial)
-    tokens.reconfigure(policy, limit: setup.subjectLimit)
+    tokens.reconfigure(policy, limit: setup.subjectLimit, patience: setup.patience)
     note()
   }
 
@@ -36,11 +37,22 @@ final class SubjectOwner: CredentialOwner {
 
   override func reconfigure() {
     guard let policy else { return }
-    tokens.reconfigure(policy, limit: setup.subjectLimit)
-    exchange = TokenExchange(policy: policy)
-    epoch += 1
+    let old = tokens.reconfigure(policy, limit: setup.subjectLimit, patience: setup.patience)
+    if old != policy {
+      exchange = TokenExchange(policy: policy)
+      epoch += 1
+    }
     note()
   }
+
+  override func retire() {
+    super.retire()
+    tokens.retire()
+  }
+
+  override func actorServed(_ version: UInt64) { evidence.succeeded(version, now: now) }
+
+  override func blamesActor(_ version: UInt64, began: Int64) -> Bool { evidence.blames(version, began: began, now: now) }
 
   override func stop() {
     for flight in flights.values { flight.cancel() }
@@ -51,6 +63,7 @@ final class SubjectOwner: CredentialOwner {
 
   override func sourceWithdrawn() {
     tokens.withdraw()
+    evidence = ActorEvidence()
     let ending = flights
     flights = [:]
     for (id, flight) in ending {
@@ -69,11 +82,11 @@ final class SubjectOwner: CredentialOwner {
 
   private func begin(_ start: SubjectTable.Start) {
     guard let policy else { return }
-    let (id, epoch) = (start.id, epoch)
+    let (id, epoch, before) = (start.id, epoch, exchange)
     let flight = TokenFlight(id, of: self, policy, exchange, subject: start.token, dpopKey: tokens.dpopKey) {
       [unowned self] answer, exchange in
       flights[id] = nil
-      if epoch == self.epoch { self.exchange = exchange }
+      if epoch == self.epoch { self.exchange.learn(from: exchange, since: before) }
       ended(id, answer)
     }
     flights[id] = flight
@@ -99,8 +112,8 @@ final class SubjectOwner: CredentialOwner {
       desk.registry.count(SubjectResult.success, of: name)
       failure = nil
     case .refused:
+      // It says nothing about the failure before.
       desk.registry.count(SubjectResult.refused, of: name)
-      failure = nil
     case .failed(let text, _):
       desk.registry.count(SubjectResult.failure, of: name)
       failure = text

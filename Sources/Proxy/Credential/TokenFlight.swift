@@ -18,6 +18,8 @@ final class TokenFlight: EventHandler {
   private let sources: SourceTokens?
   /// The exchange was refused before, and a source has another token since.
   private var isRepeat = false
+  /// Monotonic milliseconds.
+  private let began: Int64
   private var transfer: FetchTransfer?
   private let then: (TokenAnswer, TokenExchange) -> Void
 
@@ -36,6 +38,7 @@ final class TokenFlight: EventHandler {
     self.subject = subject
     self.dpopKey = dpopKey
     self.then = then
+    began = owner.now
     sources = policy.sourceNames.isEmpty ? nil : SourceTokens(of: owner.setup, policy, on: owner.desk)
   }
 
@@ -62,6 +65,8 @@ final class TokenFlight: EventHandler {
   /// The deadline that its owner has set, if any.
   override func expired(on loop: EventLoop) {
     cancel()
+    // What it leaves has no token in it.
+    _ = exchange.failed(.timedOut)
     then(.failed(.timedOut), exchange)
   }
 
@@ -96,7 +101,11 @@ final class TokenFlight: EventHandler {
   }
 
   private func advance(_ progress: Progress?) {
-    guard let progress else { return finish(.failed(.unreachable("too much work waits in the proxy"))) }
+    guard let progress else {
+      let failure = TokenFailure.unreachable("too much work waits in the proxy")
+      _ = exchange.failed(failure)
+      return finish(.failed(failure))
+    }
     exchange = progress.exchange
     switch progress.step {
     case .finished(let answer): finish(answer)
@@ -139,12 +148,17 @@ final class TokenFlight: EventHandler {
   private func finish(_ answer: TokenAnswer) {
     guard let sources else { return end(answer) }
     guard case .refused(let error) = answer, error.mayConcernToken else {
+      if case .token = answer, let version = sources.actorVersion { owner.actorServed(version) }
       sources.settle(isRefused: false)
       return end(answer)
     }
     guard !isRepeat else {
-      sources.settle(isRefused: true)
+      // A user's token may be the reason. All users share the actor's, so that one must not have it suspected.
+      if subject == nil { sources.settle(isRefused: true) }
       return end(answer)
+    }
+    if subject != nil {
+      guard let version = sources.actorVersion, owner.blamesActor(version, began: began) else { return end(answer) }
     }
     isRepeat = true
     sources.refresh { [unowned self] tokens in

@@ -41,7 +41,7 @@ public enum CredentialEvent: Sendable, Hashable {
   case notSaved(String)
   /// A user's token was exchanged. Never says whose. `lifetime`: milliseconds left.
   case subjectExchanged(version: UInt64, lifetime: Int64)
-  /// `client`: who sent it; nil: an anonymous one. `suspends`: it was the last one that the client may have in this minute.
+  /// The server's error code alone, as its description may name the user. `client`: who sent it; nil: an anonymous one. `suspends`: it was the last one that the client may have in this minute.
   case subjectRefused(String, client: String?, suspends: Bool)
   /// No fault of the user's. `retryIn`: milliseconds.
   case subjectFailed(String, retryIn: Int64)
