@@ -24,7 +24,7 @@ public struct CredentialList: Sendable {
 }
 
 extension ConfigurationFile {
-  /// Reads the token store's settings with its key, and no other secret. Blocks on files and a helper program.
+  /// Reads the token store's settings with its key, the keys of `dpop`, which a login depends on, and no other secret. Blocks on files and a helper program.
   /// - Parameter path: as given on the command line; errors begin with it.
   public static func readCredentialList(
     path: String, environment: [String: String], system: SystemAccess = .system
@@ -52,8 +52,10 @@ extension ConfigurationFile {
     switch section.read(\.dpop) {
     case nil, .value(false)?: break
     case .value(true)?: dpop = .generated
-    // The binding has the key's thumbprint, and no secret is read here.
-    case .section?: return nil
+    // The binding has its thumbprint.
+    case .section?:
+      guard let draft = reading.dpop(section) else { return nil }
+      dpop = draft.value
     }
     // Nor is a certificate.
     if section.has(\.proof.certificateBound) { return nil }

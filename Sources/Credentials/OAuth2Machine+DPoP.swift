@@ -5,7 +5,7 @@ import Crypto
 extension OAuth2Machine {
   /// The field that requests send; nil if the token cannot be sent.
   func field(of token: Secret) -> RenderedField? {
-    guard policy.dpop == nil || dpopKey != nil else { return nil }
+    guard !lacksKey else { return nil }
     return try? CredentialRenderer.token(token, as: policy.tokenScheme)
   }
 
@@ -14,9 +14,19 @@ extension OAuth2Machine {
   /// For the record; nil: a record has none.
   var generatedKey: Secret? { policy.dpop == .generated ? try? dpopKey?.stored() : nil }
 
-  /// Takes over the key of a record whose tokens this machine takes over.
+  /// Takes over the key of a record whose tokens this machine takes over. If the key is gone or damaged, there is none: the tokens are
+  /// not bound to the one that this machine had before.
   mutating func takeKey(of record: TokenRecord) {
-    guard policy.dpop == .generated, let stored = record.dpopKey, let key = try? DPoPKey(stored: stored) else { return }
-    dpopKey = key
+    guard policy.dpop == .generated, record.refreshToken != nil || record.accessToken != nil else { return }
+    dpopKey = record.dpopKey.flatMap { try? DPoPKey(stored: $0) }
+  }
+
+  var lacksKey: Bool { policy.dpop != nil && dpopKey == nil }
+
+  /// Ends a flight that could send the refresh token without a proof only.
+  mutating func failWithoutKey(_ now: Int64) {
+    let text = "the key that its tokens are bound to (dpop) is lost"
+    if hasLogin { return needLogin(text, refused: false) }
+    fail("\(TokenFailure.store(text))", retryAfter: nil, needsOperator: true, now)
   }
 }

@@ -39,6 +39,12 @@ extension OAuth2Machine {
       }
       fail(text, retryAfter: nil, needsOperator: needsOperator, now)
     case .failed(.source(let name, let why), _): lackSource("\(TokenFailure.source(name, why))", why, now)
+    case .failed(.unusable(let why, let next), _) where usesStore:
+      // The old one is spent: a server that saw it again could end the login.
+      keep(next)
+      let text = "\(TokenFailure.malformed(why))"
+      note(TokenRecord.RefreshError(text, at: wall, isFinal: false), clearsMark: true)
+      fail(text, retryAfter: nil, now)
     case .failed(let failure, let retryAfter):
       note(TokenRecord.RefreshError("\(failure)", at: wall, isFinal: false), clearsMark: false)
       fail("\(failure)", retryAfter: retryAfter, now)

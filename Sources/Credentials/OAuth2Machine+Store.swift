@@ -102,8 +102,7 @@ extension OAuth2Machine {
     if let login = policy.login, (login.use == .idToken) != (record.issuedAccessToken != nil) { return .none(isCurrent: false) }
     // The server has bound the token to another certificate than requests present.
     guard record.certificate == policy.boundThumbprint else { return .none(isCurrent: false) }
-    // Nobody could prove that he may use a token whose key is gone.
-    if policy.dpop == .generated, record.dpopKey == nil { return .none(isCurrent: false) }
+    // Without its key there is no field for it.
     guard let token = record.accessToken, let field = field(of: token) else {
       return .none(isCurrent: false)
     }
@@ -125,6 +124,7 @@ extension OAuth2Machine {
       if hasLogin { return expireLogin(now) }
       return fail("\(TokenFailure.noLogin)", retryAfter: nil, needsOperator: true, now)
     }
+    guard !lacksKey else { return failWithoutKey(now) }
     var record =
       flight?.record
       ?? TokenRecord(
@@ -147,6 +147,16 @@ extension OAuth2Machine {
     actions.append(.store(id: flight.id, .write(record)))
   }
 
+  /// Keeps a refresh token that came with an answer of no other use. Other processes must follow, so it is a record of its own
+  /// generation; `note` writes it.
+  mutating func keep(_ next: Secret) {
+    guard next != stored.refreshToken else { return }
+    stored.refreshToken = next
+    stored.generation += 1
+    flight?.record?.refreshToken = next
+    flight?.record?.generation = stored.generation
+  }
+
   mutating func save(_ answer: TokenGrant, _ now: Int64, _ wall: Int64) {
     guard let flight, let sent = stored.refreshToken else { return }
     var grant = answer
@@ -158,8 +168,7 @@ extension OAuth2Machine {
       grant.lifetime = refreshed.lifetime
     } catch {
       // The token that was sent may be spent: a server that sees it again could end the login, and a logout revokes the new one.
-      stored.refreshToken = next
-      self.flight?.record?.refreshToken = next
+      keep(next)
       note(TokenRecord.RefreshError("\(error.failure)", at: wall, isFinal: error.isForeign), clearsMark: true)
       if error.isForeign { return needLogin("\(error.failure)", refused: true) }
       return fail("\(error.failure)", retryAfter: nil, now)

@@ -105,6 +105,8 @@ public enum TokenFailure: Error, Sendable, Hashable {
   case empty
   case tooLarge
   case malformed(String)
+  /// The same, but it has a refresh token, which may have taken the place of the one that was sent.
+  case unusable(String, refreshToken: Secret)
   /// The token expired before its response arrived.
   case expiredOnArrival
   case discovery(String)
@@ -128,10 +130,10 @@ extension TokenFailure: CustomStringConvertible {
     case .redirected: "the token server answered with a redirect, which the proxy does not follow with a credential"
     case .empty: "the token server's answer is empty"
     case .tooLarge: "the token server's answer is larger than \(TokenResponse.maximumBody) bytes"
-    case .malformed(let why): "the token server's answer cannot be used: \(why)"
+    case .malformed(let why), .unusable(let why, _): "the token server's answer cannot be used: \(why)"
     case .expiredOnArrival: "the token was already expired when it arrived"
     case .discovery(let why): why
-    case .signing(let why): "the assertion could not be signed: \(why)"
+    case .signing(let why): "a signature could not be made: \(why)"
     case .secretUnreadable(let why): "a secret could not be read: \(why)"
     case .store(let why): "the token store failed: \(why)"
     case .noLogin: "nobody has logged in"

@@ -30,7 +30,7 @@ public struct TokenExchange: Sendable {
     let endpoint: Discovery.TokenEndpoint
     let hasOptionalScope: Bool
     let withScope: Bool
-    /// It was sent before, and the server asked for its nonce.
+    /// The server has asked for its nonce before.
     let isRepeated: Bool
   }
 
@@ -70,7 +70,7 @@ public struct TokenExchange: Sendable {
       if case .failed(.redirected, _) = answer { discovered = nil }
       // Some servers refuse the scope that others require. They have refused before they exchanged the refresh token.
       if case .refused(let error) = answer, error.code == .invalidScope, sent.hasOptionalScope {
-        return request(sent.endpoint, wall: wall, withScope: false)
+        return request(sent.endpoint, wall: wall, withScope: false, isRepeated: sent.isRepeated)
       }
       // Once: a server that asks again would keep the proxy busy for ever.
       if case .refused(let error) = answer, error.code == .useDPoPNonce, hasNonce, !sent.isRepeated {
@@ -119,6 +119,8 @@ public struct TokenExchange: Sendable {
   private mutating func request(
     _ endpoint: Discovery.TokenEndpoint, wall: Int64, withScope: Bool = true, isRepeated: Bool = false
   ) -> Step {
+    // Fail closed: a server that binds nothing would take the request without a proof.
+    guard policy.dpop == nil || dpop != nil else { return finish(.failed(.signing("there is no key for the proof (dpop)"))) }
     do {
       let request = try TokenRequest(
         policy: policy, endpoint: endpoint.url, audience: endpoint.audience, material: material, wall: wall,

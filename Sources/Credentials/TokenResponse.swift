@@ -71,35 +71,52 @@ public enum TokenResponse {
   }
 
   private static func grant(_ json: JSONValue, as expected: TokenScheme, ofExchange isExchange: Bool) -> TokenAnswer {
-    guard let type = json["token_type"]?.string else { return .failed(.malformed("it has no token_type")) }
-    // RFC 6749 section 7.1: case-insensitive. RFC 9449 section 5: where DPoP is wanted, any other token is a downgrade.
-    let name = type.lowercased()
-    guard name == expected.rawValue.lowercased() || (isExchange && expected == .bearer && name == "n_a") else {
-      return .failed(.malformed("its token_type is '\(LogText.bounded(type, limit: 40))', not \(expected.rawValue)"))
-    }
-    guard let token = json["access_token"]?.string else { return .failed(.malformed("it has no access_token")) }
-    let bytes = Array(token.utf8)
-    guard bytes.count <= maximumToken else { return .failed(.malformed("its access_token is too long")) }
-    guard isAccessToken(bytes) else {
-      return .failed(.malformed("its access_token has characters that none may have (RFC 6749 appendix A.12)"))
-    }
+    // First: the server may have spent the one that was sent, whatever else is wrong with its answer.
     var refreshToken: Secret?
+    var fault: String?
     switch json["refresh_token"] {
     case nil, .null: break
     case .string(let text):
       let bytes = Array(text.utf8)
       // RFC 6749 appendix A.17; an empty one counts as absent.
-      guard bytes.count <= maximumToken, bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7e }) else {
-        return .failed(.malformed("its refresh_token is too long or has characters that none may have (RFC 6749)"))
+      if bytes.count > maximumToken || !bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7e }) {
+        fault = "its refresh_token is too long or has characters that none may have (RFC 6749)"
+      } else if !bytes.isEmpty {
+        refreshToken = Secret(bytes)
       }
-      if !bytes.isEmpty { refreshToken = Secret(bytes) }
-    default: return .failed(.malformed("its refresh_token is no string"))
+    default: fault = "its refresh_token is no string"
     }
-    var grant = TokenGrant(accessToken: Secret(bytes), lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken)
-    grant.idToken = json["id_token"]?.string.map { Secret($0) }
-    grant.scope = json["scope"]?.string.flatMap { isScope($0) ? $0 : nil }
-    grant.refreshLifetime = lifetime(json["refresh_token_expires_in"]) ?? lifetime(json["refresh_expires_in"])
-    return .token(grant)
+    do throws(Unfit) {
+      let token = try accessToken(json, as: expected, ofExchange: isExchange)
+      if let fault { throw Unfit(why: fault) }
+      var grant = TokenGrant(accessToken: token, lifetime: lifetime(json["expires_in"]), refreshToken: refreshToken)
+      grant.idToken = json["id_token"]?.string.map { Secret($0) }
+      grant.scope = json["scope"]?.string.flatMap { isScope($0) ? $0 : nil }
+      grant.refreshLifetime = lifetime(json["refresh_token_expires_in"]) ?? lifetime(json["refresh_expires_in"])
+      return .token(grant)
+    } catch {
+      return .failed(refreshToken.map { .unusable(error.why, refreshToken: $0) } ?? .malformed(error.why))
+    }
+  }
+
+  private struct Unfit: Error { let why: String }
+
+  private static func accessToken(
+    _ json: JSONValue, as expected: TokenScheme, ofExchange isExchange: Bool
+  ) throws(Unfit) -> Secret {
+    guard let type = json["token_type"]?.string else { throw Unfit(why: "it has no token_type") }
+    // RFC 6749 section 7.1: case-insensitive. RFC 9449 section 5: where DPoP is wanted, any other token is a downgrade.
+    let name = type.lowercased()
+    guard name == expected.rawValue.lowercased() || (isExchange && expected == .bearer && name == "n_a") else {
+      throw Unfit(why: "its token_type is '\(LogText.bounded(type, limit: 40))', not \(expected.rawValue)")
+    }
+    guard let token = json["access_token"]?.string else { throw Unfit(why: "it has no access_token") }
+    let bytes = Array(token.utf8)
+    guard bytes.count <= maximumToken else { throw Unfit(why: "its access_token is too long") }
+    guard isAccessToken(bytes) else {
+      throw Unfit(why: "its access_token has characters that none may have (RFC 6749 appendix A.12)")
+    }
+    return Secret(bytes)
   }
 
   /// RFC 8693 section 2.2.1. Servers are known to leave the type out. A refresh token is not for APIs.

@@ -184,6 +184,17 @@ struct SingleCredentialTests {
     #expect(list.warnings == [])
   }
 
+  @Test("the list knows the binding of a login with a dpop key of the configuration")
+  func listedKey() throws {
+    for dpop in ["dpop: true", "dpop: {key: {file: key.pem}}"] {
+      let text = withoutMistake.replacing("trust: strict\n", with: "\(dpop)\n")
+      let mailbox = try #require(try list(text).entries.first { $0.name == "mailbox" })
+      #expect(mailbox.binding == TokenBinding.digest(of: try read("mailbox", text).oauth2), "\(dpop)")
+    }
+    let lost = withoutMistake.replacing("trust: strict\n", with: "dpop: {key: {file: none.pem}}\n")
+    #expect(errors { _ = try list(lost) }.count == 1)
+  }
+
   @Test("The list reports a grant that does not exist")
   func badList() { #expect(errors { _ = try list() } == [mistake]) }
 }

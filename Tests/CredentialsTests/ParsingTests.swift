@@ -126,12 +126,12 @@ struct ParsingTests {
       ("\u{1}\u{2} Bearer error=\"invalid_token\"", false),
     ])
   func challenges(field: String, insufficient: Bool) {
-    #expect(BearerChallenge.saysInsufficientScope(bytes(field)) == insufficient)
+    #expect(TokenChallenge.saysInsufficientScope(bytes(field)) == insufficient)
   }
 
   @Test("a challenge keeps its scope")
   func challengeScope() {
-    let parsed = BearerChallenge.parse(bytes("Digest nonce=\"1\", qop=\"auth, auth-int\", Bearer scope=\"r w\", error=\"e\""))
-    #expect(parsed == [BearerChallenge(error: "e", scope: "r w")])
+    let parsed = TokenChallenge.parse(bytes("Digest nonce=\"1\", qop=\"auth, auth-int\", Bearer scope=\"r w\", error=\"e\""))
+    #expect(parsed == [TokenChallenge(error: "e", scope: "r w")])
   }
 }

@@ -93,6 +93,35 @@ import Testing
     }
   }
 
+  @Test func `a large chunked body can answer a challenge after a refresh`() throws {
+    let server = try DPoPServer()
+    try withProxy(server.configuration(top: "threads: 1")) { proxy throws in
+      #expect(try proxy.ask(server.url()).status == 200)
+      // The token is refused first, then the proof for the new token.
+      try server.set(#"{"revoke": true, "forget": true, "nonce_after": true}"#)
+      let client = try proxy.connect()
+      try client.send("POST \(server.url()) HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+      let piece = String(repeating: "b", count: 50_000)
+      for _ in 0..<6 { try client.send("c350\r\n\(piece)\r\n") }
+      try client.send("0\r\n\r\n")
+      let answer = try client.readAnswer()
+      #expect(answer.status == 200, "\(answer.head)")
+      let uses = try server.state().uses
+      #expect(uses.map(\.why) == ["invalid_token", "use_dpop_nonce", ""])
+      #expect(uses.last?.length == 300_000)
+    }
+  }
+
+  @Test func `retry for 401 does not repeat a challenge that cannot be answered`() throws {
+    let server = try DPoPServer(#"{"nonce": "always"}"#)
+    try withProxy(server.configuration(entry: ", retry: {attempts: 2, backoff: 10ms, statuses: [401]}")) { proxy throws in
+      let answer = try proxy.ask(server.url())
+      #expect(answer.status == 401)
+      #expect(answer.proxyDetails == "not retried, the origin asks for yet another DPoP nonce, or names none")
+      #expect(try server.state().uses.count == 2)
+    }
+  }
+
   @Test(arguments: [
     [String(repeating: "n", count: 3_000)], ["a b"], ["a\\\"b"], ["a\\tb"], ["\\u00e4"], [""], ["one", "two"], [],
   ])

@@ -11,6 +11,7 @@ returns the log; every key is optional:
     token_type  of issued tokens (DPoP)
     expires_in  of issued tokens (3600)
     revoke      true: no token issued so far is valid
+    nonce_after true: after the next refused token the API wants its nonce
     spoil       true: no nonce named so far is valid
     recorded    a file: API requests are appended to it, unjudged, and get 200. `dpop_server.py FILE` judges them afterwards
     forget      true: drops the log
@@ -110,7 +111,7 @@ class World:
         self.uses, self.tokens, self.jkts, self.used = [], [], [], set()
         self.access, self.refresh, self.codes, self.pushed, self.devices = {}, {}, {}, {}, {}
         self.current = {"nonce": secrets.token_urlsafe(9), "as_nonce": secrets.token_urlsafe(9)}
-        self.file = None
+        self.file, self.nonce_after = None, False
 
     def set(self, given):
         for key, value in given.items():
@@ -173,7 +174,10 @@ def api(method, target, fields, length):
     if not challenge:
         return use, 200, world.nonce_lines("nonce")
     use["status"], use["why"] = 401, use["why"] or challenge
-    return use, 401, [("WWW-Authenticate", f'DPoP algs="ES256", error="{challenge}"'), *world.nonce_lines("nonce")]
+    lines = world.nonce_lines("nonce")
+    if world.nonce_after and challenge == "invalid_token":
+        world.nonce, world.nonce_after = "fixed", False
+    return use, 401, [("WWW-Authenticate", f'DPoP algs="ES256", error="{challenge}"'), *lines]
 
 
 def issue(request, jkt):
@@ -225,6 +229,21 @@ def token_endpoint(path, form, proof, base):
     return 400, {"error": "unsupported_grant_type"}
 
 
+def dechunk(data):
+    """The body of a chunked message without trailers, and what follows it; None: it is not complete."""
+    body = b""
+    while True:
+        end = data.find(b"\r\n")
+        if end < 0:
+            return None
+        size = int(data[:end].split(b";")[0], 16)
+        if len(data) < end + 4 + size:
+            return None
+        body, data = body + data[end + 2:end + 2 + size], data[end + 4 + size:]
+        if size == 0:
+            return body, data
+
+
 class Connection(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport, self.buffer, self.base = transport, b"", f"http://127.0.0.1:{transport.get_extra_info('sockname')[1]}"
@@ -236,6 +255,14 @@ class Connection(asyncio.Protocol):
         while True:
             if self.awaited:
                 missing, finish = self.awaited
+                if missing is None:
+                    whole = dechunk(self.buffer)
+                    if not whole:
+                        return
+                    body, self.buffer = whole
+                    self.awaited = None
+                    finish(body)
+                    continue
                 if len(self.buffer) < missing:
                     return
                 body, self.buffer, self.awaited = self.buffer[:missing], self.buffer[missing:], None
@@ -277,7 +304,7 @@ class Connection(asyncio.Protocol):
         else:
             def finish(body):
                 self.serve(method, path, target, fields, body)
-        self.awaited = (length, finish)
+        self.awaited = (None if only(fields, "transfer-encoding") else length, finish)
 
     def serve(self, method, path, target, fields, body):
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(target).query))

@@ -195,13 +195,15 @@ public struct DeviceFlow: Sendable {
     let endpoint = try endpoints.required(.token)
     let audience = try endpoints.audience(or: endpoint)
     do throws(TokenFailure) {
-      let request = try TokenRequest(
-        policy: judgement.policy, endpoint: endpoint, audience: audience,
-        material: .init(proof: .deviceCode(poll.deviceCode)), wall: wall)
+      let (policy, code) = (judgement.policy, poll.deviceCode)
       var poll = poll
       poll.next = nil
       phase = .polling(poll)
-      try core.sendProving(request.http, hiding: request.secrets, now, wall)
+      try core.sendProving(now, wall) { (wall) throws(TokenFailure) in
+        let request = try TokenRequest(
+          policy: policy, endpoint: endpoint, audience: audience, material: .init(proof: .deviceCode(code)), wall: wall)
+        return (request.http, request.secrets)
+      }
     } catch {
       throw LoginEnd(error)
     }

@@ -1,13 +1,16 @@
 /// What the login machines have in common: one request at a time, collected actions, one end.
 struct LoginCore {
+  /// Makes the request, without its proof, for a time. Each time anew: a server takes a client assertion only once.
+  typealias Build = @Sendable (_ wall: Int64) throws(TokenFailure) -> (http: TokenHTTPRequest, secrets: [Secret])
+
   private struct Fetch {
     let id: UInt64
     let sent: Int64
     let deadline: Int64
     /// Values that were sent, which errors hide.
     let secrets: [Secret]
-    /// The request without its proof, if it has one.
-    var unproven: TokenHTTPRequest?
+    /// Of a request with a proof.
+    var proved: (url: String, build: Build)?
     /// It was sent again for the server's nonce.
     var isRepeated = false
   }
@@ -36,12 +39,11 @@ struct LoginCore {
 
   /// Sends a request that a token is bound to: with a proof, if there is a key for it.
   /// - Parameter wall: Unix seconds.
-  mutating func sendProving(
-    _ request: TokenHTTPRequest, hiding secrets: [Secret], _ now: Int64, _ wall: Int64
-  ) throws(TokenFailure) {
+  mutating func sendProving(_ now: Int64, _ wall: Int64, _ build: @escaping Build) throws(TokenFailure) {
+    let (request, secrets) = try build(wall)
     guard let dpop else { return send(request, hiding: secrets, now) }
     send(try dpop.proving(request, wall: wall), hiding: secrets, now)
-    fetch?.unproven = request
+    fetch?.proved = (request.url, build)
   }
 
   /// Ends the running fetch if this is its answer. If the server asks for its nonce, the request is sent again, once.
@@ -50,10 +52,10 @@ struct LoginCore {
     _ id: UInt64, _ answer: EndpointAnswer, _ now: Int64, _ wall: Int64
   ) throws(LoginEnd) -> (sent: Int64, secrets: [Secret])? {
     guard let fetch, let ended = received(id) else { return nil }
-    guard let request = fetch.unproven, dpop?.take(answer.dpopNonce, from: request.url) == true, !fetch.isRepeated,
+    guard let proved = fetch.proved, dpop?.take(answer.dpopNonce, from: proved.url) == true, !fetch.isRepeated,
       answer.asksForNonce
     else { return ended }
-    do throws(TokenFailure) { try sendProving(request, hiding: fetch.secrets, now, wall) } catch { throw LoginEnd(error) }
+    do throws(TokenFailure) { try sendProving(now, wall, proved.build) } catch { throw LoginEnd(error) }
     self.fetch?.isRepeated = true
     return nil
   }

@@ -25,8 +25,8 @@ public struct LoginEnd: Error, Sendable, Hashable {
       switch failure {
       case .notTrusted: .refused
       case .signing, .secretUnreadable: .configuration
-      case .timedOut, .unreachable, .status, .redirected, .empty, .tooLarge, .malformed, .expiredOnArrival, .discovery, .store,
-        .noLogin, .source:
+      case .timedOut, .unreachable, .status, .redirected, .empty, .tooLarge, .malformed, .unusable, .expiredOnArrival,
+        .discovery, .store, .noLogin, .source:
         .unavailable
       }
     self.init(exit, "\(failure)")

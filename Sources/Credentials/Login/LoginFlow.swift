@@ -1,7 +1,8 @@
 /// A login with a browser (RFC 6749 section 4.1, RFC 8252), as a value with inputs and actions. It has no clock, no network, no
 /// file and no environment.
 ///
-/// Times are monotonic milliseconds (`now`) and Unix seconds (`wall`). It sends the code once, whatever happens, and ends once.
+/// Times are monotonic milliseconds (`now`) and Unix seconds (`wall`). It sends the code once, and once more only if the
+/// server asks for its DPoP nonce, which it does before it looks at the code. It ends once.
 public struct LoginFlow: Sendable {
   public enum State: Sendable, Hashable {
     case idle
@@ -205,10 +206,10 @@ public struct LoginFlow: Sendable {
     }
     let audience = try endpoints.audience(or: try endpoints.required(.token))
     do throws(TokenFailure) {
-      let pushed = try request.pushed(
-        to: url, policy: policy, tokenEndpoint: audience, wall: wall)
       phase = .pushing
-      try core.sendProving(pushed.http, hiding: pushed.secrets, now, wall)
+      try core.sendProving(now, wall) { [request, policy] (wall) throws(TokenFailure) in
+        try request.pushed(to: url, policy: policy, tokenEndpoint: audience, wall: wall)
+      }
     } catch {
       throw LoginEnd(error)
     }
@@ -266,10 +267,12 @@ public struct LoginFlow: Sendable {
     let audience = try endpoints.audience(or: endpoint)
     do throws(TokenFailure) {
       let proof = TokenRequest.LoginProof.code(code, redirectURI: redirectURI, verifier: secrets.verifier)
-      let request = try TokenRequest(
-        policy: policy, endpoint: endpoint, audience: audience, material: .init(proof: proof), wall: wall)
       phase = .exchanging
-      try core.sendProving(request.http, hiding: request.secrets, now, wall)
+      try core.sendProving(now, wall) { [policy] (wall) throws(TokenFailure) in
+        let request = try TokenRequest(
+          policy: policy, endpoint: endpoint, audience: audience, material: .init(proof: proof), wall: wall)
+        return (request.http, request.secrets)
+      }
     } catch {
       throw LoginEnd(error)
     }

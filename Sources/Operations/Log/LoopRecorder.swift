@@ -64,5 +64,8 @@ final class LoopRecorder: LoopObserver {
   override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
   override func handshake(_ outcome: HandshakeOutcome) { counters.handshakes.add(outcome) }
   override func refused(_ refusal: HandshakeRefusal) { HandshakeLog.write(refusal, to: logger) }
+  override func signingFailed(_ credential: String, _ why: String) {
+    logger.error("a request could not be signed", metadata: ["credential": "\(credential)", "error": "\(why)"])
+  }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

@@ -13,8 +13,6 @@ final class DPoPSigner: RequestSigner {
   /// OpenSSL's context for the key in use. A login replaces the key.
   private var signer: (key: DPoPKey, context: P256Signer)?
   private var nonces: [OriginAuthority: [UInt8]] = [:]
-  /// The last challenge had a nonce.
-  private var hasNewNonce = false
 
   override func sizeLimit(of head: UnsafeRawBufferPointer) -> Int {
     guard let written = WrittenHead(head) else { return 0 }
@@ -24,7 +22,7 @@ final class DPoPSigner: RequestSigner {
   override func prepare(
     _ head: WrittenHead, with credential: AttachedCredential, to origin: OriginAuthority, into block: Block
   ) -> Preparation {
-    guard let proof = credential.proof else { return .refused(.internalError) }
+    guard let proof = credential.proof else { return .refused(.internalError, why: "the token has no key") }
     do throws(OpenSSLError) {
       let text = try DPoPProof(
         method: head.method.bytes(in: head.bytes), uri: head.uri(isTLS: origin.isTLS), wall: wallClockSeconds(),
@@ -35,7 +33,7 @@ final class DPoPSigner: RequestSigner {
       block.append("\r\n")
       return .ready
     } catch {
-      return .refused(.internalError)
+      return .refused(.internalError, why: error.message)
     }
   }
 
@@ -52,13 +50,10 @@ final class DPoPSigner: RequestSigner {
     let isNonce = head.fields.only("DPoP-Nonce", in: bytes).map { isNews && take($0.value.bytes(in: bytes), from: origin) }
     head.fields.drop(named: Self.nonceField, in: bytes)
     guard head.status == 401, head.contains(.wwwAuthenticate),
-      BearerChallenge.asksForNonce(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
+      TokenChallenge.asksForNonce(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
     else { return .other }
-    hasNewNonce = isNonce ?? false
-    return .challenge
+    return .challenge(canAnswer: isNonce ?? false)
   }
-
-  override func canAnswer(_ origin: OriginAuthority) -> Bool { hasNewNonce }
 
   /// - Returns: whether it is a nonce.
   private func take(_ value: UnsafeRawBufferPointer, from origin: OriginAuthority) -> Bool {

@@ -10,8 +10,8 @@ class RequestSigner {
   enum Preparation {
     /// Everything is in the block.
     case ready
-    /// The request must not be sent.
-    case refused(ProxyError)
+    /// The request must not be sent. The text is for the log.
+    case refused(ProxyError, why: String)
   }
 
   /// What an answer's head says.
@@ -19,7 +19,8 @@ class RequestSigner {
     /// Nothing about the preparation. It may refuse the credential.
     case other
     /// How to prepare the request. It is no refusal: no refresh follows.
-    case challenge
+    /// - Parameter canAnswer: another attempt would differ from the last one.
+    case challenge(canAnswer: Bool)
   }
 
   /// How often one request is sent again for a challenge.
@@ -42,8 +43,17 @@ class RequestSigner {
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
   ) -> Reading { .other }
 
-  /// After a challenge: whether another attempt would differ from the last one.
-  func canAnswer(_ origin: OriginAuthority) -> Bool { false }
+  /// Nanoseconds between two reports of refused requests.
+  private static let reportInterval: Int64 = 60_000_000_000
+  private var reported: Int64?
+
+  /// Whether a refused request is reported: each of many would fail for the same reason.
+  /// - Parameter now: monotonic nanoseconds.
+  final func admitsReport(at now: Int64) -> Bool {
+    if let reported, now - reported < Self.reportInterval { return false }
+    reported = now
+    return true
+  }
 }
 
 extension CredentialPolicy {

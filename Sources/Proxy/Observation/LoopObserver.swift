@@ -35,6 +35,8 @@ open class LoopObserver: UpstreamObserver {
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   /// A request was sent again with the nonce that the origin asked for.
   open func challenged(_ entry: Entry) {}
+  /// Requests with this credential cannot be signed. `why` contains no secret. At most once a minute for a loop.
+  open func signingFailed(_ credential: String, _ why: String) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
   /// A tunnel began (+1) or ended (-1).
   open func tunnels(_ change: Int) {}

@@ -32,8 +32,8 @@ extension Request {
     guard let way else { throw .internalError }
     let entry = way.entry
     let status = head.status
-    var isChallenge = false
-    if entry.isSigned, let signer = authorization.view?.signer { isChallenge = heed(&head, bytes, signer, way) }
+    var reading = RequestSigner.Reading.other
+    if entry.isSigned, let signer = authorization.view?.signer { reading = heed(&head, bytes, signer, way) }
     if status == 101 {
       try writeUpgrade(&head, bytes, way)
       return .upgrade
@@ -48,8 +48,10 @@ extension Request {
     let keepsUpstream = head.persists(in: bytes)
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
-    if isChallenge {
-      if answersChallenge() {
+    var isChallenge = false
+    if case .challenge(let canAnswer) = reading {
+      isChallenge = true
+      if answersChallenge(canAnswer) {
         attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
         return .challenge
       }
@@ -57,7 +59,8 @@ extension Request {
       attempt.held = HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream)
       return .hold
     }
-    if let wish = retryWish(head, bytes, entry) {
+    // The same proof would bring the same challenge.
+    if !isChallenge, let wish = retryWish(head, bytes, entry) {
       attempt.dropped = DroppedAnswer(retryAfter: wish.seconds, body: BodySource(framing), keepsUpstream: keepsUpstream)
       return .drop
     }

@@ -10,7 +10,7 @@ struct Attempt {
   var held: HeldAnswer?
   /// 1xx responses so far.
   var interims = 0
-  /// An answer that the entry's `retry` drops.
+  /// An answer that the app does not get.
   var dropped: DroppedAnswer?
   /// `Expect: 100-continue` was sent.
   private(set) var hasAsked = false
@@ -82,7 +82,7 @@ struct Attempt {
   }
 }
 
-/// An answer that the entry's `retry` drops, because the request is sent again.
+/// An answer that is dropped because the request is sent again: by the entry's `retry`, or as the answer is a challenge.
 final class DroppedAnswer {
   /// Seconds that its Retry-After asks for; nil: it has none.
   let retryAfter: Int?

@@ -35,7 +35,8 @@ extension Request {
     guard !body.isDone, canReplay, !machine.hasMetExpectationFailure, way?.pool.limit.isSilent(at: loop.now) == false else {
       return false
     }
-    return message.expectsContinue || authorization.attached != nil && body.mayExceedTee(isLast: machine.isResent)
+    let isLast = machine.isResent && !mayBeChallenged
+    return message.expectsContinue || authorization.attached != nil && body.mayExceedTee(isLast: isLast)
   }
 
   /// The origin may not know the expectation, so the proxy sends the body.

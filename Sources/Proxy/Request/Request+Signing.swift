@@ -11,34 +11,43 @@ extension Request {
   /// - Returns: the input if the request cannot be sent.
   func prepare(_ head: Block, _ signer: RequestSigner, into block: Block) -> RequestMachine.Input? {
     guard let attached = authorization.attached, let way, let written = WrittenHead(head.bytes) else {
-      return refusedToSend(.internalError)
+      return refusedToSend(.internalError, block)
     }
     switch signer.prepare(written, with: attached, to: way.pool.origin.authority, into: block) {
     case .ready: return nil
-    case .refused(let error): return refusedToSend(error)
+    case .refused(let error, let why):
+      if signer.admitsReport(at: loop.now) { services.observer.signingFailed(attached.name, why) }
+      return refusedToSend(error, block)
     }
   }
 
   /// Nothing was written: the connection is as it was lent.
-  private func refusedToSend(_ error: ProxyError) -> RequestMachine.Input {
+  private func refusedToSend(_ error: ProxyError, _ block: Block) -> RequestMachine.Input {
+    loop.blocks.giveBack(block)
     attempt.exchange?.finish(inStep: true)
     return failing(error)
   }
 
   /// Lets the signer read an answer's head, and take out what is not for the app.
-  /// - Returns: whether the answer is about the preparation. It is no refusal of the credential then.
   func heed(
     _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ signer: RequestSigner, _ way: Way
-  ) -> Bool {
+  ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
-    return signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews) == .challenge && isNews
+    let reading = signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews)
+    return isNews ? reading : .other
+  }
+
+  /// Whether the request would be sent again for a challenge.
+  var mayBeChallenged: Bool {
+    guard let way, way.entry.isSigned, let signer = authorization.view?.signer else { return false }
+    return machine.challenges < signer.rounds
   }
 
   /// After a challenge: whether the request is sent again. Otherwise the app gets the challenge.
-  func answersChallenge() -> Bool {
-    guard let signer = authorization.view?.signer, let way else { return false }
-    if signer.canAnswer(way.pool.origin.authority), machine.challenges < signer.rounds, canReplay {
+  func answersChallenge(_ canAnswer: Bool) -> Bool {
+    guard let way else { return false }
+    if canAnswer, mayBeChallenged, canReplay {
       services.observer.challenged(way.entry)
       return true
     }

@@ -38,7 +38,7 @@ extension Request {
 
   private func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard head.contains(.wwwAuthenticate) else { return false }
-    return BearerChallenge.saysInsufficientScope(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
+    return TokenChallenge.saysInsufficientScope(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
   }
 
   /// Notes that the app gets the refusal, and why.

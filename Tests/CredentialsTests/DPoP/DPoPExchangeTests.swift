@@ -93,6 +93,66 @@ struct DPoPExchangeTests {
     #expect(try ReadProof(of: third).nonce == "n-2")
   }
 
+  @Test("a refused scope does not bring the nonce's repeat back")
+  func scopeAfterNonce() throws {
+    var exchange = TokenExchange(policy: dpopPolicy(grant: .refreshToken(Secret("r")), scope: "a"))
+    _ = try exchange.begin(.generated())
+    _ = exchange.take(refusal("use_dpop_nonce"), nonce: "n-1")
+    #expect(exchange.take(refusal("invalid_scope")).request != nil)
+    guard case .refused(let error)? = exchange.take(refusal("use_dpop_nonce"), nonce: "n-2").answer else {
+      Issue.record("sent a fourth time")
+      return
+    }
+    #expect(error.code == .useDPoPNonce)
+  }
+
+  @Test("without a key there is no request")
+  func noKey() {
+    var exchange = TokenExchange(policy: dpopPolicy())
+    guard case .failed(.signing, _)? = exchange.start(.init(), now: 0, wall: wall).answer else {
+      Issue.record("sent without proof")
+      return
+    }
+  }
+
+  @Test(
+    "a refresh token is kept from an answer that cannot be used",
+    arguments: [
+      #"{"token_type": "Bearer", "access_token": "t", "refresh_token": "r2"}"#,
+      #"{"access_token": "t", "refresh_token": "r2"}"#,
+      #"{"token_type": "DPoP", "refresh_token": "r2"}"#,
+      #"{"token_type": "DPoP", "access_token": "a b", "refresh_token": "r2"}"#,
+    ])
+  func keptRefreshToken(body: String) {
+    guard case .failed(let failure, _) = TokenResponse.parse(status: 200, body: bytes(body), as: .dpop),
+      case .unusable(_, let kept) = failure
+    else {
+      Issue.record("\(body)")
+      return
+    }
+    #expect(kept == Secret("r2") && !"\(failure)".contains("r2"))
+  }
+
+  @Test("what is sent again for a nonce has another client assertion, too")
+  func assertions() throws {
+    let signing = OAuth2Policy.SigningKey(pem: Secret(try PrivateKey.generateP256().pem()))
+    let policy = OAuth2Policy(
+      endpoint: .issuer(url: loginIssuer), grant: .authorizationCode(.init()), clientID: "my-app",
+      clientAuthentication: .privateKeyJWT(signing), scope: "openid", dpop: .generated)
+    var driver = try LoginDriver(policy, dpopKey: .generated())
+    let challenge = EndpointAnswer.response(
+      status: 400, retryAfter: nil, body: Secret(refusal("use_dpop_nonce")), dpopNonce: "as-1")
+    driver.reach(.pushing)
+    driver.answer(challenge)
+    driver.answer(.ok(json(["request_uri": "urn:x"]), 201))
+    driver.callback()
+    driver.answer(challenge)
+    let sent = driver.log.requests.compactMap { $0.field("client_assertion") }
+    #expect(sent.count == 4 && Set(sent).count == 4)
+    let codes = driver.log.requests.compactMap { $0.field("code") }
+    #expect(codes == [Hidden.code, Hidden.code])
+  }
+
   @Test(
     "the type of the token must be the one that was asked for: Bearer is a downgrade",
     arguments: [

@@ -85,6 +85,66 @@ struct DPoPMachineTests {
     #expect(process.published == [])
   }
 
+  @Test("nor does it after another key: nothing is sent, until the next login", arguments: [nil, Secret("nonsense")])
+  func lostLaterKey(key: Secret?) throws {
+    let (store, policy, first) = (MemoryTokenStore(), dpopPolicy(grant: loginGrant), try DPoPKey.generated())
+    try write(login("a1", first), policy, store)
+    var process = Process(policy, store, key: nil)
+    process.look()
+    #expect(process.published == ["a1"])
+    var lost = try login("b1", nil)
+    lost.dpopKey = key
+    try write(lost, policy, store)
+    process.look()
+    process.driver.pass(3_700_000)
+    process.need()
+    #expect(process.published == ["a1"] && process.sent == [])
+    #expect(process.failed == [.needsLogin] && process.driver.machine.needsLogin)
+    let next = try DPoPKey.generated()
+    try write(login("c1", next), policy, store)
+    process.driver.wall = wall
+    process.look()
+    #expect(process.published == ["a1", "c1"] && process.current?.proof?.key == next)
+  }
+
+  @Test("a stored refresh token whose key is gone is not sent without proof", arguments: [nil, Secret("nonsense")])
+  func lostConfidentialKey(key: Secret?) throws {
+    let store = MemoryTokenStore()
+    let policy = dpopPolicy(grant: .refreshToken(Secret("first")))
+    let record = TokenRecord(
+      binding: TokenBinding.digest(of: policy), generation: 3, refreshToken: Secret("r3"), dpopKey: key)
+    _ = store.perform(.lock, for: "api")
+    _ = store.perform(.write(record), for: "api")
+    _ = store.perform(.release, for: "api")
+    var process = Process(policy, store, key: try .generated())
+    process.need()
+    #expect(process.sent == [] && process.failed.count == 1)
+    guard case .needsOperator = process.driver.machine.state(now: process.driver.now) else {
+      Issue.record("it goes on")
+      return
+    }
+  }
+
+  @Test("a downgraded answer's refresh token takes the place of the one that was sent, also for other processes")
+  func downgradedRefresh() throws {
+    let (store, policy, key) = (MemoryTokenStore(), dpopPolicy(grant: loginGrant), try DPoPKey.generated())
+    try write(login("a1", key), policy, store)
+    var (process, other) = (Process(policy, store, key: nil), Process(policy, store, key: nil))
+    process.look()
+    other.look()
+    process.driver.pass(3_700_000)
+    process.need()
+    #expect(process.sent == ["r-a1"])
+    let body = #"{"token_type": "Bearer", "access_token": "a2", "refresh_token": "r2"}"#
+    process.answer(TokenResponse.parse(status: 200, body: bytes(body), as: .dpop))
+    #expect(process.published == ["a1"] && process.failed.count == 1)
+    other.driver.pass(3_700_000)
+    other.need()
+    #expect(other.sent == ["r2"])
+    other.answer(grant("a3", refreshToken: "r3"))
+    #expect(other.published.last == "a3" && other.current?.proof?.key == key)
+  }
+
   @Test("a key of the configuration is in no record, and outlives each of them")
   func configured() throws {
     let key = try DPoPKey.generated()

@@ -112,12 +112,12 @@ struct DPoPProofTests {
       (#"Basic realm="DPoP error=\"use_dpop_nonce\"""#, false), ("", false),
     ])
   func challenges(field: String, asks: Bool) {
-    #expect(BearerChallenge.asksForNonce(bytes(field)) == asks)
+    #expect(TokenChallenge.asksForNonce(bytes(field)) == asks)
   }
 
   @Test("a lack of scope in a DPoP challenge is one")
   func scope() {
-    #expect(BearerChallenge.saysInsufficientScope(bytes(#"DPoP error="insufficient_scope", scope="a""#)))
-    #expect(!BearerChallenge.saysInsufficientScope(bytes(#"DPoP error="invalid_token""#)))
+    #expect(TokenChallenge.saysInsufficientScope(bytes(#"DPoP error="insufficient_scope", scope="a""#)))
+    #expect(!TokenChallenge.saysInsufficientScope(bytes(#"DPoP error="invalid_token""#)))
   }
 }

@@ -1,5 +1,5 @@
 /// The challenges of `WWW-Authenticate` for tokens: Bearer (RFC 6750 section 3) and DPoP (RFC 9449 section 7.1).
-public struct BearerChallenge: Sendable, Hashable {
+public struct TokenChallenge: Sendable, Hashable {
   public var error: String?
   public var scope: String?
   public var type = TokenScheme.bearer
@@ -22,9 +22,9 @@ public struct BearerChallenge: Sendable, Hashable {
 
   /// All challenges for tokens in one field value, which may contain several challenges of several schemes (RFC 9110 section
   /// 11.6.1). Skips what it cannot read: a 401 counts whatever its challenge looks like.
-  public static func parse(_ fieldValue: [UInt8]) -> [BearerChallenge] {
+  public static func parse(_ fieldValue: [UInt8]) -> [TokenChallenge] {
     var scanner = Scanner(bytes: fieldValue)
-    var challenges: [BearerChallenge] = []
+    var challenges: [TokenChallenge] = []
     var inToken = false
     while !scanner.atEnd {
       scanner.skip { $0 == 0x20 || $0 == 0x09 || $0 == 0x2c }
@@ -44,7 +44,7 @@ public struct BearerChallenge: Sendable, Hashable {
       } else {
         let type = [TokenScheme.bearer, .dpop].first { $0.rawValue.lowercased() == word.lowercased() }
         inToken = type != nil
-        if let type { challenges.append(BearerChallenge(type: type)) }
+        if let type { challenges.append(TokenChallenge(type: type)) }
         if spaces > 0, !scanner.startsParameter { scanner.skipToComma() }
       }
     }
