@@ -17,6 +17,7 @@ struct ExchangedTypeTests {
   func types(subjectLine: String, actorLine: String, subject: String, actor: String) throws {
     let loaded = World.read(
       """
+      listen: 127.0.0.1:0
       token_store: {file: tokens.json}
       credentials:
         person:
