@@ -48,6 +48,8 @@ public enum Discovery {
   struct TokenEndpoint: Sendable, Hashable {
     var url: String
     var audience: String
+    /// Of `mtls_endpoint_aliases`.
+    var isAlias = false
   }
 
   static func tokenEndpoint(
@@ -57,7 +59,9 @@ public enum Discovery {
     guard let url = try metadata.url(of: .token, withCertificate: withCertificate) else {
       throw .missing(ServerMetadata.Endpoint.token.rawValue)
     }
-    return TokenEndpoint(url: url, audience: try metadata.audience(withCertificate: withCertificate) ?? url)
+    return TokenEndpoint(
+      url: url, audience: try metadata.audience(withCertificate: withCertificate) ?? url,
+      isAlias: withCertificate && metadata.hasAlias(of: .token))
   }
 
   /// The request for one of `documentURLs`.

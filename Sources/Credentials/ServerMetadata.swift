@@ -46,6 +46,8 @@ public struct ServerMetadata: Sendable, Hashable {
     } catch { throw .badEndpoint(endpoint, error) }
   }
 
+  func hasAlias(of endpoint: Endpoint) -> Bool { aliases.names(endpoint) }
+
   /// What client assertions name as their audience: the token endpoint's plain URL, which servers know best, whether an alias
   /// takes precedence or not; the alias if there is no other.
   func audience(withCertificate: Bool) throws(Discovery.Failure) -> String? {

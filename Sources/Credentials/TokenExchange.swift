@@ -21,8 +21,18 @@ public struct TokenExchange: Sendable {
 
   private enum Phase {
     case idle
-    case discovering(remaining: [String])
+    case discovering(Search)
     case requesting(Sent)
+  }
+
+  private struct Search {
+    var remaining: [String]
+    /// Of the document that was asked last.
+    var failure: TokenFailure?
+    /// What the first document named. The second one is only asked for an alias, and may fail.
+    var found: Discovery.TokenEndpoint?
+    var now: Int64
+    var wall: Int64
   }
 
   private struct Sent {
@@ -46,7 +56,7 @@ public struct TokenExchange: Sendable {
     case .token(let url): return request(.init(url: url, audience: url), wall: wall)
     case .issuer(let url):
       if let discovered, now < discovered.until { return request(discovered.endpoint, wall: wall) }
-      do { return discover(try Discovery.documentURLs(issuer: url), failure: nil) } catch {
+      do { return discover(Search(remaining: try Discovery.documentURLs(issuer: url), now: now, wall: wall)) } catch {
         return finish(.failed(.discovery("\(error)")))
       }
     }
@@ -77,23 +87,44 @@ public struct TokenExchange: Sendable {
         return request(sent.endpoint, wall: wall, withScope: sent.withScope, isRepeated: true)
       }
       return finish(answer)
-    case .discovering(let remaining):
-      guard case .issuer(let issuer) = policy.endpoint else { return finish(.failed(.discovery("no issuer"))) }
+    case .discovering(var search):
+      (search.now, search.wall) = (now, wall)
       guard status == 200 else {
-        let failure = TokenFailure.discovery("the discovery document's address answered with status \(status)")
+        search.failure = .discovery("the discovery document's address answered with status \(status)")
         // Ask for the other kind of document only if the server does not have this one.
-        guard (400..<500).contains(status), status != 429 else { return finish(.failed(failure)) }
-        return discover(remaining, failure: failure)
+        guard (400..<500).contains(status), status != 429 else { return give(up: search) }
+        return discover(search)
       }
-      do {
-        let endpoint = try Discovery.tokenEndpoint(
-          body, issuer: issuer, withCertificate: policy.clientCertificate != nil)
-        discovered = (endpoint, now + Self.discoveryLifetime)
-        return request(endpoint, wall: wall)
-      } catch {
-        return finish(.failed(.discovery("\(error)")))
-      }
+      return read(body, search)
     }
+  }
+
+  /// A document. Another one may have what it lacks.
+  private mutating func read(_ body: [UInt8], _ known: Search) -> Step {
+    var search = known
+    guard case .issuer(let issuer) = policy.endpoint else { return finish(.failed(.discovery("no issuer"))) }
+    let withCertificate = policy.clientCertificate != nil
+    do throws(Discovery.Failure) {
+      let endpoint = try Discovery.tokenEndpoint(body, issuer: issuer, withCertificate: withCertificate)
+      // RFC 8705 section 5: an alias takes precedence.
+      guard withCertificate, !endpoint.isAlias else { return use(endpoint, search) }
+      search.found = search.found ?? endpoint
+      return discover(search)
+    } catch {
+      search.failure = .discovery("\(error)")
+      if case .missing = error { return discover(search) }
+      return give(up: search)
+    }
+  }
+
+  private mutating func use(_ endpoint: Discovery.TokenEndpoint, _ search: Search) -> Step {
+    discovered = (endpoint, search.now + Self.discoveryLifetime)
+    return request(endpoint, wall: search.wall)
+  }
+
+  private mutating func give(up search: Search) -> Step {
+    if let found = search.found { return use(found, search) }
+    return finish(.failed(search.failure ?? .discovery("the issuer has no discovery document")))
   }
 
   /// Takes over what a copy of `before` has discovered since, and the nonces that it got, while others ran beside it.
@@ -108,11 +139,19 @@ public struct TokenExchange: Sendable {
     }
   }
 
-  public mutating func failed(_ failure: TokenFailure) -> Step { finish(.failed(failure)) }
+  /// Nobody wants the token any more. Forgets what was sent.
+  public mutating func abandon() { _ = finish(.failed(.timedOut)) }
 
-  private mutating func discover(_ urls: [String], failure: TokenFailure?) -> Step {
-    guard let url = urls.first else { return finish(.failed(failure ?? .discovery("the issuer has no discovery document"))) }
-    phase = .discovering(remaining: Array(urls.dropFirst()))
+  public mutating func failed(_ failure: TokenFailure) -> Step {
+    if case .discovering(let search) = phase, search.found != nil { return give(up: search) }
+    return finish(.failed(failure))
+  }
+
+  private mutating func discover(_ search: Search) -> Step {
+    guard let url = search.remaining.first else { return give(up: search) }
+    var next = search
+    next.remaining.removeFirst()
+    phase = .discovering(next)
     return .send(Discovery.request(url))
   }
 

@@ -289,6 +289,45 @@ struct ExchangeTests {
     }
   }
 
+  /// The requests until the token's, with these documents in turn; nil: the request brings no response.
+  private func asked(_ documents: [[UInt8]?], hasCertificate: Bool = false) -> [String] {
+    var exchange = TokenExchange(
+      policy: makePolicy(endpoint: .issuer(url: issuer), certificate: hasCertificate ? certificate(1) : nil))
+    var (step, urls) = (exchange.start(.init(), now: 0, wall: 0), [String]())
+    for document in documents {
+      guard case .send(let request) = step else { break }
+      urls.append(request.url)
+      step =
+        document.map { exchange.answered(status: 200, retryAfter: nil, body: $0, now: 1, wall: 0) }
+        ?? exchange.failed(.timedOut)
+    }
+    if case .send(let last) = step { urls.append(last.url) }
+    return urls
+  }
+
+  @Test("a document without a token endpoint, or without the alias for a certificate, is no reason to stop")
+  func otherDocument() {
+    let (first, second) = (
+      "https://login.example.com/tenant/.well-known/openid-configuration",
+      "https://login.example.com/.well-known/oauth-authorization-server/tenant"
+    )
+    let none = bytes(#"{"issuer": "\#(issuer)"}"#)
+    let aliased = bytes(
+      #"""
+      {"issuer": "\#(issuer)", "token_endpoint": "https://login.example.com/t3",
+      "mtls_endpoint_aliases": {"token_endpoint": "https://mtls.example.com/t"}}
+      """#)
+    let (plain, alias) = ("https://login.example.com/t2", "https://mtls.example.com/t")
+    #expect(asked([none, document]) == [first, second, plain])
+    #expect(asked([none, none]) == [first, second])
+    #expect(asked([document]) == [first, plain])
+    #expect(asked([document, aliased], hasCertificate: true) == [first, second, alias])
+    #expect(asked([aliased], hasCertificate: true) == [first, alias])
+    for useless in [none, nil, bytes("<html>"), document] {
+      #expect(asked([document, useless], hasCertificate: true) == [first, second, plain])
+    }
+  }
+
   @Test("a discovery server in trouble is not asked for the other document")
   func discoveryTrouble() {
     var exchange = TokenExchange(policy: makePolicy(endpoint: .issuer(url: issuer)))

@@ -66,7 +66,7 @@ final class TokenFlight: EventHandler {
   override func expired(on loop: EventLoop) {
     cancel()
     // What it leaves has no token in it.
-    _ = exchange.failed(.timedOut)
+    exchange.abandon()
     then(.failed(.timedOut), exchange)
   }
 
@@ -103,7 +103,7 @@ final class TokenFlight: EventHandler {
   private func advance(_ progress: Progress?) {
     guard let progress else {
       let failure = TokenFailure.unreachable("too much work waits in the proxy")
-      _ = exchange.failed(failure)
+      exchange.abandon()
       return finish(.failed(failure))
     }
     exchange = progress.exchange
