@@ -45,6 +45,9 @@ let package = Package(
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
     .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
+    .target(
+      name: "Signing", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON"],
+      swiftSettings: dataPath + fuzzed),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
@@ -64,7 +67,8 @@ let package = Package(
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Streams", "Trust", "Credentials", "Fetch",
+        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
+        "Credentials", "Fetch",
         "Interception", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -98,6 +102,7 @@ let package = Package(
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
+    .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON", "Signing"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),

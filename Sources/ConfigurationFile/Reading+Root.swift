@@ -62,7 +62,7 @@ extension Reading {
   private func warnOfUnused(_ root: Section<RootKeys>, _ settings: Settings) {
     var credentials = Set(settings.upstreams.compactMap(\.credential))
     var trust = Set(settings.upstreams.compactMap(\.trust)).union(["default"])
-    for case .oauth2(let policy) in settings.credentials.values.map(\.kind) {
+    for policy in settings.credentials.values.compactMap(\.tokens) {
       if let name = policy.trust { trust.insert(name) }
       credentials.formUnion(policy.sourceNames)
     }

@@ -36,7 +36,7 @@ extension Reading {
     let usesFallback =
       settings.unlistedHosts == .forward || settings.upstreams.contains { $0.trust == nil }
       || settings.trust.values.contains(where: \.checksRevocation)
-      || settings.credentials.values.contains { if case .oauth2(let policy) = $0.kind { policy.trust == nil } else { false } }
+      || settings.credentials.values.contains { $0.tokens.map { $0.trust == nil } ?? false }
     let areAnchors = settings.trust.values.contains { $0.effectiveAnchors.haveSystem }
     // Apps are given them beside our own.
     let arePublished = settings.intercept?.publish != nil

@@ -8,6 +8,12 @@ public struct CredentialPolicy: Sendable, Hashable {
     /// `format` contains `{value}` exactly once.
     case header(name: String, value: Secret, format: String)
     case oauth2(OAuth2Policy)
+    case sigv4(SigV4Policy)
+    case jwt(JWTPolicy)
+    case hmac(HMACPolicy)
+    case httpSignature(HTTPSignaturePolicy)
+    case digest(DigestPolicy)
+    case negotiate(NegotiatePolicy)
   }
   public var name: String
   public var kind: Kind
@@ -22,26 +28,49 @@ public struct CredentialPolicy: Sendable, Hashable {
 }
 
 extension CredentialPolicy {
+  /// How the token machine gets what expires; nil: nothing of it does, or the proxy makes it itself.
+  public var tokens: OAuth2Policy? {
+    switch kind {
+    case .oauth2(let policy): return policy
+    case .sigv4(let policy): if case .fetched(let keys) = policy.keys { return keys } else { return nil }
+    case .basic, .bearer, .header, .jwt, .hmac, .httpSignature, .digest, .negotiate: return nil
+    }
+  }
+
   /// What makes this the same credential in another configuration, as parts of a digest. Leaves out rotating secrets and times.
   public var continuity: [[UInt8]] {
     switch kind {
+    case .sigv4(let policy):
+      switch policy.keys {
+      case .fixed(let keys): return [Array("sigv4".utf8), Array(keys.accessKeyID.utf8)]
+      case .fetched(let source): return [Array("sigv4 keys".utf8)] + Self.continuity(of: source)
+      }
+    case .jwt(let policy):
+      return [Array("jwt".utf8), Array((policy.keyID ?? "").utf8), Array((policy.claims.issuer ?? "").utf8)]
+    case .hmac: return [Array("hmac".utf8)]
+    case .httpSignature(let policy): return [Array("http_signature".utf8), Array(policy.keyID.utf8)]
+    case .digest(let policy): return [Array("digest".utf8), Array(policy.username.utf8)]
+    case .negotiate(let policy): return [Array("negotiate".utf8), Array((policy.principal ?? "").utf8)]
     case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
     case .bearer: return [Array("bearer".utf8)]
     case .header(let name, _, let format): return [Array("header".utf8), Array(name.lowercased().utf8), Array(format.utf8)]
-    case .oauth2(let policy):
-      var parts = [Array("oauth2".utf8), TokenBinding.digest(of: policy), Array((policy.scope ?? "").utf8)]
-      for (name, value) in policy.parameters.sorted(by: { $0.key < $1.key }) { parts += [Array(name.utf8), Array(value.utf8)] }
-      if case .jwtBearer(.signed(let issuer, let subject, let audience, _, _)) = policy.grant {
-        parts += [issuer, subject, audience].map { Array($0.utf8) }
-      }
-      if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
-      if case .jwtBearer(.client) = policy.grant { parts.append(Array("client".utf8)) }
-      if let exchange = policy.exchange { parts += exchange.continuity }
-      // With `dpop`, its key is in the binding.
-      if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
-      if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
-      return parts
+    case .oauth2(let policy): return Self.continuity(of: policy)
     }
+  }
+
+  private static func continuity(of policy: OAuth2Policy) -> [[UInt8]] {
+    var parts = [Array("oauth2".utf8), TokenBinding.digest(of: policy), Array((policy.scope ?? "").utf8)]
+    for (name, value) in policy.parameters.sorted(by: { $0.key < $1.key }) { parts += [Array(name.utf8), Array(value.utf8)] }
+    if case .jwtBearer(.signed(let issuer, let subject, let audience, _, _)) = policy.grant {
+      parts += [issuer, subject, audience].map { Array($0.utf8) }
+    }
+    if !policy.resource.isEmpty { parts += ["resource"].map { Array($0.utf8) } + policy.resource.map { Array($0.utf8) } }
+    if case .jwtBearer(.client) = policy.grant { parts.append(Array("client".utf8)) }
+    if let exchange = policy.exchange { parts += exchange.continuity }
+    // With `dpop`, its key is in the binding.
+    if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
+    if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
+    return parts
   }
 }
 

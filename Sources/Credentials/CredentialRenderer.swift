@@ -40,7 +40,20 @@ public enum CredentialRenderer {
 
   /// Renders a credential that does not expire.
   public static func render(_ policy: CredentialPolicy, version: UInt64 = 1) throws(CredentialError) -> RenderedCredential {
-    RenderedCredential(name: policy.name, field: try field(of: policy.kind), version: version)
+    RenderedCredential(name: policy.name, content: try content(of: policy.kind), version: version)
+  }
+
+  static func content(of kind: CredentialPolicy.Kind) throws(CredentialError) -> RenderedContent {
+    switch kind {
+    case .basic, .bearer, .header, .oauth2: .field(try field(of: kind))
+    case .sigv4(let policy):
+      if case .fixed(let keys) = policy.keys { .material(.awsKeys(keys)) } else { throw .notStatic }
+    case .jwt(let policy): .material(.jwt(policy))
+    case .hmac(let policy): .material(.hmac(policy))
+    case .httpSignature(let policy): .material(.httpSignature(policy))
+    case .digest(let policy): .material(.digest(policy))
+    case .negotiate(let policy): .material(.negotiate(policy))
+    }
   }
 
   static func field(of kind: CredentialPolicy.Kind) throws(CredentialError) -> RenderedField {
@@ -48,7 +61,7 @@ public enum CredentialRenderer {
     case .basic(let username, let password): try basic(username: username, password: password)
     case .bearer(let token): try bearer(token)
     case .header(let name, let value, let format): try header(name: name, value: value, format: format)
-    case .oauth2: throw .notStatic
+    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: throw .notStatic
     }
   }
 

@@ -3,10 +3,10 @@ import Crypto
 /// The key that tokens are bound to (RFC 9449). A configured one never changes. A generated one is in the record beside the
 /// refresh token: processes with the same store share it, and it outlives a restart.
 extension OAuth2Machine {
-  /// The field that requests send; nil if the token cannot be sent.
-  func field(of token: Secret) -> RenderedField? {
+  /// What requests send; nil if the token cannot be sent.
+  func content(of token: Secret) -> RenderedContent? {
     guard !lacksKey else { return nil }
-    return try? CredentialRenderer.token(token, as: policy.tokenScheme)
+    return (try? CredentialRenderer.token(token, as: policy.tokenScheme)).map { .field($0) }
   }
 
   func proof(for token: Secret) -> TokenProof? { policy.dpop == nil ? nil : dpopKey.map { TokenProof($0, for: token) } }

@@ -125,14 +125,14 @@ extension OAuth2Machine {
 
   /// Publishes a token; nil if it cannot be rendered. True: it differs from the one before.
   mutating func publish(_ token: Secret, lifetime: Int64, expiry: Int64) -> Bool? {
-    guard let field = field(of: token) else { return nil }
-    let isNew = current?.line != field.line
+    guard let content = content(of: token) else { return nil }
+    let isNew = current?.content != content
     let version = isNew ? nextVersion() : latestVersion
     let margin = margin(of: lifetime)
     // With jitter, so that proxies that started together do not refresh together.
     let refreshAt = lifetime < Self.shortestRefreshedAhead || !canRefresh ? .max : expiry - margin + jitter(upTo: margin / 5)
     let credential = RenderedCredential(
-      name: name, field: field, version: version, expiry: expiry, refreshAt: refreshAt, proof: proof(for: token))
+      name: name, content: content, version: version, expiry: expiry, refreshAt: refreshAt, proof: proof(for: token))
     current = credential
     waiters.ahead = false
     failures.forgive()

@@ -103,10 +103,10 @@ extension OAuth2Machine {
     // The server has bound the token to another certificate than requests present.
     guard record.certificate == policy.boundThumbprint else { return .none(isCurrent: false) }
     // Without its key there is no field for it.
-    guard let token = record.accessToken, let field = field(of: token) else {
+    guard let token = record.accessToken, let content = content(of: token) else {
       return .none(isCurrent: false)
     }
-    guard field.line != current?.line else { return .none(isCurrent: true) }
+    guard content != current?.content else { return .none(isCurrent: true) }
     let left = min(record.expiresAt - wall, record.lifetime) * 1000
     guard left > 0, publish(token, lifetime: record.lifetime * 1000, expiry: now + left) == true else {
       return .none(isCurrent: false)

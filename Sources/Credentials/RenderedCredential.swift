@@ -7,7 +7,7 @@ public final class RenderedCredential: Sendable {
   public let name: String
   /// As it is spelled in `line`.
   public let fieldName: [UInt8]
-  /// The whole field line, `Authorization: Bearer ...` and CRLF.
+  /// The whole field line, `Authorization: Bearer ...` and CRLF; empty if each request is signed with `material`.
   public let line: [UInt8]
   /// Grows by one with each new value of this credential; a number that was replaced never comes back.
   public let version: UInt64
@@ -15,6 +15,9 @@ public final class RenderedCredential: Sendable {
   public let expiry: Int64
   /// Monotonic milliseconds; a request that comes later should tell the owner with `need`, and goes on with this version.
   public let refreshAt: Int64
+
+  /// What each request is signed with; nil: the line is all.
+  public let material: SigningMaterial?
 
   /// What each request proves in addition to the line; nil: the line is all.
   public let proof: TokenProof?
@@ -25,17 +28,29 @@ public final class RenderedCredential: Sendable {
   public static let never = Int64.max
 
   init(
-    name: String, field: RenderedField, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never,
+    name: String, content: RenderedContent, version: UInt64, expiry: Int64 = never, refreshAt: Int64 = never,
     proof: TokenProof? = nil
   ) {
     self.name = name
-    self.fieldName = field.name
-    self.line = field.line
+    switch content {
+    case .field(let field):
+      fieldName = field.name
+      line = field.line
+      material = nil
+    case .material(let material):
+      fieldName = []
+      line = []
+      self.material = material
+    }
     self.version = version
     self.expiry = expiry
     end = Atomic(expiry)
     self.refreshAt = refreshAt
     self.proof = proof
+  }
+
+  var content: RenderedContent {
+    if let material { .material(material) } else { .field(RenderedField(name: fieldName, line: line)) }
   }
 
   @inlinable public func isUsable(at now: Int64) -> Bool { now < end.load(ordering: .relaxed) }
@@ -59,6 +74,12 @@ public struct TokenProof: Sendable {
     self.key = key
     tokenHash = DPoPKey.hash(of: token)
   }
+}
+
+/// What a credential's value is, apart from version and expiry.
+enum RenderedContent: Sendable, Hashable {
+  case field(RenderedField)
+  case material(SigningMaterial)
 }
 
 /// A field name and its whole line: what a credential's value looks like on the wire, apart from version and expiry.

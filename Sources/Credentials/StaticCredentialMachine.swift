@@ -51,7 +51,7 @@ public struct StaticCredentialMachine: Sendable {
   /// - Parameter kind: the source's current content; nil if it could not be read.
   public mutating func sourceRead(id: UInt64, _ kind: CredentialPolicy.Kind?, now: Int64) -> [Action] {
     guard reading == id else { return [] }
-    if let kind, let field = try? CredentialRenderer.field(of: kind), field.line != current.line { return replace(field) }
+    if let kind, let content = try? CredentialRenderer.content(of: kind), content != current.content { return replace(content) }
     for key in refusers { memory.remember(key, now: now) }
     if let first = refusers.first { window.wasInVain(for: first.client) }
     refusers.removeAll()
@@ -61,13 +61,13 @@ public struct StaticCredentialMachine: Sendable {
 
   /// The configuration was read again.
   public mutating func reconfigure(_ policy: CredentialPolicy) throws(CredentialError) -> [Action] {
-    let field = try CredentialRenderer.field(of: policy.kind)
-    return field.line == current.line ? [] : replace(field)
+    let content = try CredentialRenderer.content(of: policy.kind)
+    return content == current.content ? [] : replace(content)
   }
 
   /// The content being read is not newer than this.
-  private mutating func replace(_ field: RenderedField) -> [Action] {
-    current = RenderedCredential(name: name, field: field, version: current.version + 1)
+  private mutating func replace(_ content: RenderedContent) -> [Action] {
+    current = RenderedCredential(name: name, content: content, version: current.version + 1)
     reading = nil
     refusers.removeAll()
     return [.publish(current)]

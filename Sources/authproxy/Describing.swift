@@ -72,6 +72,12 @@ enum Describing {
       let resource = oauth2.resource.isEmpty ? "" : " for \(oauth2.resource.joined(separator: ", "))"
       let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
       return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)\(dpop(oauth2.dpop))"
+    case .sigv4: return "sigv4"
+    case .jwt: return "jwt"
+    case .hmac: return "hmac"
+    case .httpSignature: return "http_signature"
+    case .digest: return "digest"
+    case .negotiate: return "negotiate"
     }
   }
 
@@ -108,7 +114,10 @@ enum Describing {
     switch policy.kind {
     case .header(let name, _, _): name
     case .oauth2(let oauth2) where oauth2.dpop != nil: "Authorization and DPoP"
-    case .basic, .bearer, .oauth2: "Authorization"
+    case .jwt(let jwt): jwt.field
+    case .hmac(let hmac): hmac.fields.map(\.name).joined(separator: ", ")
+    case .httpSignature: "Signature and Signature-Input"
+    case .basic, .bearer, .oauth2, .sigv4, .digest, .negotiate: "Authorization"
     }
   }
 

@@ -52,6 +52,7 @@ AT_MOST = {
     "Interception": {"CSystem", "Crypto", "Files", "TLS"},
     "Trust": {"Crypto", "TLS"},
     "Credentials": {"Crypto", "Files", "HTTPWire", "JSON"},
+    "Signing": {"Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON"},
 }
 # Only these calls create or need a socket or an epoll descriptor. `connect`, `send` and other names that methods also have are not
 # necessary here. A socket that CSystem itself opens and closes (`csys_notify`) does not count for its caller.

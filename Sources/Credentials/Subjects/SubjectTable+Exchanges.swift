@@ -66,7 +66,8 @@ extension SubjectTable {
     let refreshAt =
       lifetime < OAuth2Machine.shortestRefreshedAhead ? .max : expiry - margin + random.upTo(margin / 5)
     let credential = RenderedCredential(
-      name: name, field: field, version: isNew ? lastVersion : entry.credential?.version ?? lastVersion, expiry: expiry,
+      name: name, content: .field(field), version: isNew ? lastVersion : entry.credential?.version ?? lastVersion,
+      expiry: expiry,
       refreshAt: refreshAt, proof: dpopKey.map { TokenProof($0, for: grant.accessToken) })
     entries.replace(place, with: credential)
     entries[place]?.wasAccepted = true

@@ -29,7 +29,7 @@ public final class CredentialIdentity: Sendable, Hashable {
   static func digest(of policy: CredentialPolicy, grants: [[UInt8]], exchanged: [CredentialIdentity]) -> [UInt8] {
     var parts = policy.continuity + exchanged.map(\.digest)
     // Tokens belong to the token server, wherever they are sent. A static value is what its source holds at the time.
-    if case .oauth2 = policy.kind {} else { parts += Set(grants).sorted { $0.lexicographicallyPrecedes($1) } }
+    if policy.tokens == nil { parts += Set(grants).sorted { $0.lexicographicallyPrecedes($1) } }
     return SHA256.digest(parts: parts)
   }
 }

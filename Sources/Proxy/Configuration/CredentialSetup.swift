@@ -55,7 +55,12 @@ public final class CredentialSetup: Sendable {
     subjectLimit = limits.subjectTokens
     waitingLimit = limits.waitingForCredential
     self.patience = patience
-    if case .oauth2(let oauth2) = policy.kind { refusals = oauth2.retryStatuses } else { refusals = [401] }
+    refusals =
+      switch policy.kind {
+      case .jwt(let jwt): jwt.retryStatuses
+      case .oauth2, .sigv4: policy.tokens?.retryStatuses ?? []
+      case .basic, .bearer, .header, .hmac, .httpSignature, .digest, .negotiate: [401]
+      }
   }
 }
 
@@ -81,7 +86,7 @@ struct CredentialSources: Sendable {
     case .basic(let username, _): read("basic.password").map { .basic(username: username, password: $0) }
     case .bearer: read("bearer.token").map { .bearer(token: $0) }
     case .header(let name, _, let format): read("header.value").map { .header(name: name, value: $0, format: format) }
-    case .oauth2: nil
+    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
     }
   }
 

@@ -2,7 +2,7 @@ import Credentials
 
 extension CredentialPolicy {
   /// Names of the credentials whose tokens it exchanges.
-  var sourceNames: [String] { if case .oauth2(let policy) = kind { policy.sourceNames } else { [] } }
+  var sourceNames: [String] { tokens?.sourceNames ?? [] }
 }
 
 extension Collection where Element == CredentialPolicy {

@@ -65,7 +65,7 @@ public final class SnapshotBuilder: Sendable {
     let patience = Int64(settings.upstreams.map(\.timeouts.credential).max() ?? settings.timeouts.credential)
     for policy in settings.credentials.values.inOrderOfExchange {
       var endpoint = fallback
-      if case .oauth2(let oauth2) = policy.kind, let name = oauth2.trust { endpoint = trust[name] ?? fallback }
+      if let name = policy.tokens?.trust { endpoint = trust[name] ?? fallback }
       let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
         Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
       }
@@ -107,7 +107,7 @@ public final class SnapshotBuilder: Sendable {
     of policy: CredentialPolicy, _ identity: CredentialIdentity, _ limits: Limits, _ patience: Int64,
     after before: CredentialSetup?
   ) -> SubjectTokens? {
-    guard case .oauth2(let oauth2) = policy.kind, oauth2.isPerSubject else { return nil }
+    guard let oauth2 = policy.tokens, oauth2.isPerSubject else { return nil }
     if let before, before.identity == identity, let kept = before.subjects { return kept }
     return SubjectTokens(policy.name, oauth2, limit: limits.subjectTokens, patience: patience, after: before?.subjects)
   }

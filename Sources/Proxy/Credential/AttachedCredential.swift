@@ -18,7 +18,9 @@ struct AttachedCredential {
   var version: UInt64 { rendered.version }
   /// What each attempt proves; nil: the line is all.
   var proof: TokenProof? { rendered.proof }
-  /// The whole field line.
+  /// What the request is signed with; nil: the line is all.
+  var material: SigningMaterial? { rendered.material }
+  /// The whole field line; empty if there is material.
   var line: [UInt8] { rendered.line }
   /// - Parameter now: monotonic milliseconds.
   func isUsable(at now: Int64) -> Bool { rendered.isUsable(at: now) }

@@ -108,9 +108,9 @@ final class CredentialDesk {
     // Logs tell versions of one name apart by number, so the numbers continue across identities.
     let version = owners.values.lazy.filter { $0.name == setup.name }.map(\.latestVersion).max() ?? 0
     let owner: CredentialOwner
-    if case .oauth2(let policy) = setup.policy.kind, let subjects = setup.subjects {
+    if let policy = setup.policy.tokens, let subjects = setup.subjects {
       owner = SubjectOwner(setup, policy, subjects, self, serial: lastSerial)
-    } else if case .oauth2(let policy) = setup.policy.kind {
+    } else if let policy = setup.policy.tokens {
       owner = TokenOwner(setup, policy, self, serial: lastSerial, after: version)
     } else {
       owner = StaticOwner(setup, self, serial: lastSerial, after: version)

@@ -75,8 +75,7 @@ final class CredentialView: EventHandler {
   /// Takes over another configuration. A static value that may have changed is requested again, so that no later request gets
   /// the old one.
   func adopt(_ next: CredentialSetup) {
-    if case .oauth2 = next.policy.kind {
-    } else if next.policy != setup.policy {
+    if next.policy.tokens == nil, next.policy != setup.policy {
       current = nil
       changedIn = next.generation
     }

@@ -2,46 +2,97 @@ import Credentials
 import EventIO
 import Forwarding
 import HTTPWire
+import Signing
 
 /// A credential that depends on the request, or learns from answers. Each loop has one for each such credential; it is confined to the
 /// loop, and outlives requests and reloads. A credential that is a fixed field has none.
 class RequestSigner {
-  /// What comes of an attempt. Kinds that fetch something, need the body's hash or change the body will have cases of their own.
+  /// What comes of an attempt.
   enum Preparation {
     /// Everything is in the block.
     case ready
+    /// The same. What the app sends of its body goes through the transform.
+    case transforms(BodyTransform)
+    /// The head depends on the body, which streams so far: `prepare` is called again when it has been read whole.
+    case needsBody
+    /// Something is fetched or computed elsewhere. `prepare` is called again once `request.preparationArrived()` was called.
+    case wait
     /// The request must not be sent. The text is for the log.
     case refused(ProxyError, why: String)
   }
 
-  /// What an answer's head says.
+  /// What an answer says.
   enum Reading {
-    /// Nothing about the preparation. It may refuse the credential.
+    /// Nothing about the preparation. Its status may refuse the credential.
     case other
     /// How to prepare the request. It is no refusal: no refresh follows.
     /// - Parameter canAnswer: another attempt would differ from the last one.
     case challenge(canAnswer: Bool)
+    /// It refuses the credential, whatever its status: what a 401 is.
+    case refused
+    /// The first bytes of its body tell. `read(body:)` follows.
+    case needsBody
+  }
+
+  /// What an attempt needs of the request's body.
+  enum BodyUse {
+    case streams
+    /// Read whole before a connection is taken, up to `limits.hashed_body`. It can be sent again whatever `replay_body` says.
+    case whole
+  }
+
+  /// A request's body when its head is prepared.
+  enum Body {
+    case none
+    /// It was read whole; it leaves with Content-Length.
+    case whole(UnsafeRawBufferPointer)
+    /// - Parameter length: nil: it is chunked.
+    case streamed(length: Int64?)
+  }
+
+  /// One attempt: what is signed, and for whom.
+  struct Attempt {
+    /// As it will be written, but for the credential, Expect and the blank line.
+    let head: WrittenHead
+    let body: Body
+    let credential: AttachedCredential
+    let origin: OriginAuthority
+    /// What `note` has kept.
+    let noted: AnyObject?
+    /// Waits with `Preparation.wait`.
+    let request: CredentialWaiter
   }
 
   /// How often one request is sent again for a challenge.
   var rounds: UInt8 { 1 }
 
+  /// Called when a request comes, while the app's head is still whole.
+  /// - Returns: what `prepare` needs to know of it; nil: nothing.
+  /// - Throws: the request is not signed, and not sent.
+  func note(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnyObject? { nil }
+
+  /// Called before a connection is taken.
+  /// - Parameter length: of the body; nil: it is chunked.
+  func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse { .streams }
+
   /// Most bytes that `prepare` adds for this head.
-  func sizeLimit(of head: UnsafeRawBufferPointer) -> Int { 0 }
+  func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int { 0 }
 
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
-  /// - Parameters:
-  ///   - head: as it will be written, but for the credential, Expect and the blank line.
-  ///   - block: has room for `sizeLimit`. Field lines with CRLF may be added.
-  func prepare(
-    _ head: WrittenHead, with credential: AttachedCredential, to origin: OriginAuthority, into block: Block
-  ) -> Preparation { .ready }
+  /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
+  func prepare(_ attempt: borrowing Attempt, into block: Block) -> Preparation { .ready }
 
   /// Called with the head of each answer, interim ones too. Drops fields that are not for the app.
   /// - Parameter isNews: false: it was read before, and only what is not for the app matters.
   func read(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
   ) -> Reading { .other }
+
+  /// Called behind `Reading.needsBody`.
+  /// - Parameter body: the whole body, or its first 16 KiB.
+  func read(body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority)
+    -> Reading
+  { .other }
 
   /// Nanoseconds between two reports of refused requests.
   private static let reportInterval: Int64 = 60_000_000_000
@@ -58,8 +109,20 @@ class RequestSigner {
 
 extension CredentialPolicy {
   /// It is more than a fixed field.
-  var isSigned: Bool { if case .oauth2(let oauth2) = kind { oauth2.dpop != nil } else { false } }
+  var isSigned: Bool {
+    switch kind {
+    case .basic, .bearer, .header: false
+    case .oauth2(let oauth2): oauth2.dpop != nil
+    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: true
+    }
+  }
 
   /// A new one for a loop; nil: the credential is a fixed field.
-  func signer() -> RequestSigner? { isSigned ? DPoPSigner() : nil }
+  func signer() -> RequestSigner? {
+    switch kind {
+    case .basic, .bearer, .header: nil
+    case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
+    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
+    }
+  }
 }

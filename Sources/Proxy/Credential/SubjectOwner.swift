@@ -33,7 +33,7 @@ final class SubjectOwner: CredentialOwner {
   override var latestVersion: UInt64 { tokens.lastVersion }
   override var isBusy: Bool { !flights.isEmpty }
 
-  private var policy: OAuth2Policy? { if case .oauth2(let policy) = setup.policy.kind { policy } else { nil } }
+  private var policy: OAuth2Policy? { setup.policy.tokens }
 
   override func reconfigure() {
     guard let policy else { return }

@@ -37,7 +37,7 @@ final class TokenOwner: CredentialOwner {
   // MARK: Inputs
 
   override func reconfigure() {
-    guard case .oauth2(let policy) = setup.policy.kind else { return }
+    guard let policy = setup.policy.tokens else { return }
     if policy != machine.policy {
       exchange = TokenExchange(policy: policy)
       epoch += 1
@@ -123,7 +123,7 @@ final class TokenOwner: CredentialOwner {
   // MARK: Token requests
 
   private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
-    guard case .oauth2(let policy) = setup.policy.kind else { return }
+    guard let policy = setup.policy.tokens else { return }
     let epoch = epoch
     let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey) {
       [unowned self] answer, exchange in

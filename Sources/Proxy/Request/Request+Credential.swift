@@ -9,6 +9,8 @@ struct Authorization {
   /// What the current attempt carries.
   var attached: AttachedCredential?
   var wait: CredentialWait?
+  /// What the credential's signer has noted of the app's head.
+  var noted: AnyObject?
   /// On whose behalf the request is; nil: the credential has one token for all requests.
   var subject: AppSubject?
   /// When the current wait began, in nanoseconds of the loop's clock.

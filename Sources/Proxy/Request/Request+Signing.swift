@@ -13,11 +13,23 @@ extension Request {
     guard let attached = authorization.attached, let way, let written = WrittenHead(head.bytes) else {
       return refusedToSend(.internalError, block)
     }
-    switch signer.prepare(written, with: attached, to: way.pool.origin.authority, into: block) {
+    let signing = RequestSigner.Attempt(
+      head: written, body: signedBody, credential: attached, origin: way.pool.origin.authority, noted: authorization.noted,
+      request: self)
+    switch signer.prepare(signing, into: block) {
     case .ready: return nil
+    case .transforms, .needsBody, .wait: return refusedToSend(.internalError, block)
     case .refused(let error, let why):
       if signer.admitsReport(at: loop.now) { services.observer.signingFailed(attached.name, why) }
       return refusedToSend(error, block)
+    }
+  }
+
+  private var signedBody: RequestSigner.Body {
+    switch body.framing {
+    case .none, .length(0): .none
+    case .length(let length): .streamed(length: Int64(length))
+    case .chunked, .untilClose: .streamed(length: nil)
     }
   }
 

@@ -1,0 +1,30 @@
+/// A credential that is a Kerberos ticket, presented in SPNEGO (RFC 4559, RFC 4178).
+public struct NegotiatePolicy: Sendable, Hashable {
+  public enum Source: Sendable, Hashable {
+    /// Absolute path.
+    case keytab(String)
+    /// `TYPE:residual`, kept fresh by others.
+    case cache(String)
+    case password(Secret)
+  }
+  public enum Mutual: String, Sendable, Hashable, CaseIterable { case optional, required }
+
+  public let source: Source
+  /// nil: the keytab's first, or the cache's.
+  public let principal: String?
+  /// nil: `HTTP/` and the origin's host as it is written.
+  public let servicePrincipal: String?
+  public let bindsChannel: Bool
+  public let mutual: Mutual
+
+  public init(
+    source: Source, principal: String? = nil, servicePrincipal: String? = nil, bindsChannel: Bool = true,
+    mutual: Mutual = .optional
+  ) {
+    self.source = source
+    self.principal = principal
+    self.servicePrincipal = servicePrincipal
+    self.bindsChannel = bindsChannel
+    self.mutual = mutual
+  }
+}

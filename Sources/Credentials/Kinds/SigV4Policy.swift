@@ -1,0 +1,43 @@
+/// A credential that signs requests to AWS and what speaks its language (Signature Version 4). All durations are milliseconds.
+public struct SigV4Policy: Sendable, Hashable {
+  /// A signing name or a region: what requests may be signed for.
+  public enum Scope: Sendable, Hashable {
+    /// As the app's own signature has it, else as the host says.
+    case auto
+    /// The same, but only one of these.
+    case oneOf([String])
+    case named(String)
+  }
+  public enum Payload: Sendable, Hashable { case auto, signed, unsigned }
+
+  public let service: Scope
+  public let region: Scope
+  public let payload: Payload
+  public let keys: Keys
+
+  public enum Keys: Sendable, Hashable {
+    case fixed(AWSKeys)
+    /// Temporary ones, which the token machine keeps.
+    case fetched(OAuth2Policy)
+  }
+
+  public init(service: Scope, region: Scope, payload: Payload, keys: Keys) {
+    self.service = service
+    self.region = region
+    self.payload = payload
+    self.keys = keys
+  }
+}
+
+/// What signs for an AWS principal.
+public struct AWSKeys: Sendable, Hashable {
+  public let accessKeyID: String
+  public let secretAccessKey: Secret
+  /// With temporary keys.
+  public let sessionToken: Secret?
+  public init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret? = nil) {
+    self.accessKeyID = accessKeyID
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+  }
+}

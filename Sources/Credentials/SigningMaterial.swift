@@ -1,0 +1,14 @@
+/// What a request is signed with, where a fixed field is not enough. Shared by all loops; what is made of it, each loop keeps for itself.
+public enum SigningMaterial: Sendable, Hashable {
+  case awsKeys(AWSKeys)
+  case jwt(JWTPolicy)
+  case hmac(HMACPolicy)
+  case httpSignature(HTTPSignaturePolicy)
+  case digest(DigestPolicy)
+  case negotiate(NegotiatePolicy)
+}
+
+extension SigningMaterial: CustomStringConvertible, CustomReflectable {
+  public var description: String { "<signing material>" }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
