@@ -37,6 +37,8 @@ extension Reading {
     limits.requestHead = section.read(\.requestHead)
     limits.responseHead = section.read(\.responseHead)
     limits.replayBody = section.read(\.replayBody)
+    limits.hashedBody = section.read(\.hashedBody)
+    limits.buffers = section.read(\.buffers)
     limits.waitingForCredential = section.read(\.waitingForCredential)
     limits.subjectTokens = section.read(\.subjectTokens)
     limits.upstreamConnections = section.read(\.upstreamConnections)

@@ -12,6 +12,8 @@ public enum RelayReason: Sendable, Hashable {
   case insufficientScope
   /// The origin wants another proof although it got the one that it asked for, or names no nonce for it. No refusal of the token.
   case nonceRefused
+  /// The origin challenges the answer to its challenge. No refusal of a token.
+  case challengedAgain
   /// A static credential whose source has not changed.
   case unchanged
   /// A reload has replaced the credential.
@@ -38,6 +40,7 @@ extension RelayReason: CustomStringConvertible {
     case .needsOperator: "not retried, the credential needs an operator"
     case .insufficientScope: "not retried, the token's scope does not suffice"
     case .nonceRefused: "not retried, the origin asks for yet another DPoP nonce, or names none"
+    case .challengedAgain: "not retried, the upstream challenges the request again"
     case .replaced: "not retried, a reload has replaced the credential"
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"

@@ -41,6 +41,17 @@ public struct WrittenHead {
     return uri
   }
 
+  private static let chunkedLine: StaticString = "Transfer-Encoding: chunked\r\n"
+
+  /// Replaces the framing line, which `OutboundRequest.write` writes last, as the body's length is known now. A head with another
+  /// framing stays as it is.
+  public static func replaceChunked(in head: inout [UInt8], withLength length: Int64) {
+    let old = UnsafeRawBufferPointer(start: chunkedLine.utf8Start, count: chunkedLine.utf8CodeUnitCount)
+    guard head.count >= old.count, head[(head.count - old.count)...].elementsEqual(old) else { return }
+    head.removeLast(old.count)
+    head += Array("Content-Length: \(length)\r\n".utf8)
+  }
+
   private static func slice(_ start: Int, _ end: Int) -> ByteSlice { ByteSlice(start: start, count: end - start) }
 
   private static func find(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {

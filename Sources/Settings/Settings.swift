@@ -131,6 +131,10 @@ public struct Limits: Sendable, Hashable {
   public var requestHead = 32 << 10
   public var responseHead = 64 << 10
   public var replayBody = 64 << 10
+  /// Of a body that is read whole before it is sent.
+  public var hashedBody = 10 << 20
+  /// All kept bodies of the process together.
+  public var buffers = 64 << 20
   public var waitingForCredential = 10_000
   /// Users with a token of their own, per credential.
   public var subjectTokens = 10_000

@@ -34,6 +34,8 @@ let wholeLanguage = #"""
     request_head: 32KiB
     response_head: 64KiB
     replay_body: 64KiB
+    hashed_body: 10MiB
+    buffers: 64MiB
     waiting_for_credential: 10000
     subject_tokens: 10000
     upstream_connections: 256

@@ -24,6 +24,7 @@ import Upstreams
     "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
+    "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
     "authproxy_subject_exchanges_total result": SubjectResult.allCases.map(\.rawValue),
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
@@ -66,6 +67,7 @@ import Upstreams
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)
+    credential.signed.add(.hashed)
     var lifecycle = LifecycleReport()
     lifecycle.pinExpiries = [("t", 1)]
     lifecycle.authorityExpiries = [("0123456789abcdef", 1)]

@@ -53,6 +53,10 @@ import Testing
         hasConnection = false
         if Bool.random(using: &random) { return .credentialAttached }
         waitsForCredential = true
+      case .collectBody:
+        #expect(!waitsForCredential)
+        hasConnection = false
+        return Bool.random(using: &random) ? .bodyCollected : nil
       case .connect, .reconnect, .resend:
         dropAttempt()
         if Bool.random(using: &random) {
@@ -62,7 +66,12 @@ import Testing
         waitsForConnection = true
       case .send:
         #expect(hasConnection && !waitsForConnection)
-        return Int.random(in: 0..<8, using: &random) == 0 ? .credentialExpired : nil
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0...2: return .credentialExpired
+        case 3: return .bodyNeeded
+        case 4...5: return .preparationNeeded
+        default: return nil
+        }
       case .settleRefusal:
         holdsAnswer = true
         if Bool.random(using: &random) { return .refusalStands }
@@ -112,7 +121,9 @@ import Testing
             .originFound(needsCredential: true), .originFound(needsCredential: false),
             .tunnelAllowed(isAnswered: Bool.random(using: &random)), .answerFound,
           ]
-        case .authorizing: [.credentialAttached, .failed]
+        case .authorizing: [.credentialAttached, .bodyNeeded, .failed]
+        case .collecting: [.bodyCollected, .failed]
+        case .preparing: [.preparationArrived, .preparationArrived, .attemptFailed(isStale: true, mayRepeat: false)]
         case .connecting:
           [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]
         case .exchanging:
@@ -120,7 +131,7 @@ import Testing
             .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
-        case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands]
+        case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands, .challenged]
         case .relaying: [.answerBegun, .answerSent(keepsClient: true), .answerBroken(hasBegun: Bool.random(using: &random))]
         case .pausing: [.timeUp(.app)]
         case .opening: [.tunnelOpened, .failed]
@@ -148,7 +159,10 @@ import Testing
           driver.waitsForConnection = false
           driver.hasConnection = true
         }
-        if case .credentialAttached = input { driver.waitsForCredential = false }
+        switch input {
+        case .credentialAttached, .bodyNeeded, .challenged: driver.waitsForCredential = false
+        default: break
+        }
         if case .successorFound = input { driver.waitsForCredential = false }
         if case .refusalStands = input { driver.waitsForCredential = false }
         if case .answerBegun = input { driver.bytesWent = true }

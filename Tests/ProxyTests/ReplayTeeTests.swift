@@ -3,8 +3,17 @@ import Testing
 @testable import Proxy
 
 @Suite struct ReplayTeeTests {
+  /// A tee does not own them.
+  private let shared = SharedBuffers()
+  private let buffers: LoopBuffers
+
+  init() {
+    shared.bound(by: 256 << 10)
+    buffers = LoopBuffers(shared)
+  }
+
   private func tee(_ pieces: [String], capacity: Int) -> ReplayTee {
-    var tee = ReplayTee(capacity: capacity)
+    var tee = ReplayTee(capacity: capacity, from: buffers)
     for piece in pieces { Array(piece.utf8).withUnsafeBytes { tee.append($0) } }
     return tee
   }
@@ -35,5 +44,37 @@ import Testing
     tee.discard()
     Array("llo".utf8).withUnsafeBytes { tee.append($0) }
     #expect(!tee.isIntact && tee.bytes.isEmpty)
+  }
+
+  @Test func `where the process keeps too much, nothing more is kept until others give back`() {
+    let piece = [UInt8](repeating: 1, count: 100 << 10)
+    var tees = (0..<3).map { _ in ReplayTee(capacity: 1 << 20, from: buffers) }
+    for index in tees.indices { piece.withUnsafeBytes { tees[index].append($0) } }
+    #expect(tees.map(\.isIntact) == [true, true, false])
+    tees[0].discard()
+    var next = ReplayTee(capacity: 1 << 20, from: buffers)
+    piece.withUnsafeBytes { next.append($0) }
+    #expect(next.isIntact && next.bytes == piece)
+    // What one loop does not need, another gets.
+    tees[1].discard()
+    next.discard()
+    let other = LoopBuffers(shared)
+    #expect(other.take(192 << 10))
+    #expect(!other.take(100 << 10))
+    other.giveBack(192 << 10)
+  }
+
+  @Test func `room that was taken ahead is not taken twice`() {
+    var tee = ReplayTee(capacity: 200 << 10, from: buffers)
+    let isReserved = tee.reserve(200 << 10)
+    var other = ReplayTee(capacity: 200 << 10, from: buffers)
+    let isRefused = !other.reserve(100 << 10)
+    #expect(isReserved && isRefused)
+    [UInt8](repeating: 1, count: 200 << 10).withUnsafeBytes { tee.append($0) }
+    #expect(tee.isIntact)
+    tee.discard()
+    let isReservedNow = other.reserve(100 << 10)
+    #expect(isReservedNow)
+    other.discard()
   }
 }

@@ -13,7 +13,7 @@ import Testing
     [
       .originFound(needsCredential: false), .originFound(needsCredential: true), .tunnelAllowed(isAnswered: false),
       .tunnelAllowed(isAnswered: true), .answerFound,
-      .credentialAttached,
+      .credentialAttached, .bodyNeeded, .bodyCollected, .preparationNeeded, .preparationArrived,
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
       .answerDropped,
@@ -33,7 +33,9 @@ import Testing
 
   static let routing = machine()
   static let authorizing = machine(after: .originFound(needsCredential: true))
+  static let collecting = machine(after: .originFound(needsCredential: true), .bodyNeeded)
   static let connecting = machine(after: .originFound(needsCredential: false))
+  static let preparing = machine(after: .originFound(needsCredential: false), .connectionLent, .preparationNeeded)
   static let exchanging = machine(after: .originFound(needsCredential: false), .connectionLent)
   static let holding = machine(after: .originFound(needsCredential: false), .connectionLent, .answerHeld)
   static let composed = machine(after: .originFound(needsCredential: false), .connectionLent, .answerComposed)
@@ -75,9 +77,36 @@ import Testing
     Self.check(
       Self.authorizing,
       [
-        (.credentialAttached, .connect, .connecting), (.failed, Self.answer, .answering),
+        (.credentialAttached, .connect, .connecting), (.bodyNeeded, .collectBody, .collecting),
+        (.failed, Self.answer, .answering),
         (.timeUp(.head), .fail(.credential), .authorizing), (.timeUp(.app), .fail(.credential), .authorizing),
         (.timeUp(.origin), .fail(.credential), .authorizing), (.clientClosed(bodyIsRead: true), .leave, .ended),
+        (.clientClosed(bodyIsRead: false), .leave, .ended), (.clientBroken, .leave, .ended),
+      ])
+  }
+
+  @Test func `collecting: a whole body leads to a connection`() {
+    Self.check(
+      Self.collecting,
+      [
+        (.bodyCollected, .connect, .connecting), (.failed, Self.answer, .answering),
+        (.timeUp(.head), .fail(.app), .collecting), (.timeUp(.app), .fail(.app), .collecting),
+        (.timeUp(.origin), .fail(.app), .collecting), (.clientClosed(bodyIsRead: true), .leave, .ended),
+        (.clientBroken, .leave, .ended),
+      ])
+  }
+
+  @Test func `preparing: what was waited for is sent over the same connection`() {
+    Self.check(
+      Self.preparing,
+      [
+        (.preparationArrived, .send, .exchanging), (.failed, Self.answer, .answering),
+        (.attemptFailed(isStale: true, mayRepeat: true), Self.answer, .answering),
+        (.attemptFailed(isStale: true, mayRepeat: false), Self.answer, .answering),
+        (.attemptFailed(isStale: false, mayRepeat: true), Self.answer, .answering),
+        (.attemptFailed(isStale: false, mayRepeat: false), Self.answer, .answering),
+        (.timeUp(.head), .fail(.credential), .preparing), (.timeUp(.app), .fail(.credential), .preparing),
+        (.timeUp(.origin), .fail(.credential), .preparing), (.clientClosed(bodyIsRead: true), .leave, .ended),
         (.clientClosed(bodyIsRead: false), .leave, .ended), (.clientBroken, .leave, .ended),
       ])
   }
@@ -102,7 +131,8 @@ import Testing
       [
         (.credentialExpired, .obtainCredential, .authorizing), (.answerHeld, .settleRefusal, .holding),
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
-        (.challenged, .connect, .connecting),
+        (.challenged, .connect, .connecting), (.bodyNeeded, .collectBody, .collecting),
+        (.preparationNeeded, .none, .preparing),
         (.protocolChanged, .tunnel, .tunnelling), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
         (.attemptFailed(isStale: false, mayRepeat: true), .pause, .pausing),
@@ -118,7 +148,7 @@ import Testing
     Self.check(
       Self.holding,
       [
-        (.successorFound(canReplay: true), .resend, .connecting),
+        (.successorFound(canReplay: true), .resend, .connecting), (.challenged, .connect, .connecting),
         (.successorFound(canReplay: false), .relayHeld(.bodyNotKept), .exchanging),
         (.refusalStands, .relayHeld(.decided), .exchanging), (.timeUp(.head), .relayHeld(.timeUp), .exchanging),
         (.timeUp(.app), .relayHeld(.timeUp), .exchanging), (.timeUp(.origin), .relayHeld(.timeUp), .exchanging),

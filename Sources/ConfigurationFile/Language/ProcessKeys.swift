@@ -34,6 +34,13 @@ struct LimitKeys: KeySet {
   let replayBody = Key(
     "replay_body", .size(0...(1 << 30)), default: standard.replayBody,
     "Bounds the request body that the proxy keeps for a retry.")
+  let hashedBody = Key(
+    "hashed_body", .size(0...(1 << 30)), default: standard.hashedBody,
+    "Bounds a request body that is read whole because the head is signed over it; a larger one gets 413.")
+  let buffers = Key(
+    "buffers", .size((64 << 10)...(1 << 40)), default: standard.buffers,
+    "Bounds all request bodies that the proxy keeps; when it is used up, no body is kept for a retry, and those that must be read whole get 503."
+  )
   let waitingForCredential = Key(
     "waiting_for_credential", .integer(0...10_000_000), default: standard.waitingForCredential,
     "Bounds requests that wait for one credential's token; more get 503.")

@@ -1,7 +1,7 @@
 /// A credential that answers Digest challenges (RFC 7616).
 public struct DigestPolicy: Sendable, Hashable {
   public enum Algorithm: String, Sendable, Hashable, CaseIterable {
-    case sha512_256 = "SHA-512-256"
+    case sha512t256 = "SHA-512-256"
     case sha256 = "SHA-256"
     case md5 = "MD5"
   }

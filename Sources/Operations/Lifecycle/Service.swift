@@ -167,9 +167,12 @@ public final class Service: Sendable {
     let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
-        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), Worker.of(loop).upstreams.poolReports())
+        let worker = Worker.of(loop)
+        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), worker.upstreams.poolReports())
+        let hashedBodies = worker.hashedBodies
         gathering.add {
           $0.counters += counters
+          $0.hashedBodies += hashedBodies
           $0.add(pools)
         }
       }

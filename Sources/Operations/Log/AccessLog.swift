@@ -54,6 +54,10 @@ final class AccessLog: EventHandler {
     if let credential = request.credential.name {
       line.add("credential", credential)
       line.add("credential_version", Int64(clamping: request.credential.version))
+      if let payload = request.credential.payload {
+        line.add("signed", true)
+        line.add("payload", payload.rawValue)
+      }
     }
     line.add("attempts", request.upstream.attempts)
     if let trust = request.upstream.trust { line.add("trust", trust) }

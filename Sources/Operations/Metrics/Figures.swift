@@ -8,6 +8,8 @@ struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
   var connections = 0
+  /// Bytes.
+  var hashedBodies = 0
   var credentials: [CredentialReport] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
@@ -20,6 +22,7 @@ struct Figures: Sendable {
     requests(&metrics)
     connections(&metrics)
     credentials(&metrics)
+    signing(&metrics)
     trust(&metrics)
     intercept(&metrics)
     life(&metrics)
@@ -93,6 +96,17 @@ struct Figures: Sendable {
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.discards) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
+  }
+
+  private func signing(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_signed_requests_total", .counter, "Requests that a credential signed, by what covers the body.")
+    for credential in counters.credentials {
+      for (payload, count) in credential.signed.entries {
+        metrics.sample([("credential", credential.name), ("payload", payload.rawValue)], count)
+      }
+    }
+    metrics.family("authproxy_hashed_body_bytes", .gauge, "Bytes of bodies that are read whole before they are sent.")
+    metrics.sample(hashedBodies)
   }
 
   private func credentials(_ metrics: inout MetricsText) {

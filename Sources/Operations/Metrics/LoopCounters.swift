@@ -38,6 +38,12 @@ struct LoopCounters: Sendable {
   struct Credential: Sendable {
     var name: String
     var wait = Histogram()
+    var signed = Tally<SignedPayload>()
+
+    static func += (left: inout Credential, right: Credential) {
+      left.wait += right.wait
+      left.signed += right.signed
+    }
   }
 
   /// The first two places: requests without an entry, and CONNECT tunnels. The entries follow.
@@ -103,6 +109,7 @@ struct LoopCounters: Sendable {
     let credential = credentialOfUpstream[place]
     if credential >= 0, request.credential.name != nil || request.times.waitedForCredential > 0 {
       credentials[credential].wait.observe(request.times.waitedForCredential)
+      if let payload = request.credential.payload { credentials[credential].signed.add(payload) }
     }
   }
 
@@ -116,7 +123,7 @@ struct LoopCounters: Sendable {
     }
     for credential in right.credentials {
       if let index = left.credentials.firstIndex(where: { $0.name == credential.name }) {
-        left.credentials[index].wait += credential.wait
+        left.credentials[index] += credential
       } else {
         left.credentials.append(credential)
       }

@@ -7,6 +7,8 @@ class CredentialWaiter {
   var refusalKey: RequestKey { preconditionFailure("abstract") }
   /// On whose behalf it is, if the credential has a token for each user.
   var subject: AppSubject? { nil }
+  /// What its signer waited for has arrived.
+  func preparationArrived() {}
   /// A token has arrived, or none will.
   func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) {}
   /// The decision about the answer that it holds.

@@ -14,14 +14,16 @@ final class DPoPSigner: RequestSigner {
   private var signer: (key: DPoPKey, context: P256Signer)?
   private var nonces: [OriginAuthority: [UInt8]] = [:]
 
+  override var unansweredReason: RelayReason { .nonceRefused }
+
   override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int {
     guard let written = WrittenHead(head) else { return 0 }
     return DPoPProof.sizeLimit(method: written.method.count, uri: written.target.count + written.host.count + 8)
   }
 
-  override func prepare(_ attempt: borrowing Attempt, into block: Block) -> Preparation {
-    let (head, origin) = (attempt.head, attempt.origin)
-    guard let proof = attempt.credential.proof else { return .refused(.internalError, why: "the token has no key") }
+  override func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
+    let (head, origin) = (draft.head, draft.origin)
+    guard let proof = draft.credential.proof else { return .refused(.internalError, why: "the token has no key") }
     do throws(OpenSSLError) {
       let text = try DPoPProof(
         method: head.method.bytes(in: head.bytes), uri: head.uri(isTLS: origin.isTLS), wall: wallClockSeconds(),

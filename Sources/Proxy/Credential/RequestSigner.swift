@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import EventIO
 import Forwarding
 import HTTPWire
@@ -39,6 +40,8 @@ class RequestSigner {
     case streams
     /// Read whole before a connection is taken, up to `limits.hashed_body`. It can be sent again whatever `replay_body` says.
     case whole
+    /// The same, and its digest is computed as it comes: a large one must not hold up the loop.
+    case hashed(RunningDigest.Algorithm)
   }
 
   /// A request's body when its head is prepared.
@@ -50,11 +53,13 @@ class RequestSigner {
     case streamed(length: Int64?)
   }
 
-  /// One attempt: what is signed, and for whom.
-  struct Attempt {
+  /// One attempt before it is sent: what is signed, and for whom.
+  struct Draft {
     /// As it will be written, but for the credential, Expect and the blank line.
     let head: WrittenHead
     let body: Body
+    /// Of the whole body, if `bodyUse` asked for it.
+    let digest: [UInt8]?
     let credential: AttachedCredential
     let origin: OriginAuthority
     /// What `note` has kept.
@@ -65,6 +70,10 @@ class RequestSigner {
 
   /// How often one request is sent again for a challenge.
   var rounds: UInt8 { 1 }
+  /// What is said of a challenge that is relayed.
+  var unansweredReason: RelayReason { .challengedAgain }
+  /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
+  final var payload: SignedPayload?
 
   /// Called when a request comes, while the app's head is still whole.
   /// - Returns: what `prepare` needs to know of it; nil: nothing.
@@ -80,7 +89,7 @@ class RequestSigner {
 
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
   /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
-  func prepare(_ attempt: borrowing Attempt, into block: Block) -> Preparation { .ready }
+  func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation { .ready }
 
   /// Called with the head of each answer, interim ones too. Drops fields that are not for the app.
   /// - Parameter isNews: false: it was read before, and only what is not for the app matters.

@@ -168,6 +168,7 @@ extension ProxyError {
         details: "the token server refused too many tokens of \(who)",
         body: "The token server refused too many tokens of \(who) within a minute: the proxy tries no unknown ones for now.\n",
         retryAfter: max(retryAfter, 1))
+    case .signing(let problem): return problem.answer(from: upstream)
     case .cutOff:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",

@@ -60,6 +60,8 @@ enum ProxyError: Error {
   case subjectRefused(String)
   /// The token server refused too many tokens of this client. `retryAfter`: seconds.
   case tooManyRefusedSubjects(client: String?, retryAfter: Int)
+  /// A request cannot be signed.
+  case signing(SigningProblem)
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError

@@ -8,6 +8,7 @@ public final class Shared: Sendable {
   let accounts = ClientAccounts()
   public let handshakes = SharedHandshakes()
   let registry = CredentialRegistry()
+  let buffers = SharedBuffers()
   let upstreams: SharedUpstreams
 
   public init(group: LoopGroup) {
@@ -29,6 +30,7 @@ final class LoopServices {
   let upstreams: Upstreams
   let credentials: CredentialDesk
   let handshakes: Handshakes
+  let buffers: LoopBuffers
   /// New requests begin on this snapshot.
   private(set) var snapshot: Snapshot
   /// The loop drains: each connection closes after its current request.
@@ -45,6 +47,8 @@ final class LoopServices {
     self.shared = shared
     self.snapshot = snapshot
     self.observer = observer
+    buffers = LoopBuffers(shared.buffers)
+    shared.buffers.bound(by: snapshot.settings.limits.buffers)
     upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
     credentials = .install(
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
@@ -56,6 +60,7 @@ final class LoopServices {
   /// - Parameter entry: returns the entry that leads to an origin under this trust; pools without one are retired.
   func adopt(_ next: Snapshot, entry: @escaping (OriginIdentity) -> Entry?) {
     snapshot = next
+    shared.buffers.bound(by: next.settings.limits.buffers)
     credentials.adopt(next)
     handshakes.adopt(next)
     poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)

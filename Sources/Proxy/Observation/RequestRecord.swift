@@ -1,5 +1,19 @@
 import EventIO
 
+/// How the signature of a request covers its body.
+public enum SignedPayload: String, Sendable, CaseIterable {
+  /// There is none, or the signature does not cover it.
+  case none
+  /// By a hash that the proxy computed ahead of it.
+  case hashed
+  /// By a hash that the app declared.
+  case declared
+  /// It says that it does not.
+  case unsigned
+  /// Piece by piece.
+  case streaming
+}
+
 /// The record of one request. The request fills it, and access log and metrics read it at the end. It is lent to its readers,
 /// never copied, because it holds a dozen references.
 public struct RequestRecord: ~Copyable {
@@ -57,6 +71,8 @@ public struct RequestRecord: ~Copyable {
     /// Number of answers that refused the credential, and whether the request was sent again for one.
     public var refusals = 0
     public var wasResent = false
+    /// How its signature covers the body; nil: the credential signs nothing.
+    public var payload: SignedPayload?
   }
 
   public internal(set) var peer: Address?

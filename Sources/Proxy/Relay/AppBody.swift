@@ -1,3 +1,4 @@
+import Crypto
 import EventIO
 import HTTPWire
 
@@ -16,15 +17,63 @@ struct AppBody {
   let framing: BodyFraming
   private var source: BodySource
   private(set) var tee: ReplayTee
-  /// No body.
-  init() { self.init(.none, capacity: 0) }
+  /// It is read whole before it is sent, and leaves with its length.
+  private var whole: WholeBody?
 
-  /// - Parameter capacity: how many bytes to keep for sending them again.
-  init(_ framing: BodyFraming, capacity: Int) {
+  /// No body.
+  init() {
+    framing = .none
+    source = BodySource(.none)
+    tee = ReplayTee()
+  }
+
+  /// - Parameters:
+  ///   - capacity: how many bytes to keep for sending them again.
+  ///   - buffers: what they are taken from.
+  init(_ framing: BodyFraming, capacity: Int, from buffers: LoopBuffers) {
     self.framing = framing
     source = BodySource(framing)
-    tee = ReplayTee(capacity: capacity)
+    tee = ReplayTee(capacity: capacity, from: buffers)
   }
+
+  // MARK: Whole
+
+  /// From now on the body is kept whole, whatever the capacity was before. Valid while all that was read is kept.
+  /// - Returns: why it cannot be; nil: it is.
+  mutating func keepWhole(
+    upTo limit: Int, digest: RunningDigest.Algorithm?, from buffers: LoopBuffers
+  ) -> WholeBody.Refusal? {
+    if let whole, whole.algorithm == digest { return nil }
+    let before = tee
+    tee = ReplayTee(capacity: limit, from: buffers)
+    defer {
+      var before = before
+      before.discard()
+    }
+    if case .length(let length) = framing {
+      guard length <= limit else { return .tooLarge }
+      guard tee.reserve(Int(length)) else { return .noMemory }
+    }
+    guard let whole = WholeBody(digest, in: buffers) else { return .noMemory }
+    self.whole = whole
+    before.bytes.withUnsafeBytes {
+      tee.append($0)
+      whole.add($0)
+    }
+    return tee.isIntact || before.bytes.isEmpty ? nil : .noMemory
+  }
+
+  var isWhole: Bool { whole != nil }
+  /// Of the whole body, if it was asked for.
+  var digest: [UInt8]? { whole?.digest }
+
+  /// The request has ended.
+  mutating func giveBack() {
+    tee.discard()
+    whole = nil
+  }
+
+  // MARK: Reading
 
   /// Bytes of the body that were read, without framing.
   var received: Int64 { source.count }
@@ -32,7 +81,8 @@ struct AppBody {
   var isDone: Bool { source.isDone }
   /// All that was read can be sent again.
   var canReplay: Bool { source.count == 0 || tee.isIntact }
-  var isChunked: Bool { source.isChunked }
+  /// It goes to the origin in chunks.
+  var isChunked: Bool { source.isChunked && whole == nil }
   /// Trailers follow the last piece.
   var hasTrailers: Bool { source.hasTrailers }
   func lastChunk() -> Block { source.lastChunk() }
@@ -66,7 +116,9 @@ struct AppBody {
       let range = try source.take(from: block)
       // The app's FIN was seen before. Now that the body is complete it has another meaning, so the event is repeated.
       if source.isDone, app.stream.peerEnded { app.loop.again(app) }
-      tee.append(UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))
+      let bytes = UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count)
+      tee.append(bytes)
+      whole?.add(bytes)
       return .piece(range)
     } catch {
       if case .chunked(let error) = error { return .malformed(error) }

@@ -7,7 +7,7 @@ import Upstreams
 /// copied, and its connection returns to the pool at once. A larger one waits on its connection.
 final class HeldAnswer {
   /// A body up to this size is copied. Of a larger one this is copied, and at most one block more.
-  private static let limit = 16 << 10
+  static let limit = 16 << 10
 
   enum Progress {
     /// All of it was read.
@@ -19,6 +19,9 @@ final class HeldAnswer {
   }
 
   let head: Block
+  let status: Int
+  /// It is held for what its body says; whether it is a refusal is not known yet.
+  var isRead = false
   let keepsUpstream: Bool
   private(set) var source: BodySource
   private(set) var payload: [UInt8] = []
@@ -26,7 +29,8 @@ final class HeldAnswer {
   private(set) var isBroken = false
   private var pausedAt: OriginLimit?
 
-  init(_ head: UnsafeRawBufferPointer, framing: BodyFraming, keepsUpstream: Bool) {
+  init(_ head: UnsafeRawBufferPointer, status: Int, framing: BodyFraming, keepsUpstream: Bool) {
+    self.status = status
     let copy = Block(capacity: head.count)
     copy.append(head)
     self.head = copy
@@ -36,6 +40,9 @@ final class HeldAnswer {
 
   deinit { pausedAt?.resume() }
 
+  /// Enough of the body is there to be read: all of it, or as much as is copied.
+  var isReadable: Bool { source.isDone || isBroken || payload.count >= Self.limit }
+
   /// Reads the body, up to the limit.
   /// - Parameters:
   ///   - origin: counts the connections that wait.
@@ -44,6 +51,7 @@ final class HeldAnswer {
     while !source.isDone {
       if isBroken || pausedAt != nil { return .partial }
       guard payload.count <= Self.limit else {
+        if isRead { return .partial }
         guard origin.pause(of: capacity) else { return .tooMany }
         pausedAt = origin
         return .partial

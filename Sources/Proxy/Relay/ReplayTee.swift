@@ -1,24 +1,52 @@
 /// Keeps the first bytes of a request body while they are sent, so that the request can be sent again. If the body exceeds the
-/// cap, the tee keeps nothing: the request does not fail, but is not sent again.
+/// cap, or the process keeps too much, the tee keeps nothing: the request does not fail, but is not sent again.
 struct ReplayTee {
   let capacity: Int
   private(set) var bytes: [UInt8] = []
   /// `bytes` has everything that was read of the body.
   private(set) var isIntact: Bool
+  /// What the bytes are taken from; nil: nothing is kept. It lives as long as the loop.
+  private unowned(unsafe) let buffers: LoopBuffers?
+  /// Taken from them.
+  private var taken = 0
 
-  init(capacity: Int) {
+  /// Keeps nothing.
+  init() {
+    capacity = 0
+    isIntact = false
+    buffers = nil
+  }
+
+  init(capacity: Int, from buffers: LoopBuffers) {
     self.capacity = capacity
     isIntact = capacity > 0
+    self.buffers = buffers
   }
 
   mutating func append(_ piece: UnsafeRawBufferPointer) {
-    guard isIntact else { return }
-    guard bytes.count + piece.count <= capacity else { return discard() }
+    guard isIntact, !piece.isEmpty else { return }
+    guard bytes.count + piece.count <= capacity, reserve(bytes.count + piece.count) else { return discard() }
     bytes.append(contentsOf: piece)
+  }
+
+  /// Takes memory for this many bytes in all.
+  /// - Returns: false: there is not enough; nothing was taken.
+  mutating func reserve(_ count: Int) -> Bool {
+    guard count > taken else { return true }
+    guard let buffers, buffers.take(count - taken) else { return false }
+    taken = count
+    return true
   }
 
   mutating func discard() {
     isIntact = false
     bytes = []
+    release()
+  }
+
+  /// Gives the memory back.
+  private mutating func release() {
+    if taken > 0 { buffers?.giveBack(taken) }
+    taken = 0
   }
 }

@@ -1,5 +1,6 @@
 import EventIO
 import HTTPWire
+import Signing
 import Streams
 import Upstreams
 
@@ -16,6 +17,8 @@ struct Upload {
     case broken
     case appLeft
     case malformed(ChunkedError)
+    /// The credential's transform takes no more.
+    case refused(BodyTransformError)
   }
 
   enum State {
@@ -39,6 +42,8 @@ struct Upload {
   private var replayed = 0
   /// The last chunk is in what is being sent.
   private var isTerminated = false
+  /// nil: the body goes on as it comes.
+  private var transformed: TransformedBody?
   /// Trailers with these names are dropped.
   private var credentialFields: [[UInt8]] = []
 
@@ -59,12 +64,17 @@ struct Upload {
     self.credentialFields = credentialFields
   }
 
+  /// The body goes through this from its beginning.
+  mutating func pass(through transform: BodyTransform) { transformed = TransformedBody(transform) }
+
   mutating func withhold() { state = .withheld }
   mutating func release() { if state == .withheld { state = .sending } }
 
   /// Reads a chunked body at once if it arrived with its head. If it is complete there, it can be kept.
   mutating func readChunksAtHand(of body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
-    guard body.tee.bytes.isEmpty, let inbound = app.inbound, !inbound.isEmpty, inbound.count <= body.tee.capacity else {
+    guard transformed == nil, body.tee.bytes.isEmpty, let inbound = app.inbound, !inbound.isEmpty,
+      inbound.count <= body.tee.capacity
+    else {
       return nil
     }
     return read(&body, app, pulse)
@@ -72,7 +82,9 @@ struct Upload {
 
   /// Adds a small piece of the body that has already arrived to the head: one write, one TLS record.
   mutating func join(_ body: inout AppBody, to head: Block, from app: AppConnection, _ pulse: Pulse) -> Outcome? {
-    guard state == .sending, !body.isDone || !piece.isEmpty, let inbound = app.inbound else { return nil }
+    guard state == .sending, transformed == nil else { return nil }
+    if body.isWhole { joinWhole(body, to: head) }
+    guard !body.isDone || !piece.isEmpty, let inbound = app.inbound else { return nil }
     let room = min(head.room - ChunkFraming.front - ChunkFraming.back, Self.joined)
     if piece.isEmpty {
       // What is read must be kept, because the connection may turn out to be stale.
@@ -83,6 +95,13 @@ struct Upload {
     head.append(UnsafeRawBufferPointer(start: inbound.base + piece.lowerBound, count: piece.count))
     piece = 0..<0
     return nil
+  }
+
+  private mutating func joinWhole(_ body: borrowing AppBody, to head: Block) {
+    let bytes = body.tee.bytes
+    guard replayed == 0, bytes.count <= min(head.room, Self.joined) else { return }
+    head.append(bytes)
+    replayed = bytes.count
   }
 
   // MARK: Bytes
@@ -102,12 +121,16 @@ struct Upload {
         let bytes = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count)
         guard let count = write(bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
         piece = piece.lowerBound + count..<piece.upperBound
+      } else if let block = transformed?.next(from: app.loop, isChunked: body.isChunked) {
+        out = block
       } else if replayed < body.tee.bytes.count, !isTerminated {
-        replay(body, app.loop)
+        if let error = replay(body, app.loop) { return .refused(error) }
       } else if !body.isDone {
         budget -= 1
         if budget == 0 { return .turnIsOver }
         if let outcome = read(&body, app, pulse) { return outcome }
+      } else if let transformed, !transformed.hasEnded {
+        if let error = transformed.take(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true) { return .refused(error) }
       } else if body.isChunked, !isTerminated {
         for field in credentialFields { body.dropTrailers(named: field) }
         out = body.lastChunk()
@@ -136,9 +159,16 @@ struct Upload {
   }
 
   /// Sends what an earlier attempt already read of the body.
-  private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) {
+  private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) -> BodyTransformError? {
     let bytes = body.tee.bytes
     let count = min(bytes.count - replayed, BlockPool.small - ChunkFraming.front - ChunkFraming.back)
+    if let transformed {
+      let from = replayed
+      replayed += count
+      return bytes.withUnsafeBytes {
+        transformed.take(UnsafeRawBufferPointer(rebasing: $0[from..<from + count]), isLast: false)
+      }
+    }
     let block = loop.blocks.borrow()
     block.clearForBody()
     bytes.withUnsafeBytes { block.append(UnsafeRawBufferPointer(rebasing: $0[replayed..<replayed + count])) }
@@ -149,6 +179,7 @@ struct Upload {
       block.end = framed.upperBound
     }
     out = block
+    return nil
   }
 
   /// Takes the next piece of the body from the app.
@@ -158,6 +189,10 @@ struct Upload {
     case .piece(let range):
       // Everything read before was sent. So the tee holds exactly what this attempt has sent, and this piece.
       replayed = body.tee.bytes.count
+      if let transformed, let block = app.inbound {
+        let bytes = UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count)
+        return transformed.take(bytes, isLast: false).map { .refused($0) }
+      }
       guard body.isChunked, let block = app.inbound else {
         piece = range
         return nil

@@ -15,6 +15,8 @@ enum AnswerPlan {
   case challenge
   /// It refuses the credential. `Attempt.held` keeps it until that is settled.
   case hold
+  /// Its body says whether it refuses the credential. `Attempt.held` keeps it until that is read.
+  case read
   /// The request is sent again at once, without `Expect`.
   case repeatWithoutExpectation
   /// The request is sent again after a pause. `Attempt.dropped` has what is needed of this answer.
@@ -49,15 +51,24 @@ extension Request {
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
     var isChallenge = false
-    if case .challenge(let canAnswer) = reading {
-      isChallenge = true
-      if answersChallenge(canAnswer) {
-        attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
-        return .challenge
+    if authorization.view != nil {
+      switch reading {
+      case .challenge(let canAnswer):
+        isChallenge = true
+        if answersChallenge(canAnswer) {
+          attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+          return .challenge
+        }
+      case .needsBody where framing != .none && framing != .length(0) && !machine.refusalIsSettled:
+        attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
+        return .read
+      case .other, .refused, .needsBody:
+        let isRefusal = if case .refused = reading { true } else { false }
+        if holds(head, bytes, isRefusal: isRefusal) {
+          attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
+          return .hold
+        }
       }
-    } else if authorization.view != nil, holds(head, bytes) {
-      attempt.held = HeldAnswer(bytes, framing: framing, keepsUpstream: keepsUpstream)
-      return .hold
     }
     // The same proof would bring the same challenge.
     if !isChallenge, let wish = retryWish(head, bytes, entry) {

@@ -38,7 +38,7 @@ extension Request {
   private func attach(_ version: CredentialVersion) -> RequestMachine.Input {
     guard let attached = attachable(version) else { return failing(.internalError) }
     authorization.attached = attached
-    return .credentialAttached
+    return needsWholeBody ? .bodyNeeded : .credentialAttached
   }
 
   /// The credential to attach. Nil if it is another credential than this request's configuration names: it must not be sent

@@ -80,6 +80,9 @@ extension Request {
     case .sent: record.times.sent = loop.now
     case .appLeft: return .clientBroken
     case .malformed(let error): return malformed(error)
+    case .refused(let error):
+      message.persists = false
+      return failing(.signing(.body(error)))
     case .broken:
       // The origin may have answered before it closed (413, say), so its answer is read first.
       guard let connection = attempt.exchange?.connection else { return nil }
@@ -107,7 +110,10 @@ extension Request {
 
   // MARK: Events of the origin's side
 
-  func exchangeReady() { take(pump()) }
+  func exchangeReady() {
+    // Nothing was sent yet. If the connection has broken, the write will tell.
+    if machine.phase != .preparing { take(pump()) }
+  }
 
   /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
@@ -117,7 +123,7 @@ extension Request {
 
   /// Moves what can be moved in both directions.
   func pump() -> RequestMachine.Input? {
-    if attempt.held != nil { return collectHeld() ?? readBodyWhileHeld() }
+    if let held = attempt.held { return (held.isRead ? readHeld() : collectHeld()) ?? readBodyWhileHeld() }
     if !attempt.upload.isOver, let input = pumpUp() { return input }
     return attempt.awaitsHead ? receive() : pumpDown()
   }
@@ -161,6 +167,9 @@ extension Request {
     case .challenge:
       finishDropped()
       return .challenged
+    case .read:
+      attempt.held?.isRead = true
+      return .answerHeld
     case .drop:
       finishDropped()
       return .answerDropped

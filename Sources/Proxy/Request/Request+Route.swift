@@ -25,7 +25,8 @@ extension Request {
     } catch { throw .malformed(error) }
     message.persists = services.requestHead.persists(in: bytes)
     if message.outbound.framing != .none, message.outbound.framing != .length(0) {
-      body = AppBody(message.outbound.framing, capacity: snapshot.settings.limits.replayBody)
+      body = AppBody(
+        message.outbound.framing, capacity: snapshot.settings.limits.replayBody, from: services.buffers)
       message.expectsContinue = services.requestHead.expectation(in: bytes) == .continue
     }
     record.target.method = methodText(bytes)
@@ -140,6 +141,7 @@ extension Request {
     if services.requestHead.endsHere(in: bytes) {
       return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
     }
+    if entry.isSigned { try noteForSigner(entry, bytes) }
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }

@@ -4,41 +4,72 @@ import Forwarding
 import HTTPWire
 import Upstreams
 
-/// Where a credential that is more than a fixed field takes part in an exchange: it prepares each attempt, as the last thing before the
-/// head is written, and reads each answer's head. A rendered field has no signer, and passes here by.
+/// Where a credential that is more than a fixed field takes part in an exchange: it notes what it needs of the app's head, prepares each
+/// attempt, as the last thing before the head is written, and reads each answer. A rendered field has no signer, and passes here by.
 extension Request {
+  // MARK: Out
+
+  /// - Parameter bytes: the app's head, before any of its fields is dropped.
+  func noteForSigner(_ entry: Entry, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) {
+    guard let index = entry.credential, let signer = services.credentials.view(index, of: snapshot).signer else { return }
+    authorization.noted = try signer.note(services.requestHead, in: bytes)
+  }
+
   /// Adds to the block, behind head and credential, what the signer has to say about this attempt.
-  /// - Returns: the input if the request cannot be sent.
+  /// - Returns: the input if the request is not sent now.
   func prepare(_ head: Block, _ signer: RequestSigner, into block: Block) -> RequestMachine.Input? {
     guard let attached = authorization.attached, let way, let written = WrittenHead(head.bytes) else {
       return refusedToSend(.internalError, block)
     }
-    let signing = RequestSigner.Attempt(
-      head: written, body: signedBody, credential: attached, origin: way.pool.origin.authority, noted: authorization.noted,
-      request: self)
-    switch signer.prepare(signing, into: block) {
-    case .ready: return nil
-    case .transforms, .needsBody, .wait: return refusedToSend(.internalError, block)
+    // The array is the request's own as long as this lasts.
+    let preparation = body.tee.bytes.withUnsafeBytes { kept in
+      signer.prepare(
+        RequestSigner.Draft(
+          head: written, body: preparedBody(kept), digest: body.digest, credential: attached,
+          origin: way.pool.origin.authority, noted: authorization.noted, request: self), into: block)
+    }
+    switch preparation {
+    case .ready: record.credential.payload = signer.payload
+    case .transforms(let transform):
+      record.credential.payload = signer.payload
+      attempt.upload.pass(through: transform)
+    case .needsBody:
+      guard needsWholeBody else { return refusedToSend(.internalError, block) }
+      notSent(block)
+      return .bodyNeeded
+    case .wait:
+      loop.blocks.giveBack(block)
+      authorization.waitStarted = loop.now
+      loop.arm(timer, at: loop.now + way.entry.timeouts.credential)
+      return .preparationNeeded
     case .refused(let error, let why):
       if signer.admitsReport(at: loop.now) { services.observer.signingFailed(attached.name, why) }
       return refusedToSend(error, block)
     }
+    return nil
   }
 
-  private var signedBody: RequestSigner.Body {
+  private func preparedBody(_ kept: UnsafeRawBufferPointer) -> RequestSigner.Body {
+    if body.isWhole { return .whole(kept) }
     switch body.framing {
-    case .none, .length(0): .none
-    case .length(let length): .streamed(length: Int64(length))
-    case .chunked, .untilClose: .streamed(length: nil)
+    case .none, .length(0): return .none
+    case .length(let length): return .streamed(length: Int64(length))
+    case .chunked, .untilClose: return .streamed(length: nil)
     }
   }
 
-  /// Nothing was written: the connection is as it was lent.
   private func refusedToSend(_ error: ProxyError, _ block: Block) -> RequestMachine.Input {
-    loop.blocks.giveBack(block)
-    attempt.exchange?.finish(inStep: true)
+    notSent(block)
     return failing(error)
   }
+
+  /// Nothing was written: the connection is as it was lent.
+  private func notSent(_ block: Block) {
+    loop.blocks.giveBack(block)
+    attempt.exchange?.finish(inStep: true)
+  }
+
+  // MARK: In
 
   /// Lets the signer read an answer's head, and take out what is not for the app.
   func heed(
@@ -49,6 +80,37 @@ extension Request {
     let reading = signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
   }
+
+  /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
+  func readHeld() -> RequestMachine.Input? {
+    if let input = collectHeld() { return input }
+    guard let held = attempt.held, held.isReadable else { return nil }
+    held.isRead = false
+    switch reading(of: held) {
+    case .other, .needsBody:
+      authorization.relayReason = nil
+      return .refusalStands
+    case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands
+    case .refused:
+      if let reason = reasonToRelay(status: held.status, ofAnyMethod: true) {
+        authorization.relayReason = reason
+        return .refusalStands
+      }
+      return settleRefusal()
+    }
+  }
+
+  private func reading(of held: HeldAnswer) -> RequestSigner.Reading {
+    let head = held.head.bytes
+    services.upstreams.responseHead.reset()
+    guard let way, let signer = authorization.view?.signer,
+      case .complete = services.upstreams.responseHead.parse(head, limit: head.count)
+    else { return .other }
+    let body = Array(held.payload.prefix(HeldAnswer.limit))
+    return signer.read(body: body, of: services.upstreams.responseHead, in: head, from: way.pool.origin.authority)
+  }
+
+  // MARK: Challenges
 
   /// Whether the request would be sent again for a challenge.
   var mayBeChallenged: Bool {
@@ -63,7 +125,7 @@ extension Request {
       services.observer.challenged(way.entry)
       return true
     }
-    authorization.relayReason = canReplay ? .nonceRefused : .bodyNotKept
+    authorization.relayReason = canReplay ? authorization.view?.signer?.unansweredReason ?? .challengedAgain : .bodyNotKept
     record.answer.details = authorization.relayReason.map { "\($0)" }
     markRefusalSettled()
     return false

@@ -10,30 +10,39 @@ import Upstreams
 extension Request {
   /// Whether to hold this answer. If it is relayed instead, the owner is told anyway, because that may spare the next request a
   /// refusal; but not of a lack of scope, which another token does not cure.
-  func holds(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let view = authorization.view, let attached = authorization.attached, !machine.refusalIsSettled else { return false }
-    guard view.setup.refusals.contains(head.status) else {
+  /// - Parameter isRefusal: the signer has read a refusal in it, whatever its status.
+  func holds(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, isRefusal: Bool) -> Bool {
+    guard let view = authorization.view, authorization.attached != nil, !machine.refusalIsSettled else { return false }
+    guard isRefusal || view.setup.refusals.contains(head.status) else {
       view.accepted(self)
       return false
     }
-    record.credential.refusals += 1
     if saysInsufficientScope(head, bytes) {
+      record.credential.refusals += 1
       relayRefusal(because: .insufficientScope)
       return false
     }
-    if machine.isResent {
-      view.reportRefusal(of: self, version: attached.version, isRetry: true)
-      relayRefusal(because: .refusedAgain)
-      return false
-    }
-    var reason: RelayReason?
-    if !canReplay { reason = .bodyNotKept }
-    // Only a 401 says that nothing was done (RFC 9110 section 15.5.2).
-    if head.status != 401, !message.outbound.method.isIdempotent { reason = .notIdempotent }
-    guard let reason else { return true }
-    view.reportRefusal(of: self, version: attached.version, isRetry: false)
+    guard let reason = reasonToRelay(status: head.status, ofAnyMethod: isRefusal) else { return true }
     relayRefusal(because: reason)
     return false
+  }
+
+  /// Why a refusal is relayed at once; the credential's owner is told. nil: another version may avoid it.
+  /// - Parameter ofAnyMethod: the answer itself says that nothing was done.
+  func reasonToRelay(status: Int, ofAnyMethod: Bool) -> RelayReason? {
+    guard let view = authorization.view, let attached = authorization.attached else { return .replaced }
+    record.credential.refusals += 1
+    var reason: RelayReason?
+    if machine.isResent {
+      reason = .refusedAgain
+    } else if status != 401, !ofAnyMethod, !message.outbound.method.isIdempotent {
+      // Only a 401 says that nothing was done (RFC 9110 section 15.5.2).
+      reason = .notIdempotent
+    } else if !canReplay {
+      reason = .bodyNotKept
+    }
+    if reason != nil { view.reportRefusal(of: self, version: attached.version, isRetry: machine.isResent) }
+    return reason
   }
 
   private func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -52,6 +61,14 @@ extension Request {
   /// The attempt holds a refusal: finds out what to do with it.
   func settleHeldRefusal() -> RequestMachine.Input? {
     attempt.stopUploading(on: loop)
+    guard attempt.held?.isRead != true else {
+      pulse.moved()
+      return readHeld() ?? readBodyWhileHeld()
+    }
+    return settleRefusal()
+  }
+
+  func settleRefusal() -> RequestMachine.Input? {
     if let input = collectHeld() {
       // Relayed at once, but the next request shall not be refused.
       if let attached = authorization.attached {
@@ -98,7 +115,8 @@ extension Request {
   func relayHeld(_ why: RequestMachine.HeldReason) -> RequestMachine.Input? {
     endWait()
     switch why {
-    case .decided: relayRefusal(because: authorization.relayReason ?? .unchanged)
+    // Without a reason it is no refusal.
+    case .decided: if let reason = authorization.relayReason { relayRefusal(because: reason) }
     case .bodyNotKept: relayRefusal(because: .bodyNotKept)
     case .timeUp: relayRefusal(because: .timeUp)
     }
@@ -149,7 +167,7 @@ extension Request {
       attempt.held = nil
       return .answerComposed
     case .drop: return .answerDropped
-    case .interim, .upgrade, .challenge, .hold, .repeatWithoutExpectation: return failing(.internalError)
+    case .interim, .upgrade, .challenge, .hold, .read, .repeatWithoutExpectation: return failing(.internalError)
     }
   }
 }
@@ -158,7 +176,7 @@ extension UnauthorizedResult {
   /// - Parameter reason: why the answer is relayed.
   init(_ reason: RelayReason) {
     switch reason {
-    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .notIdempotent: self = .relayed
+    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .challengedAgain, .notIdempotent: self = .relayed
     case .bodyNotKept: self = .bodyGone
     case .windowUsedUp, .backingOff, .refreshFailed, .sameToken, .needsOperator, .unchanged, .replaced, .tooManyWait,
       .tooManyHeld,

@@ -12,6 +12,7 @@ import Upstreams
 ///
 ///     begin        head -> who asks, where it goes, what head goes there        Request+Route
 ///     authorize    the credential that goes with it                             Request+Credential
+///     collect      a body that must be known before its head                    Request+WholeBody
 ///     attempt      an exchange with the origin: waits for a connection          Request+Exchange
 ///     send         head and body                                                Request+Exchange, Upload
 ///     receive      the answer's head, and what is decided upon it               Request+Exchange, AnswerPlan
@@ -181,6 +182,7 @@ final class Request: CredentialWaiter {
     switch step {
     case .none: return nil
     case .obtainCredential: return obtainCredential()
+    case .collectBody: return collectBody()
     case .connect: return beginAttempt()
     case .reconnect: return reconnect()
     case .send: return send()
@@ -287,8 +289,9 @@ final class Request: CredentialWaiter {
     // This event does not come from the origin, so reading its head would be in vain.
     case .exchanging: take(pumpUp())
     case .holding, .relaying: take(pump())
+    case .collecting: take(readWholeBody())
     case .tunnelling: take(pumpTunnel())
-    case .routing, .authorizing, .connecting, .pausing, .opening, .ended: break
+    case .routing, .authorizing, .connecting, .preparing, .pausing, .opening, .ended: break
     }
   }
 
@@ -308,6 +311,12 @@ final class Request: CredentialWaiter {
   override func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) { take(credentialFound(result)) }
 
   override func refusalDecided(_ decision: RefusalDecision) { take(follow(decision, .refreshed)) }
+
+  override func preparationArrived() {
+    guard machine.phase == .preparing else { return }
+    record.times.waitedForCredential += loop.now - authorization.waitStarted
+    take(.preparationArrived)
+  }
 
   override var subject: AppSubject? { authorization.subject }
 
@@ -330,6 +339,7 @@ final class Request: CredentialWaiter {
   private func end() {
     dropAttempt()
     record.bytesReceived += body.received
+    body.giveBack()
     record.times.ended = loop.clock()
     account?.end()
     account = nil

@@ -8,8 +8,12 @@ struct RequestMachine: Equatable {
     case routing
     /// Waits for a credential.
     case authorizing
+    /// Reads the app's body, all of it: the head that goes ahead depends on it.
+    case collecting
     /// Waits for a connection.
     case connecting
+    /// Has a connection. What goes into the head is fetched or computed elsewhere.
+    case preparing
     /// Head and body are sent to the origin; its final head has not arrived.
     case exchanging
     /// The origin refused the credential. Its answer is held until the proxy knows whether it can send the request again.
@@ -35,7 +39,13 @@ struct RequestMachine: Equatable {
     /// The proxy answers itself. The answer is no error: the 200 of a CONNECT, the last answer to TRACE or OPTIONS.
     case answerFound
     case credentialAttached
+    /// The body must be read whole before the head can be written.
+    case bodyNeeded
+    case bodyCollected
     case connectionLent
+    /// The head cannot be written yet.
+    case preparationNeeded
+    case preparationArrived
     /// The connection is ready, but the credential has expired meanwhile.
     case credentialExpired
     /// The attempt failed before its answer began.
@@ -92,6 +102,7 @@ struct RequestMachine: Equatable {
   enum Step: Equatable {
     case none
     case obtainCredential
+    case collectBody
     case connect
     /// `connect`, as a pooled connection turned out closed.
     case reconnect
@@ -166,10 +177,16 @@ struct RequestMachine: Equatable {
       return .openTunnel
     case .answerFound: return phase == .routing ? answerItself() : .none
     case .credentialAttached: return phase == .authorizing ? connect() : .none
-    case .connectionLent:
-      guard phase == .connecting else { return .none }
-      phase = .exchanging
-      return .send
+    case .bodyNeeded:
+      guard phase == .authorizing || phase == .exchanging else { return .none }
+      phase = .collecting
+      return .collectBody
+    case .bodyCollected: return phase == .collecting ? connect() : .none
+    case .connectionLent: return phase == .connecting ? send() : .none
+    case .preparationNeeded:
+      if phase == .exchanging { phase = .preparing }
+      return .none
+    case .preparationArrived: return phase == .preparing ? send() : .none
     case .credentialExpired: return phase == .exchanging ? obtain() : .none
     case .attemptFailed(let isStale, let mayRepeat): return attemptFailed(isStale, mayRepeat)
     case .answerHeld:
@@ -196,7 +213,7 @@ struct RequestMachine: Equatable {
       hasMetExpectationFailure = true
       return connect()
     case .challenged:
-      guard phase == .exchanging else { return .none }
+      guard phase == .exchanging || phase == .holding else { return .none }
       challenges += 1
       return connect()
     case .protocolChanged: return phase == .exchanging ? tunnel() : .none
@@ -226,6 +243,11 @@ struct RequestMachine: Equatable {
     return .connect
   }
 
+  private mutating func send() -> Step {
+    phase = .exchanging
+    return .send
+  }
+
   private mutating func pause() -> Step {
     phase = .pausing
     retries += 1
@@ -253,7 +275,8 @@ struct RequestMachine: Equatable {
       }
       return mayRepeat ? pause() : answerItself()
     case .holding, .relaying: return answerItself()
-    case .routing, .authorizing, .pausing, .opening, .tunnelling, .answering, .ended: return .none
+    case .preparing: return answerItself()
+    case .routing, .authorizing, .collecting, .pausing, .opening, .tunnelling, .answering, .ended: return .none
     }
   }
 
@@ -278,7 +301,8 @@ struct RequestMachine: Equatable {
     switch phase {
     case .ended: return .none
     case .tunnelling: return end(.endTunnel)
-    case .routing, .authorizing, .connecting, .exchanging, .holding, .relaying, .pausing, .opening, .answering:
+    case .routing, .authorizing, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing, .opening,
+      .answering:
       if answer == .begun { return end(.cut) }
       let isComposed = answer == .composed
       phase = .answering
@@ -289,7 +313,8 @@ struct RequestMachine: Equatable {
 
   private mutating func timeUp(_ waiting: Waiting) -> Step {
     switch phase {
-    case .authorizing: return .fail(.credential)
+    case .authorizing, .preparing: return .fail(.credential)
+    case .collecting: return .fail(.app)
     case .connecting: return .fail(.connection)
     case .opening: return .fail(.tunnel)
     case .holding: return relayHeld(.timeUp)
@@ -311,7 +336,8 @@ struct RequestMachine: Equatable {
     switch phase {
     case .ended: return .none
     case .tunnelling: return end(.endTunnel)
-    case .routing, .authorizing, .connecting, .exchanging, .holding, .relaying, .pausing, .opening, .answering:
+    case .routing, .authorizing, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing, .opening,
+      .answering:
       return end(.leave)
     }
   }
@@ -322,8 +348,8 @@ struct RequestMachine: Equatable {
   /// sent.
   private mutating func clientClosed(_ bodyIsRead: Bool) -> Step {
     switch phase {
-    case .authorizing, .connecting, .pausing: end(.leave)
-    case .routing, .exchanging, .holding, .relaying: bodyIsRead ? end(.leave) : .none
+    case .authorizing, .connecting, .preparing, .pausing: end(.leave)
+    case .routing, .collecting, .exchanging, .holding, .relaying: bodyIsRead ? end(.leave) : .none
     case .opening, .tunnelling, .answering, .ended: .none
     }
   }

@@ -18,6 +18,8 @@ public final class Worker {
   var group: LoopGroup { services.shared.group }
   public var observer: LoopObserver { services.observer }
   public var upstreams: Upstreams { services.upstreams }
+  /// Bytes of bodies that this loop reads whole before it sends them.
+  public var hashedBodies: Int { services.buffers.whole }
 
   /// Creates the loop's worker and leaves it with the loop.
   @discardableResult
