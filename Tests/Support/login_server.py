@@ -4,7 +4,8 @@
     login_server.py [--no-par] [--polls N] [--subjects A,B] [--busy-revocations N] [--misbehave HOW] [--gate]
 
 --gate: each refresh waits for GET /open; GET /waiting answers when one waits. --misbehave: token-status:500, token-redirect, token-html, token-huge, token-cut, token-hang, no-refresh-token, foreign-issuer, plain-pkce,
-foreign-http, id-token-absent, id-token:CLAIM=VALUE. Logins are those of the subjects in turn. The first N revocations are answered with 503. Prints its port. GET /valid counts valid tokens, /forget ends all access tokens. GET /log returns what it saw: one JSON object a request. GET /api answers 200 to a valid access token, else 401. Ends with its
+foreign-http, id-token-absent, id-token:CLAIM=VALUE. Logins are those of the subjects in turn. The first N revocations are answered with 503. Prints its port. GET /valid counts valid tokens, /forget ends all access tokens. GET /log returns what it saw: one JSON object a request. GET
+/secrets lists all codes, tokens and verifiers so far. GET /api answers 200 to a valid access token, else 401. Ends with its
 standard input."""
 
 import argparse
@@ -31,6 +32,7 @@ misbehave, _, detail = arguments.misbehave.partition(":")
 waiting, opened = threading.Semaphore(0), threading.Semaphore(0)
 subjects = itertools.cycle(arguments.subjects.split(","))
 log, codes, pushed, devices, access, refresh = [], {}, {}, {}, {}, {}
+known = set()
 
 
 def id_token(base, form):
@@ -62,6 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def issue(self, request):
         token, renewal = "at-5ecret-" + secrets.token_hex(8), "rt-5ecret-" + secrets.token_hex(8)
+        known.update([token, renewal])
         request.setdefault("sub", next(subjects))
         access[token], refresh[renewal] = request, request
         answer = {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": renewal, "scope": request.get("scope", "")}
@@ -98,6 +101,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(url.query))
         if url.path == "/log":
             return self.reply(200, log)
+        if url.path == "/secrets":
+            return self.reply(200, sorted(known))
         if url.path == "/valid":
             return self.reply(200, {"access": len(access), "refresh": len(refresh)})
         if url.path == "/forget":
@@ -132,6 +137,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             request = pushed.pop(query.get("request_uri"), None) or query
             code = "code-5ecret-" + secrets.token_hex(8)
             codes[code] = request
+            known.add(code)
             answer = urllib.parse.urlencode({"code": code, "state": request["state"], "iss": self.base})
             return self.reply(302, {}, Location=request["redirect_uri"] + "?" + answer)
         self.reply(404, {})
@@ -139,12 +145,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()))
         log.append({"path": self.path, "form": form})
+        known.update(form[name] for name in ["code_verifier", "client_secret"] if name in form)
         if self.path == "/par":
             uri = "urn:ietf:params:oauth:request_uri:" + secrets.token_hex(8)
             pushed[uri] = form
             return self.reply(201, {"request_uri": uri, "expires_in": 60})
         if self.path == "/device":
             code = "dc-5ecret-" + secrets.token_hex(8)
+            known.add(code)
             devices[code] = {"left": arguments.polls, "request": form}
             return self.reply(200, {
                 "device_code": code, "user_code": "ABCD-EFGH", "verification_uri": self.base + "/enter", "expires_in": 60, "interval": 1})
