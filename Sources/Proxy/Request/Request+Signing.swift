@@ -88,6 +88,7 @@ extension Request {
     held.isRead = false
     switch reading(of: held) {
     case .other, .needsBody:
+      authorization.view?.accepted(self)
       authorization.relayReason = nil
       return .refusalStands
     case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands

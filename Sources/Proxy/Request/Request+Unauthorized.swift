@@ -118,7 +118,8 @@ extension Request {
     // Without a reason it is no refusal.
     case .decided: if let reason = authorization.relayReason { relayRefusal(because: reason) }
     case .bodyNotKept: relayRefusal(because: .bodyNotKept)
-    case .timeUp: relayRefusal(because: .timeUp)
+    // Whether one that is still being read is a refusal, nobody knows.
+    case .timeUp: if attempt.held?.isRead != true { relayRefusal(because: .timeUp) }
     }
     guard let held = attempt.held, !held.isBroken else { return attemptFailed(.bodyBroken, isStale: false) }
     return compose(held)
