@@ -96,7 +96,7 @@ let package = Package(
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
     .testTarget(
       name: "FetchTests", dependencies: ["Crypto", "EventIO", "Fetch", "SmallHTTP", "TLS", "Trust"]),
-    .testTarget(name: "StreamsTests", dependencies: ["CSystem", "Crypto", "Streams", "TLS"]),
+    .testTarget(name: "StreamsTests", dependencies: ["CSystem", "Crypto", "EventIO", "Streams", "TLS"]),
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
@@ -112,7 +112,8 @@ let package = Package(
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
-      name: "ProxyTests", dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Routing", "Settings"]),
+      name: "ProxyTests",
+      dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Routing", "Settings"]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

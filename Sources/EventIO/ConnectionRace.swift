@@ -9,6 +9,16 @@ public final class ConnectionRace: EventHandler {
     /// Out of descriptors, of memory for them, or of room to register them.
     case outOfDescriptors
   }
+  /// The connection that was made first. Its receiver owns the descriptor and its registration (`EventLoop.hand`).
+  public struct Winner {
+    public let descriptor: Int32
+    public let token: Token
+    public let address: Address
+    /// The events that came with the connection, as epoll's bits. The registration is edge-triggered: data and an end that were
+    /// there already are announced here only. Empty: the next event will announce them.
+    public let events: UInt32
+  }
+
   /// RFC 8305 section 8: "Connection Attempt Delay", recommended value.
   private static let stagger: Int64 = 250_000_000
 
@@ -24,7 +34,7 @@ public final class ConnectionRace: EventHandler {
     }
     override func ready(_ events: UInt32, on loop: EventLoop) {
       let failed = events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-      if failed || events & EPOLLOUT.rawValue != 0 { race.ended(self, Socket.error(of: descriptor)) }
+      if failed || events & EPOLLOUT.rawValue != 0 { race.ended(self, Socket.error(of: descriptor), events) }
     }
   }
 
@@ -33,16 +43,12 @@ public final class ConnectionRace: EventHandler {
   private var attempts: [Attempt] = []
   private var lastError: Int32 = EHOSTUNREACH
   private var ranOut = false
-  private var deliver: ((Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void)?
+  private var deliver: ((Result<Winner, Failure>) -> Void)?
 
   /// - Parameters:
   ///   - addresses: with ports, best first; not empty.
-  ///   - deliver: called once, possibly before `start` returns. The caller then owns the descriptor and its registration
-  ///     (`EventLoop.hand`).
-  public init(
-    on loop: EventLoop, to addresses: [Address],
-    deliver: @escaping (Result<(descriptor: Int32, token: Token, address: Address), Failure>) -> Void
-  ) {
+  ///   - deliver: called once, possibly before `start` returns.
+  public init(on loop: EventLoop, to addresses: [Address], deliver: @escaping (Result<Winner, Failure>) -> Void) {
     self.loop = loop
     self.deliver = deliver
     remaining = Self.interleaved(addresses)[...]
@@ -97,7 +103,7 @@ public final class ConnectionRace: EventHandler {
       }
       attempt.token = token
       attempts.append(attempt)
-      if result == 0 { return ended(attempt, 0) }
+      if result == 0 { return ended(attempt, 0, 0) }
       if !remaining.isEmpty { loop.arm(self, at: loop.now + Self.stagger) }
       return
     }
@@ -109,11 +115,11 @@ public final class ConnectionRace: EventHandler {
     remaining = []
   }
 
-  private func ended(_ attempt: Attempt, _ error: Int32) {
+  private func ended(_ attempt: Attempt, _ error: Int32, _ events: UInt32) {
     guard deliver != nil, let token = attempt.token else { return }
     if error == 0 {
       closeAll(but: attempt)
-      finish(.success((attempt.descriptor, token, attempt.address)))
+      finish(.success(Winner(descriptor: attempt.descriptor, token: token, address: attempt.address, events: events)))
     } else {
       lastError = error
       close(attempt)
@@ -122,7 +128,7 @@ public final class ConnectionRace: EventHandler {
     }
   }
 
-  private func finish(_ result: Result<(descriptor: Int32, token: Token, address: Address), Failure>) {
+  private func finish(_ result: Result<Winner, Failure>) {
     let deliver = deliver
     self.deliver = nil
     loop.forget(self)

@@ -60,11 +60,11 @@ public final class HTTPClient: EventHandler {
     return handover.take()
   }
 
-  private func connected(_ result: Result<(descriptor: Int32, token: Token, address: Address), ConnectionRace.Failure>) {
+  private func connected(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
     race = nil
     switch result {
     case .success(let connection):
-      stream = ByteStream(descriptor: connection.descriptor, token: connection.token)
+      stream = ByteStream(connection)
       loop.hand(connection.token, to: self)
       proceed()
     case .failure(.system(let error)): fail(Socket.text(ofError: error))

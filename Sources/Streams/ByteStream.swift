@@ -62,14 +62,22 @@ public final class ByteStream {
   /// TLS must write before it can read again.
   private var readAwaitsWriting = false
 
-  public init(descriptor: Int32, token: Token? = nil) {
+  /// - Parameter events: those of the descriptor that have come already, as epoll's bits.
+  public init(descriptor: Int32, token: Token? = nil, events: UInt32 = 0) {
     self.descriptor = descriptor
     self.token = token
+    note(events)
+  }
+
+  /// Takes over the connection that won a race.
+  public convenience init(_ winner: ConnectionRace.Winner) {
+    self.init(descriptor: winner.descriptor, token: winner.token, events: winner.events)
   }
 
   /// Makes the stream TLS, or TLS inside of its present TLS: `tls` then lies over that. The caller runs the handshake.
   public func secure(_ tls: TLSConnection) {
     tls.becomeEdgeTriggered()
+    if readsToTheEnd { tls.noteReadable(readsToTheEnd: true) }
     self.tls = tls
     canRead = true
   }

@@ -18,6 +18,8 @@ public enum UpstreamError: Error, Sendable {
   case badResponse(HeadError)
   case responseHeadTooLarge
   case responseTimeout
+  /// A new connection had bytes, or part of a TLS record, before any request was sent over it.
+  case spokeFirst
 
   /// The error of a head that could not be parsed.
   public init(head error: HeadError) {
@@ -27,10 +29,11 @@ public enum UpstreamError: Error, Sendable {
   /// Whether the origin may just have closed a pooled connection: that looks like this.
   public var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
 
-  /// Whether another attempt may succeed: the origin could not be reached, or sent nothing.
+  /// Whether another attempt may succeed: the origin could not be reached, or answered nothing.
   public var isWorthRepeating: Bool {
     switch self {
-    case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout: true
+    case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout, .spokeFirst:
+      true
     case .nameNotFound, .addressForbidden, .outOfDescriptors, .tlsFailed, .untrusted, .badResponse, .responseHeadTooLarge: false
     }
   }

@@ -51,13 +51,13 @@ final class PinProbe: EventHandler {
     }
   }
 
-  private func connected(_ result: Result<(descriptor: Int32, token: Token, address: Address), ConnectionRace.Failure>) {
+  private func connected(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
     race = nil
     switch result {
     case .failure(.system(let error)): end(.failed("cannot connect: \(Socket.text(ofError: error))"))
     case .failure(.outOfDescriptors): end(.failed("out of file descriptors"))
     case .success(let connection):
-      let stream = ByteStream(descriptor: connection.descriptor, token: connection.token)
+      let stream = ByteStream(connection)
       self.stream = stream
       loop.hand(connection.token, to: self)
       step = "the TLS handshake was not complete in time"

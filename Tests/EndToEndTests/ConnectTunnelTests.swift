@@ -58,6 +58,25 @@ import Testing
     }
   }
 
+  @Test func `what the far end sends with its first segments arrives, and its end`() throws {
+    let hole = try BlackHole()
+    try withProxy(configuration("\"127.0.0.1:\(hole.port)\"") + "threads: 1\n") { proxy in
+      let client = try proxy.connect()
+      try client.send("CONNECT 127.0.0.1:\(hole.port) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      // The only loop answers this one itself, after it has begun to connect.
+      #expect(try proxy.ask("http://unlisted.test/").status == 403)
+      // The loop learns of the connection, of the data and of the end at once.
+      try proxy.pause()
+      let server = try hole.open()
+      try server.send("bye")
+      server.close()
+      proxy.goOn()
+      client.timeout = 2
+      #expect(try client.readAnswer(to: "CONNECT").status == 200)
+      #expect(try client.readToEnd(seconds: 1) == (Array("bye".utf8), .closed))
+    }
+  }
+
   @Test func `a reset of one side reaches the other`() throws {
     let listener = try TestListener()
     try withProxy(configuration("\"localhost:\(listener.port)\"")) { proxy in

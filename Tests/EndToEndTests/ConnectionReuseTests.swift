@@ -94,6 +94,7 @@ import Testing
       let count = try body(origin, proxy, try proxy.connect())
       #expect(try origin.connections(wire.rawValue).accepted == 1)
       #expect(try proxy.metric(#"authproxy_upstream_connection_reuses_total{upstream="api.test"}"#) == Double(count - 1))
+      #expect(try proxy.metric(#"authproxy_upstream_connection_discards_total{upstream="api.test"}"#) == 0)
     }
   }
 }

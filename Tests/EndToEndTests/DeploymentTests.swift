@@ -47,6 +47,14 @@ import Testing
     }
   }
 
+  @Test func `the image gets the program without its symbols`() throws {
+    let copied = try text("docker/Dockerfile").matches(of: /COPY --from=build (\S+) \S+/).map { String($0.1) }
+    #expect(copied.count == 1)
+    for path in copied {
+      #expect(try text("docker/Dockerfile").contains("strip -o \(path) .build/release/authproxy\n"), "\(path) is not stripped")
+    }
+  }
+
   @Test func `the examples for compose and Kubernetes are configurations that check accepts, but for their secrets`() throws {
     let folder = try Surroundings.newFolder()
     try ProxyProcess.write("a secret\n", to: folder + "/secret")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Unexpected bytes of an origin belong to no request, however their connection came back to the pool. With one loop and one
-/// connection the next request would get them.
+/// connection the next request would get them. The proxy closes such a connection, and counts it.
 @Suite(.serialized) struct ForeignAnswerTests {
   /// How unexpected bytes arrive after a response.
   private enum Arrival: CaseIterable {
@@ -69,8 +69,14 @@ import Testing
   }()
 
   @Test(arguments: Wire.allCases) func `nobody gets an answer that nobody asked for`(wire: Wire) throws {
+    // A body that was not sent whole ends its connection anyway.
+    try SoleConnection.run(wire, discards: 0, Self.cases(Self.ways.filter { $0.name == "417" }, wire))
+    try SoleConnection.run(wire, discards: 1, Self.cases(Self.ways.filter { $0.name != "417" }, wire))
+  }
+
+  private static func cases(_ ways: [Way], _ wire: Wire) -> [(String, SoleConnection.Case)] {
     var cases: [(String, SoleConnection.Case)] = []
-    for way in Self.ways {
+    for way in ways {
       for arrival in Arrival.allCases where wire.isTLS || arrival != .inOneRecord {
         for hasLine in [false, true] {
           let name = "\(way.name), \(arrival), \(hasLine ? "one" : "nobody") in line"
@@ -78,12 +84,12 @@ import Testing
         }
       }
     }
-    try SoleConnection.run(wire, cases)
+    return cases
   }
 
   @Test(arguments: Wire.allCases) func `an idle connection whose origin speaks is closed`(wire: Wire) throws {
     try SoleConnection.run(
-      wire,
+      wire, discards: 1,
       Self.ways.filter { $0.next == nil && $0.host == "api.test" }.map { way in
         (
           way.name,
@@ -114,7 +120,7 @@ import Testing
         cases.append((name, { try Self.fault(ofSize: size, headIsApart, $0) }))
       }
     }
-    try SoleConnection.run(wire, cases)
+    try SoleConnection.run(wire, discards: 1, cases)
   }
 
   private static func fault(of way: Way, _ arrival: Arrival, _ hasLine: Bool, _ world: SoleConnection) throws -> String? {

@@ -182,6 +182,55 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true]) func `while its tunnel is opened: the proxy stops connecting`(isAtOnce: Bool) throws {
+    let hole = try BlackHole()
+    let target = "127.0.0.1:\(hole.port)"
+    let text = "threads: 1\nupstreams: []\nconnect: {allow: [\"\(target)\"]}\nforbidden_addresses: []\ntimeouts: {connect: 30s}"
+    try withProxy(text) { proxy in
+      let client = try proxy.connect()
+      #expect(try proxy.ask("http://unlisted.test/").status == 403)
+      let before = try Measures(proxy.pid).sockets
+      if isAtOnce { try proxy.pause() }
+      try client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n")
+      if isAtOnce {
+        client.halfClose()
+        proxy.goOn()
+      } else {
+        #expect(try proxy.ask("http://unlisted.test/").status == 403)
+        #expect(try Measures(proxy.pid).sockets == before + 1)
+      }
+      try expectLeft(client, proxy, target)
+      let isOver = try eventually(seconds: 3) { try Measures(proxy.pid).sockets == before - 1 }
+      #expect(isOver, "neither the client's socket nor the one that connects is left")
+    }
+  }
+
+  @Test func `while a tunnel is opened after the 200: a FIN behind what it has sent is passed on`() throws {
+    let hole = try BlackHole()
+    let target = "127.0.0.1:\(hole.port)"
+    let text = """
+      threads: 1
+      upstreams: [{match: "\(target)", origin: "http://\(target)"}]
+      connect: {allow: ["\(target)"]}
+      forbidden_addresses: []
+      timeouts: {connect: 30s}
+      """
+    try withProxy(text) { proxy in
+      let client = try proxy.connect()
+      try client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n")
+      #expect(try client.readAnswer(to: "CONNECT").status == 200)
+      let hello: [UInt8] = [22, 3, 1, 0, 2, 1, 0]
+      try client.send(hello)
+      client.halfClose()
+      #expect(try proxy.ask("http://unlisted.test/").status == 403)
+      let server = try hole.open()
+      #expect(try server.readToEnd() == (hello, .closed))
+      try server.send("no")
+      server.close()
+      #expect(try client.readToEnd() == (Array("no".utf8), .closed))
+    }
+  }
+
   // MARK: Half-close
 
   @Test func `an upgraded connection stays open the other way`() throws {

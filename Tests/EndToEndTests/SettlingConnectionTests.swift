@@ -10,6 +10,7 @@ import Testing
     let origin = try Origin.hostile()
     let text = """
       threads: 1
+      admin: 127.0.0.1:0
       limits: {upstream_connections: 1}
       timeouts: {connect: 30s}
       upstreams:
@@ -27,6 +28,7 @@ import Testing
       #expect(try proxy.ask("http://api.test/status/202").status == 202)
       #expect(Date().timeIntervalSince(start) < 3)
       #expect(try origin.await(name, state: "closed", seconds: 3)[0].connection == 1)
+      #expect(try proxy.metric(#"authproxy_upstream_connection_discards_total{upstream="api.test"}"#) == 1)
     }
   }
 }

@@ -33,10 +33,10 @@ import Testing
     let reached: Address? = await withCheckedContinuation { continuation in
       executor.call { loop in
         let race = ConnectionRace(on: loop, to: [refused, listener.address]) { result in
-          guard case .success(let (descriptor, token, address)) = result else { return continuation.resume(returning: nil) }
-          loop.retire(token)
-          Socket.close(descriptor)
-          continuation.resume(returning: address)
+          guard case .success(let winner) = result else { return continuation.resume(returning: nil) }
+          loop.retire(winner.token)
+          Socket.close(winner.descriptor)
+          continuation.resume(returning: winner.address)
         }
         loop.install(race)
         race.start()

@@ -224,6 +224,7 @@ import Testing
       [
         (.tunnelOpened, .tunnel, .tunnelling), (.failed, Self.answer, .answering), (.timeUp(.head), .fail(.tunnel), .opening),
         (.timeUp(.app), .fail(.tunnel), .opening), (.timeUp(.origin), .fail(.tunnel), .opening),
+        (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientClosed(bodyIsRead: false), .leave, .ended),
         (.clientBroken, .leave, .ended),
       ])
   }
@@ -233,6 +234,14 @@ import Testing
     #expect(machine.handle(.timeUp(.app)) == .fail(.tunnel))
     #expect(machine.handle(.failed) == .cut)
     #expect(machine.hasEnded)
+  }
+
+  @Test func `opening: after the 200 a FIN of the app is a half-close`() {
+    for bodyIsRead in [true, false] {
+      var machine = Self.machine(after: .tunnelAllowed(isAnswered: true))
+      #expect(machine.handle(.clientClosed(bodyIsRead: bodyIsRead)) == .none)
+      #expect(machine.handle(.tunnelOpened) == .tunnel)
+    }
   }
 
   @Test func `tunnelling: every end closes both sides`() {

@@ -17,6 +17,8 @@ More paths of the control port:
     /scripts          scripts by id, many at once
     /standing         waits until `count` exchanges wait at `name`, returns their number
     /release          lets exchanges that wait at `name` continue, also later ones
+    /greet            the next connection to `listener` waits at `name` before its handshake. The last segment of the handshake
+                      that the origin sends then also has a record of the given text
 """
 
 import _ssl
@@ -117,10 +119,21 @@ class TLSWire(Wire):
                 else:
                     self.incoming.write_eof()
 
-    def do_handshake(self):
+    def do_handshake(self, greeting=b""):
+        if greeting and self.tls.context.minimum_version == ssl.TLSVersion.TLSv1_3:
+            self.send_early(greeting)
+            greeting = b""
         self.until_done(self.tls.do_handshake)
         self.sealed = 0
-        self.sock.sendall(b"".join(self.records()))
+        self.sock.sendall(b"".join(self.records() + self.seal(greeting)))
+
+    def send_early(self, data):
+        """Sends data together with the server's Finished, before the client's (RFC 8446 section 4.4.4, "0.5-RTT data")."""
+        count, buffer = ctypes.c_size_t(), ctypes.create_string_buffer(16)
+        while self.openssl.SSL_read_early_data(self.pointer, buffer, ctypes.c_size_t(16), ctypes.byref(count)) != 2:
+            self.incoming.write(self.sock.recv(256 << 10))
+        if self.openssl.SSL_write_early_data(self.pointer, data, ctypes.c_size_t(len(data)), ctypes.byref(count)) != 1:
+            raise ValueError("no early data")
 
     def recv(self, size):
         try:
@@ -179,18 +192,36 @@ class Wrapper:
 
     def __init__(self, context=None):
         self.context = context
+        self.greeting = None  # of the next connection
 
     def wrap_socket(self, sock, **_):
-        return TLSWire(sock, self.context) if self.context else Wire(sock)
+        if not self.context:
+            return Wire(sock)
+        wire = TLSWire(sock, self.context)
+        greeting, self.greeting = self.greeting, None
+        if greeting:
+            name, text = greeting
+            handshake = wire.do_handshake
+
+            def greet():
+                stand(None, None, name)
+                handshake(text.encode("latin-1"))
+
+            wire.do_handshake = greet
+        return wire
 
 
-def limited(version):
+wrappers = {}  # listener: its wrapper
+
+
+def limited(listener, version):
     def make(folder):
         context = origin.certified(folder, "good")
         context.sni_callback = None
         context.minimum_version = context.maximum_version = version
         context.keylog_filename = KEYLOG.name
-        return Wrapper(context)
+        wrappers[listener] = Wrapper(context)
+        return wrappers[listener]
 
     return make
 
@@ -225,6 +256,11 @@ def release(query, given, deadline):
     return {}
 
 
+def greet(query, given, deadline):
+    wrappers[query["listener"]].greeting = (query["name"], given)
+    return {}
+
+
 def learn(query, given, deadline):
     origin.scripts.update(given)
     return {}
@@ -240,9 +276,9 @@ origin.more_steps.update({
     "flood": lambda connection, exchange, seconds: connection.sock.flood(seconds),
     "stand": stand,
 })
-origin.more_controls.update({"/scripts": learn, "/standing": await_standing, "/release": release})
+origin.more_controls.update({"/scripts": learn, "/standing": await_standing, "/release": release, "/greet": greet})
 origin.main({
     "plain": lambda folder: Wrapper(),
-    "tls12": limited(ssl.TLSVersion.TLSv1_2),
-    "tls13": limited(ssl.TLSVersion.TLSv1_3),
+    "tls12": limited("tls12", ssl.TLSVersion.TLSv1_2),
+    "tls13": limited("tls13", ssl.TLSVersion.TLSv1_3),
 })

@@ -33,6 +33,16 @@ import Testing
     #expect(next == 300 && line.isEmpty && line.newest == nil)
   }
 
+  @Test func `only who waits long enough leaves`() {
+    let told = Told()
+    #expect(told.line.removeFirst(upTo: 9) == nil)
+    for (index, waiter) in told.waiters.enumerated() { told.line.append(waiter, at: Int64(index)) }
+    #expect(told.place(of: told.line.removeFirst(upTo: 1)) == 0)
+    #expect(told.place(of: told.line.removeFirst(upTo: 1)) == 1)
+    #expect(told.line.removeFirst(upTo: 1) == nil)
+    #expect(told.line.count == 3)
+  }
+
   @Test func `one can leave from anywhere, once`() {
     let told = Told()
     for (index, waiter) in told.waiters.enumerated() { told.line.append(waiter, at: Int64(index)) }

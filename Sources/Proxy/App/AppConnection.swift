@@ -17,8 +17,8 @@ class AppConnection: EventHandler {
   /// Bytes read and not yet used.
   final var inbound: Block?
   /// Bytes on their way to the app before any body: interim heads (one block at most), a response head (one and a half times
-  /// `limits.response_head`), or the proxy's own answer. At most one piece of the body joins them, a small or an inflated one.
-  /// The next piece is taken once this has been sent.
+  /// `limits.response_head`), or the proxy's own answer. At most one piece of the body joins them: a small one, an inflated one,
+  /// or what `HeldAnswer` has copied (16 KiB and one block). The next piece is taken once this has been sent.
   final var outbound: Block?
   /// The upstream connections and the share that belong to it.
   final let holdings = ClientHoldings()

@@ -198,7 +198,8 @@ final class CredentialView: EventHandler {
     switch decision {
     case .waitForRefresh: wait.isPromised = true
     case .resend(let version):
-      if version.number > current?.number ?? 0 { current = version }
+      // A decision of before a reload is for the request that waits, not for later ones.
+      if version.number > current?.number ?? 0, version.generation >= changedIn { current = version }
       holding[ticket] = nil
       wake(.resend(wait))
     case .relay(let reason):

@@ -56,6 +56,10 @@ extension UpstreamError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_response_header_section_size", details: "the head is too large",
         body: "The head of the response of \(upstream) is too large (limits.response_head).\n")
+    case .spokeFirst:
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the upstream sent data before any request",
+        body: "\(upstream) sent data on a new connection before the proxy sent a request. Check that it speaks HTTP.\n")
     case .responseTimeout:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no response in time",

@@ -344,13 +344,14 @@ struct RequestMachine: Equatable {
 
   /// The app has sent FIN. An app whose time was up sends FIN, not RST, so FIN behind a complete message means that it has
   /// left. While the request waits, the proxy does not read its body; then FIN means that the message is complete or never will
-  /// be. In a tunnel, and while the body is sent to the origin, FIN is a half-close. An answer of the proxy's own is still
-  /// sent.
+  /// be. In a tunnel, and while the body is sent to the origin, FIN is a half-close. A tunnel that is being opened is one only if
+  /// the app has the 200. An answer of the proxy's own is still sent.
   private mutating func clientClosed(_ bodyIsRead: Bool) -> Step {
     switch phase {
     case .authorizing, .connecting, .preparing, .pausing: end(.leave)
     case .routing, .collecting, .exchanging, .holding, .relaying: bodyIsRead ? end(.leave) : .none
-    case .opening, .tunnelling, .answering, .ended: .none
+    case .opening: answer == .begun ? .none : end(.leave)
+    case .tunnelling, .answering, .ended: .none
     }
   }
 }

@@ -74,20 +74,20 @@ public final class Dial {
     }
   }
 
-  private func raced(_ result: Result<(descriptor: Int32, token: Token, address: Address), ConnectionRace.Failure>) {
+  private func raced(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
     race = nil
     switch result {
     case .failure(.system(let error)): report(.failed(.connectFailed(error)))
     case .failure(.outOfDescriptors):
       upstreams.ranOutOfDescriptors()
       report(.failed(.outOfDescriptors))
-    case .success(let (descriptor, token, address)):
-      let stream = ByteStream(descriptor: descriptor, token: token)
-      if target.checksAddresses, upstreams.isOwnListener(connected: descriptor, to: address) {
+    case .success(let connection):
+      let stream = ByteStream(connection)
+      if target.checksAddresses, upstreams.isOwnListener(connected: connection.descriptor, to: connection.address) {
         stream.close(on: upstreams.loop)
         return report(.failed(.addressForbidden(target.host)))
       }
-      report(.connected(stream, address))
+      report(.connected(stream, connection.address))
     }
   }
 }

@@ -267,6 +267,18 @@ public final class OriginPool {
     advance()
   }
 
+  /// A new connection cannot be used, and closes next. Another one may be better, so it fails only one of the exchanges that were
+  /// in line when it was begun. If it failed none, the proxy would open connections without end to an origin that spoils them all.
+  func unusable(_ connection: UpstreamConnection, _ error: UpstreamError) {
+    connecting.removeAll { $0 === connection }
+    if let exchange = line.removeFirst(upTo: connection.began) {
+      if let share = exchange.share { free(share) }
+      exchange.isWaiting = false
+      exchange.failed(error)
+    }
+    advance()
+  }
+
   /// A connection is free: its exchange has ended in step.
   func release(_ connection: UpstreamConnection) {
     exchangeEnded(on: connection)

@@ -8,7 +8,7 @@ import Trust
 extension UpstreamConnection: RevocationWaiter {
   /// Starts after the handshake. A resumed session showed no certificate, so the verdict stored with that session is used.
   func judge() {
-    guard let tls = stream.tls else { return pool.opened(self) }
+    guard let tls = stream.tls else { return offer(isNew: true) }
     if tls.isResumed {
       guard let offered else {
         let detail = "a session without a verdict was resumed"
@@ -35,18 +35,18 @@ extension UpstreamConnection: RevocationWaiter {
   func isTrusted(at now: Int64) -> Bool { now < trustedUntil }
 
   private func enterGate() {
-    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return pool.opened(self) }
+    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return offer(isNew: !isJudgedAgain) }
     phase = .judging
     loop.forget(self)
     gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
-    passGate(waited: false)
+    passGate()
   }
 
   func revocationAnswered() {
-    if phase == .judging { passGate(waited: true) }
+    if phase == .judging { passGate() }
   }
 
-  private func passGate(waited: Bool) {
+  private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
     case .fetch(let request): upstreams.revocations.ask(request, for: self)
@@ -55,22 +55,19 @@ extension UpstreamConnection: RevocationWaiter {
       refuse(refusal)
     case .trusted(let until):
       report()
-      trusted(until: until, waited: waited)
+      trusted(until: until)
     }
   }
 
-  private func trusted(until: Int64, waited: Bool) {
+  private func trusted(until: Int64) {
+    let isNew = !isJudgedAgain
     gate = nil
     isJudgedAgain = false
     verdict?.until = until
     trustedUntil = deadline(of: until)
     usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
-    // While the connection waited, the origin may have closed it, or sent bytes that no request asked for.
-    if waited {
-      guard case .quiet = stream.remainder() else { return close() }
-    }
     secured = loop.clock()
-    pool.opened(self)
+    offer(isNew: isNew)
   }
 
   /// Looks up the revocation answers that this connection relies on. Answers that are looked up count as used, and are fetched

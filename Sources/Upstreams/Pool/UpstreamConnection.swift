@@ -9,6 +9,9 @@ import Trust
 public final class UpstreamConnection: EventHandler {
   enum Phase: UInt8 {
     case resolving, connecting, handshaking, judging
+    /// Open and trusted, but part of a TLS record came before any request. It is not offered to the pool until the record is
+    /// complete.
+    case completing
     case idle, active
     /// Part of a TLS record came while no exchange ran. It is neither lent nor closed until the record is complete.
     case settling
@@ -98,7 +101,7 @@ public final class UpstreamConnection: EventHandler {
     if let token = stream.token { loop.hand(token, to: self) }
     self.address = address
     connected = loop.clock()
-    guard origin.identity.isTLS else { return pool.opened(self) }
+    guard origin.identity.isTLS else { return offer(isNew: true) }
     let known = upstreams.sessions.take(pool.trustKey, now: wallClockSeconds())
     offered = known?.record
     do {
@@ -123,6 +126,30 @@ public final class UpstreamConnection: EventHandler {
         failOpening(.tlsFailed(error.message))
       }
     }
+  }
+
+  /// Offers an open and trusted connection to the pool, unless its origin has spoken: the next request would get that for its
+  /// answer (RFC 9112 section 9.2).
+  /// - Parameter isNew: no request was sent over it.
+  func offer(isNew: Bool) {
+    switch stream.remainder() {
+    case .quiet:
+      loop.disarm(self)
+      pool.opened(self)
+    // Usually a session ticket.
+    case .undecided:
+      if phase != .completing { loop.arm(self, at: loop.now + Self.settlingTime) }
+      phase = .completing
+    case .unread: spokeFirst(isNew: isNew)
+    case .end:
+      if isNew { pool.unusable(self, .connectionLost(stream.error)) }
+      close()
+    }
+  }
+
+  private func spokeFirst(isNew: Bool) {
+    if isNew { pool.unusable(self, .spokeFirst) }
+    discard()
   }
 
   func failOpening(_ error: UpstreamError) {
@@ -206,7 +233,8 @@ public final class UpstreamConnection: EventHandler {
     pool.keep(self)
   }
 
-  /// Bytes arrived that no request asked for. The next response on this connection could belong to any request.
+  /// Bytes arrived that no request asked for, or part of a TLS record that was never completed. The next response on this
+  /// connection could belong to any request.
   private func discard() {
     upstreams.observer.discarded(upstream: pool.upstream)
     close()
@@ -249,6 +277,7 @@ public final class UpstreamConnection: EventHandler {
     case .idle: lookWhileIdle()
     case .settling: settle()
     case .handshaking: handshake()
+    case .completing: offer(isNew: exchanges == 0)
     default: break
     }
   }
@@ -269,7 +298,9 @@ public final class UpstreamConnection: EventHandler {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
     case .connecting, .handshaking: failOpening(.connectTimeout)
-    case .idle, .settling: close()
+    case .idle: close()
+    case .settling: discard()
+    case .completing: spokeFirst(isNew: exchanges == 0)
     case .active: exchange?.timeUp()
     case .judging, .detached, .closed: break
     }

@@ -27,6 +27,11 @@ struct WaitingLine<Waiter: AnyObject> {
     return entries[head].waiter
   }
 
+  /// The first, if it waits since that time or longer.
+  mutating func removeFirst(upTo time: Int64) -> Waiter? {
+    isEmpty || entries[head].since > time ? nil : removeFirst()
+  }
+
   mutating func removeAll(upTo time: Int64) -> [Waiter] {
     let waiting = entries[head...]
     let leaving = waiting.filter { $0.since <= time }.compactMap(\.waiter)

@@ -37,6 +37,13 @@ extension Origin {
     try ask("/standing?name=\(name)&count=\(count)&timeout=\(seconds)", as: Standing.self).standing
   }
 
+  /// The next connection waits at `name` before its handshake. The last segment of the handshake that the origin sends then also
+  /// has a record of the text.
+  func greet(_ wire: Wire, with text: String, at name: String) throws {
+    let body = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+    _ = try ask("/greet?listener=\(wire.rawValue)&name=\(name)", body, as: Nothing.self)
+  }
+
   /// Those that wait there continue, and later ones as well.
   func release(_ name: String) throws { _ = try ask("/release?name=\(name)", as: Nothing.self) }
 }

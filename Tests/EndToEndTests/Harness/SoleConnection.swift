@@ -14,8 +14,10 @@ final class SoleConnection {
   let origin: Origin
   private let text: String
   private var proxy: ProxyProcess?
+  private var discardsBefore = 0
 
-  static func run(_ wire: Wire, _ cases: [(String, Case)]) throws {
+  /// - Parameter discards: how many connections the proxy closes and counts in each case; nil: not compared.
+  static func run(_ wire: Wire, discards: Int? = nil, _ cases: [(String, Case)]) throws {
     let origin = try Origin.hostile()
     let state = Monitor((faults: [String](), running: worlds))
     for first in 0..<worlds {
@@ -26,7 +28,11 @@ final class SoleConnection {
           for number in stride(from: first, to: cases.count, by: worlds) where state.change({ $0.faults.count < enough }) {
             let (name, body) = cases[number]
             var fault: String?
-            do { fault = try body(world) } catch { fault = "\(error)" }
+            do {
+              world.discardsBefore = try world.discards()
+              fault = try body(world)
+              if fault == nil, let discards { fault = try world.fault(ofDiscards: discards) }
+            } catch { fault = "\(error)" }
             guard let fault else { continue }
             state.change { $0.faults.append("case \(number): \(name): \(fault)") }
             try world.restart()
@@ -57,6 +63,7 @@ final class SoleConnection {
     let url = try wire.url(origin)
     text = """
       threads: 1
+      admin: 127.0.0.1:0
       limits: {upstream_connections: 1}
       upstreams:
         - {match: api.test, origin: "\(url)", credential: api, decompress: true}
@@ -76,9 +83,28 @@ final class SoleConnection {
     proxy = nil
     let next = try ProxyProcess(text)
     proxy = next
+    discardsBefore = 0
     for host in ["api.test", "refreshed.test", "refused.test"] {
       guard try next.ask("http://\(host)/").status == 200 else { throw HarnessError("no way to \(host)") }
     }
+  }
+
+  /// Connections that the proxy closed because their origin had spoken.
+  private func discards() throws -> Int {
+    let lines = try proxy?.admin("metrics").text.split(separator: "\n") ?? []
+    return lines.reduce(0) { sum, line in
+      guard line.hasPrefix("authproxy_upstream_connection_discards_total{") else { return sum }
+      return sum + (line.split(separator: " ").last.flatMap { Int($0) } ?? 0)
+    }
+  }
+
+  private func fault(ofDiscards wanted: Int) throws -> String? {
+    var found = 0
+    let areCounted = try eventually(seconds: 3) {
+      found = try discards() - discardsBefore
+      return found >= wanted
+    }
+    return areCounted && found == wanted ? nil : "\(found) connections were discarded, not \(wanted)"
   }
 
   func pause() throws { try proxy?.pause() }

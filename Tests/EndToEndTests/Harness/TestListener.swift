@@ -46,7 +46,7 @@ final class TestListener {
 /// A port that silently drops connection requests, like a firewall: its queue is full.
 final class BlackHole {
   private let listener: TestListener
-  private var fillers: [Int32] = []
+  private var fillers: [RawConnection] = []
   var port: Int { listener.port }
 
   init() throws {
@@ -61,9 +61,32 @@ final class BlackHole {
       _ = withUnsafeBytes(of: &address) { bytes in
         bytes.baseAddress.map { connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) } ?? -1
       }
-      fillers.append(descriptor)
+      fillers.append(RawConnection(adopting: descriptor))
     }
   }
 
-  deinit { for filler in fillers { close(filler) } }
+  /// From now on it takes connections, and returns the first of another process. That one was requested before: TCP repeats the
+  /// request a second later, and the kernels connect even if that process is stopped.
+  func open() throws -> RawConnection {
+    let fillerPorts = fillers.map { Self.port($0.descriptor, getsockname) }
+    fillers = []
+    listen(listener.descriptor, 16)
+    while true {
+      let connection = try listener.accept()
+      if !fillerPorts.contains(Self.port(connection.descriptor, getpeername)) { return connection }
+    }
+  }
+
+  private static func port(
+    _ descriptor: Int32, _ name: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+  ) -> in_port_t {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    _ = withUnsafeMutableBytes(of: &address) { bytes in
+      bytes.baseAddress.map { name(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) }
+    }
+    return address.sin_port
+  }
+
+  func accept(seconds: Double = 10) throws -> RawConnection { try listener.accept(seconds: seconds) }
 }
