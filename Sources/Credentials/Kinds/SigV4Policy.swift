@@ -14,6 +14,8 @@ public struct SigV4Policy: Sendable, Hashable {
   public let region: Scope
   public let payload: Payload
   public let keys: Keys
+  /// Where neither the app's signature nor the host says one.
+  public let defaultRegion: String?
 
   public enum Keys: Sendable, Hashable {
     case fixed(AWSKeys)
@@ -21,7 +23,8 @@ public struct SigV4Policy: Sendable, Hashable {
     case fetched(OAuth2Policy)
   }
 
-  public init(service: Scope, region: Scope, payload: Payload, keys: Keys) {
+  public init(service: Scope, region: Scope, payload: Payload, keys: Keys, defaultRegion: String? = nil) {
+    self.defaultRegion = defaultRegion
     self.service = service
     self.region = region
     self.payload = payload
