@@ -24,11 +24,16 @@ public struct SigV4Policy: Sendable, Hashable {
   }
 
   public init(service: Scope, region: Scope, payload: Payload, keys: Keys, defaultRegion: String? = nil) {
-    self.defaultRegion = defaultRegion
     self.service = service
     self.region = region
     self.payload = payload
     self.keys = keys
+    self.defaultRegion = defaultRegion
+  }
+
+  /// The same with other keys.
+  public func with(_ keys: Keys) -> SigV4Policy {
+    SigV4Policy(service: service, region: region, payload: payload, keys: keys, defaultRegion: defaultRegion)
   }
 }
 

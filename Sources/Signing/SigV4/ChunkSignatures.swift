@@ -185,9 +185,7 @@ public final class ChunkSignatures: BodyTransform {
     }
     text.append(hex: hash)
     do throws(OpenSSLError) {
-      let code = try HMACSHA256.code(of: text, key: key.bytes)
-      previous.removeAll(keepingCapacity: true)
-      previous.append(hex: code)
+      previous = try key.sign(text)
     } catch { throw .malformed(error.message) }
     kept.replaceSubrange(place..<(place + 64), with: previous)
   }

@@ -108,10 +108,7 @@ public struct SigV4Signature {
 
   /// 64 lower-case hexadecimal digits.
   public func signature(by key: SigningKey) throws(OpenSSLError) -> [UInt8] {
-    var signature: [UInt8] = []
-    signature.reserveCapacity(64)
-    signature.append(hex: try HMACSHA256.code(of: stringToSign, key: key.bytes))
-    return signature
+    try key.sign(stringToSign)
   }
 
   /// `Authorization: ...` with CRLF.

@@ -1,15 +1,23 @@
 import Crypto
 
-/// The key that signs for one day, region and service.
-public struct SigningKey: Sendable {
-  let bytes: [UInt8]
+/// The key that signs for one day, region and service. Confined to one thread.
+public final class SigningKey {
+  private let context: HMACContext
 
   public init(secret: [UInt8], for scope: SigningScope, on day: ArraySlice<UInt8>) throws(OpenSSLError) {
     var key = Array("AWS4".utf8) + secret
     key = try HMACSHA256.code(of: Array(day), key: key)
     key = try HMACSHA256.code(of: scope.region, key: key)
     key = try HMACSHA256.code(of: scope.service, key: key)
-    bytes = try HMACSHA256.code(of: Array("aws4_request".utf8), key: key)
+    context = try HMACContext(key: try HMACSHA256.code(of: Array("aws4_request".utf8), key: key))
+  }
+
+  /// 64 lower-case hexadecimal digits.
+  func sign(_ text: [UInt8]) throws(OpenSSLError) -> [UInt8] {
+    var signature: [UInt8] = []
+    signature.reserveCapacity(64)
+    signature.append(hex: try context.code(of: text))
+    return signature
   }
 }
 
@@ -18,8 +26,8 @@ extension SigningKey: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Signing keys of one pair of AWS keys, those in use last.
-public struct SigningKeys: Sendable {
+/// Signing keys of one pair of AWS keys, those in use first.
+public struct SigningKeys {
   private static let kept = 32
 
   private let secret: [UInt8]
