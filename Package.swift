@@ -82,7 +82,7 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials",
+        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception", "Routing", "Settings", "Credentials",
         "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
@@ -130,6 +130,7 @@ if let fuzzer {
   for (name, modules) in [
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
+    ("AWSChunkedFuzz", ["Signing"]), ("CanonicalTargetFuzz", ["Forwarding", "HTTPWire", "Signing"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

@@ -112,7 +112,7 @@ public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
 
 extension ByteWriter {
   /// The target without the parameters of an AWS signature. The others stay as they are written, in their order.
-  mutating func append(withoutSignature target: UnsafeRawBufferPointer) {
+  public mutating func append(withoutSignature target: UnsafeRawBufferPointer) {
     var parameters = QueryParameters(of: target)
     guard let start = parameters.start else { return append(target) }
     append(UnsafeRawBufferPointer(rebasing: target[..<(start - 1)]))

@@ -89,17 +89,21 @@ public enum SigV4Payload: Sendable, Hashable {
   public func line(body: UnsafeRawBufferPointer) -> [UInt8] {
     switch self {
     case .none: return Self.emptyHash
-    case .hashed:
-      var hash: [UInt8] = []
-      hash.reserveCapacity(64)
-      hash.append(hex: SHA256.digest(body))
-      return hash
+    case .hashed: return Self.line(of: SHA256.digest(body))
     case .declared(let hash): return hash
     case .unsigned: return Array("UNSIGNED-PAYLOAD".utf8)
     case .unsignedStream: return Array("STREAMING-UNSIGNED-PAYLOAD-TRAILER".utf8)
     case .signedStream(let trailer):
       return Array((trailer ? "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" : "STREAMING-AWS4-HMAC-SHA256-PAYLOAD").utf8)
     }
+  }
+
+  /// The same for a body with this digest.
+  public static func line(of digest: [UInt8]) -> [UInt8] {
+    var hash: [UInt8] = []
+    hash.reserveCapacity(64)
+    hash.append(hex: digest)
+    return hash
   }
 
   /// In lower-case hexadecimal digits.

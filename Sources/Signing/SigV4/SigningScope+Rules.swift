@@ -39,35 +39,29 @@ public struct ScopeRules: Sendable {
 
   /// What a request is signed for.
   /// - Parameters:
-  ///   - app: of the app's own signature; nil: it has none.
+  ///   - app: of the app's own signature, which has both; nil: it has none.
   ///   - host: the value of Host.
   public func scope(app: SigningScope?, host: UnsafeRawBufferPointer) throws(Problem) -> SigningScope {
-    var known: AWSHost?? = nil
-    func ofHost() -> AWSHost? {
-      if let known { return known }
-      let found = AWSHost(host)
-      known = found
-      return found
-    }
+    let ofHost = app == nil ? AWSHost(host) : nil
     let service: [UInt8]
     switch self.service {
     case .named(let name): service = name
     case .auto:
-      guard let found = app?.service ?? ofHost()?.service else { throw .unknownService }
+      guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
       if KeyServices.contains(found) { throw .serviceNotNamed(found) }
       service = found
     case .oneOf(let names):
-      guard let found = app?.service ?? ofHost()?.service else { throw .unknownService }
+      guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
       guard names.contains(found) else { throw .serviceNotListed(found) }
       service = found
     }
     switch region {
     case .named(let name): return SigningScope(service: service, region: name)
     case .auto:
-      guard let found = app?.region ?? ofHost()?.region ?? defaultRegion else { throw .unknownRegion }
+      guard let found = app?.region ?? ofHost?.region ?? defaultRegion else { throw .unknownRegion }
       return SigningScope(service: service, region: found)
     case .oneOf(let names):
-      guard let found = app?.region ?? ofHost()?.region ?? defaultRegion else { throw .unknownRegion }
+      guard let found = app?.region ?? ofHost?.region ?? defaultRegion else { throw .unknownRegion }
       guard names.contains(found) else { throw .regionNotListed(found) }
       return SigningScope(service: service, region: found)
     }
