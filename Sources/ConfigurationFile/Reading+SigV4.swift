@@ -92,8 +92,7 @@ extension Reading {
         \.keySource.trust,
       ], because: "cannot be used with static keys ('access_key_id')")
     var isGood = true
-    if let id, id.value.utf8.count > 128 || !id.value.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: ",") })
-    {
+    if let id, id.value.utf8.count > 128 || !id.value.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: ",") }) {
       error(id.place, "\(section.path(\.accessKeyID).shown) must consist of at most 128 visible ASCII characters without ','")
       isGood = false
     }

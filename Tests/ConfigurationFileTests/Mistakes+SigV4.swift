@@ -16,7 +16,7 @@ extension Mistake {
         "4:35: error: credentials.b.sigv4.service[2] must consist of at most 64 lower-case letters, digits, '-' and '.', not 's3/x'",
         "4:52: error: credentials.b.sigv4.region is empty",
         "5:24: error: credentials.c.sigv4.service must be a text, not a mapping",
-        "5:57: error: credentials.c.sigv4.region[1] must be a text, not an empty one",
+        "5:56: error: credentials.c.sigv4.region[1] must be a text, not an empty one",
       ]),
     Mistake(
       "static keys that are not whole",
@@ -28,10 +28,10 @@ extension Mistake {
         d: {sigv4: {acess_key_id: A, secret_access_key: {env: TOKEN}}}
       """#,
       [
-        "3:6: error: credentials.a.sigv4 needs 'secret_access_key' beside 'access_key_id'",
-        "4:6: error: credentials.b.sigv4 needs 'access_key_id' beside 'secret_access_key'",
-        "5:6: error: credentials.c.sigv4 needs 'secret_access_key' beside 'access_key_id'",
-        "6:15: error: unknown key 'acess_key_id' in credentials.d.sigv4; did you mean 'access_key_id'?",
+        "3:7: error: credentials.a.sigv4 needs 'secret_access_key' beside 'access_key_id'",
+        "4:7: error: credentials.b.sigv4 needs 'access_key_id' beside 'secret_access_key'",
+        "5:7: error: credentials.c.sigv4 needs 'secret_access_key' beside 'access_key_id'",
+        "6:15: error: unknown key 'acess_key_id' in credentials.d.sigv4 (did you mean 'access_key_id'?)",
       ]),
     Mistake(
       "static keys beside a source",
@@ -62,7 +62,7 @@ extension Mistake {
         "3:56: error: credentials.a.sigv4.secret_access_key contains a control character, possibly a line break",
         "3:86: error: credentials.a.sigv4.session_token contains a character that is not visible ASCII",
         "4:30: error: credentials.b.sigv4.access_key_id must consist of at most 128 visible ASCII characters without ','",
-        "4:56: error: credentials.b.sigv4.secret_access_key: environment variable 'EMPTY' is empty",
+        "4:62: error: credentials.b.sigv4.secret_access_key: environment variable 'EMPTY' is empty",
       ]),
     Mistake(
       "payloads that are none, or not for the service",
@@ -74,7 +74,7 @@ extension Mistake {
         d: {sigv4: {payload: unsigned, service: [s3, s3-outposts], access_key_id: A, secret_access_key: {env: TOKEN}}}
       """#,
       [
-        "3:24: error: credentials.a.sigv4.payload must be 'auto', 'signed' or 'unsigned', not 'hashed'",
+        "3:24: error: credentials.a.sigv4.payload must be auto, signed or unsigned, not 'hashed'",
         "4:24: error: credentials.b.sigv4.payload unsigned is for s3, not for 'execute-api': other services need the body's hash",
         "5:24: error: credentials.c.sigv4.payload unsigned is for s3, not for 'sqs': other services need the body's hash",
       ]),

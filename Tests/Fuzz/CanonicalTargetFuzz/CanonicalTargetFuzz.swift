@@ -17,7 +17,8 @@ private func canonical(_ target: [UInt8], service: String) -> (path: [UInt8], qu
   let request = target.withUnsafeBytes { target in
     SigV4Signature(
       of: SigV4Request(method: empty, target: target, host: empty, fields: target),
-      for: SigningScope(service: Array(service.utf8), region: []), at: SigningTime(0), token: nil, payload: [], writesPayload: false)
+      for: SigningScope(service: Array(service.utf8), region: []), at: SigningTime(0), token: nil, payload: [],
+      writesPayload: false)
   }.canonicalRequest
   let lines = request.split(separator: 0x0a, maxSplits: 3, omittingEmptySubsequences: false)
   return (Array(lines[1]), Array(lines[2]))
@@ -36,7 +37,8 @@ private func check(_ target: [UInt8]) {
     if service == "s3" {
       precondition(again.path == path, "the path changes")
     } else {
-      precondition(!path.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) || $0.elementsEqual(".".utf8) })
+      precondition(
+        !path.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) || $0.elementsEqual(".".utf8) })
     }
   }
   target.withUnsafeBytes { target in

@@ -126,14 +126,14 @@ final class SigV4Signer: RequestSigner {
 
   // MARK: The attempt
 
-  override func prepare(_ attempt: borrowing Attempt, into block: Block) -> Preparation {
-    let (head, origin, name) = (attempt.head, attempt.origin, attempt.credential.name)
-    let noted = attempt.noted as? Noted
+  override func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
+    let (head, origin, name) = (draft.head, draft.origin, draft.credential.name)
+    let noted = draft.noted as? Noted
     do throws(ProxyError) {
-      guard take(attempt.credential) else { return .refused(.internalError, why: "it has no AWS keys") }
+      guard take(draft.credential) else { return .refused(.internalError, why: "it has no AWS keys") }
       let plan: Plan
       var body: UnsafeRawBufferPointer?
-      switch attempt.body {
+      switch draft.body {
       case .none:
         plan = try self.plan(head, noted, isTLS: origin.isTLS, hasBody: false, length: 0, of: name)
         if case .signedStream = plan.payload { throw .signing(.body(.malformed("there is no chunk"))) }
@@ -148,7 +148,7 @@ final class SigV4Signer: RequestSigner {
         plan = try self.plan(head, noted, isTLS: origin.isTLS, hasBody: !bytes.isEmpty, length: nil, of: name)
         body = bytes
       }
-      return try write(plan, head, body, digest: plan.payload == .hashed ? attempt.digest : nil, origin, into: block)
+      return try write(plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, origin, into: block)
     } catch { return .refused(error, why: "\(Self.reason(error))") }
   }
 
@@ -181,7 +181,7 @@ final class SigV4Signer: RequestSigner {
     let declared = plan.fields.payload
     let isReplaced = declared.map { !$0.value.bytes(in: head.bytes).elementsEqual(line) } ?? false
     let writesPayload = isReplaced || (declared == nil && PathForm(of: plan.scope.service) == .asWritten)
-    var fields = Array<UInt8>()
+    var fields = [UInt8]()
     if isReplaced, let declared {
       fields = Array(head.fields.bytes(in: head.bytes))
       let start = declared.whole.start - head.fields.start
@@ -241,7 +241,9 @@ final class SigV4Signer: RequestSigner {
     return .needsBody
   }
 
-  override func read(body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority)
+  override func read(
+    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority
+  )
     -> Reading
   { reading(of: AWSError(body: body), head, bytes, origin) }
 
