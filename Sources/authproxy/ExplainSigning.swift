@@ -49,7 +49,7 @@ struct ExplainSigning {
 extension Page {
   /// The texts as they are: a broken line would be another one.
   mutating func append(_ report: ExplainSigning.Report) {
-    for row in report.rows { row(row.label, row.text) }
+    for line in report.rows { row(line.label, line.text) }
     for text in report.texts {
       heading(text.title)
       for line in text.text.split(separator: "\n", omittingEmptySubsequences: false) { heading("  " + line) }

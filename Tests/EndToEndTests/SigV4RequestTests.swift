@@ -168,8 +168,8 @@ import Testing
     let log = proxy.process.output + proxy.process.errors
     #expect(log.contains(#""signed":true"#) && log.contains(#""payload":"none""#))
     let check = try ChildProcess.run(Surroundings.program, ["check", "--config", path])
-    #expect(
-      check.output.contains("sigv4, service from the app's signature or the host, region eu-central-1, static key AKIDEXAMPLE"))
+    let words = check.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains("sigv4, service from the app's signature or the host, region eu-central-1, static key AKIDEXAMPLE"))
     let explain = try ChildProcess.run(
       Surroundings.program, ["explain", "--sign", "--config", path, "GET", "http://api.test/a//b?z=1&\(Self.presigned)&a=%2f"])
     #expect(explain.output.contains("\n  GET\n  /a//b\n  a=%2F&z=1\n  host:127.0.0.1:\(server.clear)\n"), "\(explain.output)")
