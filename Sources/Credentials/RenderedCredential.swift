@@ -7,7 +7,7 @@ public final class RenderedCredential: Sendable {
   public let name: String
   /// As it is spelled in `line`.
   public let fieldName: [UInt8]
-  /// The whole field line, `Authorization: Bearer ...` and CRLF; empty if each request is signed with `material`.
+  /// The whole field line, `Authorization: Bearer ...` and CRLF; of what signs requests (`material`), what every request carries.
   public let line: [UInt8]
   /// Grows by one with each new value of this credential; a number that was replaced never comes back.
   public let version: UInt64
@@ -39,7 +39,7 @@ public final class RenderedCredential: Sendable {
       material = nil
     case .material(let material):
       fieldName = []
-      line = []
+      line = material.line
       self.material = material
     }
     self.version = version

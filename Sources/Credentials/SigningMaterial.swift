@@ -8,6 +8,14 @@ public enum SigningMaterial: Sendable, Hashable {
   case negotiate(NegotiatePolicy)
 }
 
+extension SigningMaterial {
+  /// A field line that goes with every request as it is; empty: none.
+  var line: [UInt8] {
+    guard case .awsKeys(let keys) = self, let token = keys.sessionToken else { return [] }
+    return Array("X-Amz-Security-Token: ".utf8) + token.bytes + [0x0d, 0x0a]
+  }
+}
+
 extension SigningMaterial: CustomStringConvertible, CustomReflectable {
   public var description: String { "<signing material>" }
   public var customMirror: Mirror { Mirror(self, children: [:]) }

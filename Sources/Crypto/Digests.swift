@@ -1,6 +1,10 @@
 import COpenSSL
 
 public enum SHA256 {
+  /// Fetched once: to find it takes longer than to hash a short text. nil: the libraries have none, and nothing works.
+  // SAFETY: OpenSSL never changes it, and counts its users atomically.
+  nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
+
   /// 32 bytes.
   public static func digest(_ bytes: [UInt8]) -> [UInt8] {
     bytes.withUnsafeBytes { digest($0) }
@@ -19,8 +23,9 @@ public enum SHA256 {
 
   public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      // The one-shot function allocates no memory, so it cannot fail.
-      _ = COpenSSL.SHA256(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, buffer.baseAddress)
+      let isDone = EVP_Digest(bytes.baseAddress, bytes.count, buffer.baseAddress, nil, algorithm, nil) == 1
+      // Without memory for a context. Nothing must be taken for a digest.
+      precondition(isDone, "SHA-256")
       count = 32
     }
   }

@@ -5,6 +5,14 @@ public final class ForwardingRules: Sendable {
   /// What happens to a field with the credential's name that the app sent.
   public enum AppCredential: Sendable { case replace, keep, reject }
 
+  /// What an app's own credential looks like.
+  public enum CredentialForm: Sendable {
+    /// A field with the credential's name.
+    case field
+    /// An AWS signature, in Authorization or in the query.
+    case awsSignature
+  }
+
   /// What to rewrite in responses, so that the app's next request uses the proxy.
   public struct Rewrite: Sendable {
     /// Location and Content-Location.
@@ -27,6 +35,7 @@ public final class ForwardingRules: Sendable {
   /// It writes more than one field.
   let hasMoreFields: Bool
   let appCredential: AppCredential
+  let credentialForm: CredentialForm
   /// Sends the app's authority in Host, instead of the origin's.
   public let keepsHost: Bool
   let decompresses: Bool
@@ -44,7 +53,7 @@ public final class ForwardingRules: Sendable {
   ///   - rewritesURLs: false for hosts that no entry lists.
   public init(
     name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
-    keepsHost: Bool = false,
+    credentialForm: CredentialForm = .field, keepsHost: Bool = false,
     decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true
   ) {
     self.name = name
@@ -52,6 +61,7 @@ public final class ForwardingRules: Sendable {
     hasMoreFields = !moreFields.isEmpty
     credentialFields = credentialField.map { [$0] + moreFields } ?? []
     self.appCredential = appCredential
+    self.credentialForm = credentialForm
     self.keepsHost = keepsHost
     self.decompresses = decompresses
     self.rewrite = rewrite

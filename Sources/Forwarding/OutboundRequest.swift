@@ -9,6 +9,8 @@ public struct OutboundRequest: Sendable {
   public var framing = BodyFraming.none
   /// The entry's credential goes with it. False without one, or if the app's own field was kept.
   public private(set) var sendsCredential = false
+  /// The app's AWS signature is cut from the target's query.
+  private var cutsSignature = false
   /// The app asks for WebSocket.
   public private(set) var isUpgrade = false
   /// The app uses NTLM or Negotiate with the origin.
@@ -43,9 +45,13 @@ public struct OutboundRequest: Sendable {
       sendsCredential = true
       switch rules.appCredential {
       case .replace: break
-      case .keep: sendsCredential = !head.fields.has(rules.credentialField, in: bytes)
+      case .keep: sendsCredential = !head.hasCredential(of: rules, in: bytes)
       case .reject:
         for field in rules.credentialFields where head.fields.has(field, in: bytes) { throw .credentialFromApp }
+        if rules.credentialForm == .awsSignature, head.hasCredential(of: rules, in: bytes) { throw .credentialFromApp }
+      }
+      if rules.credentialForm == .awsSignature, sendsCredential {
+        cutsSignature = PresignedQuery.isPresent(in: head.target.bytes(in: bytes))
       }
     }
     let hasBody = framing != .none && framing != .length(0)
@@ -90,7 +96,12 @@ public struct OutboundRequest: Sendable {
   ) {
     writer.append(head.methodText, of: bytes)
     writer.append(" ")
-    writer.append(originFormOf: target, method: method, in: bytes)
+    if cutsSignature {
+      if target.path.isEmpty { writer.append("/") }
+      writer.append(withoutSignature: target.pathAndQuery.bytes(in: bytes))
+    } else {
+      writer.append(originFormOf: target, method: method, in: bytes)
+    }
     writer.append(" HTTP/1.1\r\n")
     if rules.keepsHost, target.form == .absolute {
       writer.appendField("Host", target.authority.bytes(in: bytes))
@@ -133,6 +144,20 @@ extension RequestHead {
 
   @inlinable @inline(__always)
   var countsForwards: Bool { method == .options || method == .trace }
+}
+
+extension RequestHead {
+  /// Whether the app sends a credential of its own.
+  fileprivate func hasCredential(of rules: ForwardingRules, in bytes: UnsafeRawBufferPointer) -> Bool {
+    switch rules.credentialForm {
+    case .field: return fields.has(rules.credentialField, in: bytes)
+    case .awsSignature:
+      for field in fields where field.id == .authorization {
+        if AWSAuthorization.isScheme(field.value.bytes(in: bytes)) { return true }
+      }
+      return PresignedQuery.isPresent(in: target.bytes(in: bytes))
+    }
+  }
 }
 
 extension ContiguousArray<Field> {

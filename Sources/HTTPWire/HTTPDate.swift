@@ -144,6 +144,18 @@ extension ByteWriter {
     append(" GMT")
   }
 
+  /// `20150830T123600Z` (ISO 8601, basic form): 16 bytes.
+  /// - Parameter unixTime: seconds; years 0 to 9999.
+  public mutating func append(basicTime unixTime: Int64) {
+    let days = unixTime.dividedFloor(by: 86_400)
+    let seconds = Int(unixTime - days * 86_400)
+    let date = civilDate(days: days)
+    for number in [date.year / 100, date.year % 100, date.month, date.day] { append(twoDigits: number) }
+    append(byte: UInt8(ascii: "T"))
+    for number in [seconds / 3600, seconds / 60 % 60, seconds % 60] { append(twoDigits: number) }
+    append(byte: UInt8(ascii: "Z"))
+  }
+
   private mutating func append(_ text: StaticString, from offset: Int, count: Int) {
     append(UnsafeRawBufferPointer(start: text.utf8Start + offset, count: count))
   }

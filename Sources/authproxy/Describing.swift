@@ -72,7 +72,7 @@ enum Describing {
       let resource = oauth2.resource.isEmpty ? "" : " for \(oauth2.resource.joined(separator: ", "))"
       let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
       return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)\(dpop(oauth2.dpop))"
-    case .sigv4: return "sigv4"
+    case .sigv4(let sigv4): return sigV4(sigv4)
     case .jwt: return "jwt"
     case .hmac: return "hmac"
     case .httpSignature: return "http_signature"
@@ -117,7 +117,8 @@ enum Describing {
     case .jwt(let jwt): jwt.field
     case .hmac(let hmac): hmac.fields.map(\.name).joined(separator: ", ")
     case .httpSignature: "Signature and Signature-Input"
-    case .basic, .bearer, .oauth2, .sigv4, .digest, .negotiate: "Authorization"
+    case .sigv4: "Authorization, X-Amz-Date and X-Amz-Security-Token"
+    case .basic, .bearer, .oauth2, .digest, .negotiate: "Authorization"
     }
   }
 

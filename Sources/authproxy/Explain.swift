@@ -17,6 +17,9 @@ struct Explain: ParsableCommand {
   @Option(name: .long, help: "The client that sends the request, by its name in `clients`.")
   var client: String?
 
+  @Flag(name: .long, help: "Show what the credential signs: the canonical request and the like, without secrets.")
+  var sign = false
+
   @Argument(help: "GET, POST, CONNECT, ...")
   var method: String
 
@@ -108,7 +111,18 @@ struct Explain: ParsableCommand {
       page.row(
         "warning", "for https:// URLs most tools send CONNECT instead, which gets no credential: let the app request http://")
     }
+    if sign, case .forwarded(let forwarding) = explanation.outcome { page.append(signing(forwarding)) }
     return page
+  }
+
+  private func signing(_ forwarding: Explanation.Forwarded) -> ExplainSigning.Report {
+    guard let credential = forwarding.credential else {
+      return ExplainSigning.Report(rows: [("signs", "nothing: there is no credential")])
+    }
+    return ExplainSigning(
+      method: method, url: url, origin: forwarding.origin, keepsHost: forwarding.upstream.hostHeader == .app,
+      now: csys_wall_clock() / 1_000_000_000
+    ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
 
   private func who(_ settings: Settings) -> String {

@@ -18,6 +18,16 @@ extension Mistake {
         "4:3: warning: credentials.a is used by no upstream"
       ]),
     Mistake(
+      "a long-term AWS key",
+      #"""
+      upstreams: [{match: h, credential: a}]
+      credentials:
+        a: {sigv4: {access_key_id: AKIAIOSFODNN7EXAMPLE, secret_access_key: {env: TOKEN}}}
+      """#,
+      [
+        "4:30: warning: credentials.a.sigv4.access_key_id is a long-term key of a user; temporary keys from 'source' are worth less to a thief"
+      ]),
+    Mistake(
       "a policy that nobody uses",
       #"""
       upstreams: [{match: h}]

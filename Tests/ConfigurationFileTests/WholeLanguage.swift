@@ -121,6 +121,8 @@ let wholeLanguage = #"""
     - {match: partner.example.com, credential: partner}
     - {match: self-signed.example.com, credential: self-signed}
     - {match: hashed.example.com, credential: hashed}
+    - {match: bucket.example.com, credential: bucket}
+    - {match: queue.example.com, credential: queue}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -264,6 +266,16 @@ let wholeLanguage = #"""
         client_id: my-app
         client_auth: client_secret_jwt
         client_secret: {file: long}
+    bucket:
+      sigv4:
+        service: s3
+        region: eu-central-1
+        access_key_id: AKIDEXAMPLE
+        secret_access_key: {file: token}
+        session_token: {env: TOKEN}
+        payload: unsigned
+    queue:
+      sigv4: {service: [sqs, sns], region: [eu-central-1, eu-west-1], access_key_id: AKIDEXAMPLE, secret_access_key: {file: token}}
   token_store:
     file: tokens.json
     key: {file: key32}

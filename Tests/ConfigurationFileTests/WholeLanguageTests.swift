@@ -258,6 +258,24 @@ struct WholeLanguageTests {
     #expect(entra.parameters == ["requested_token_use": "on_behalf_of"])
   }
 
+  @Test("sigv4 credentials with static keys have the right settings")
+  func sigV4() throws {
+    let (settings, _) = try load()
+    #expect(
+      settings.credentials["bucket"]?.kind
+        == .sigv4(
+          SigV4Policy(
+            service: .named("s3"), region: .named("eu-central-1"), payload: .unsigned,
+            keys: .fixed(
+              AWSKeys(accessKeyID: "AKIDEXAMPLE", secretAccessKey: secret("s3cr3t"), sessionToken: secret("s3cr3t"))))))
+    #expect(
+      settings.credentials["queue"]?.kind
+        == .sigv4(
+          SigV4Policy(
+            service: .oneOf(["sqs", "sns"]), region: .oneOf(["eu-central-1", "eu-west-1"]), payload: .auto,
+            keys: .fixed(AWSKeys(accessKeyID: "AKIDEXAMPLE", secretAccessKey: secret("s3cr3t"))))))
+  }
+
   @Test("trust policies have the right settings")
   func trust() throws {
     let (settings, _) = try load()

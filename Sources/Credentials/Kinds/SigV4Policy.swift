@@ -14,6 +14,8 @@ public struct SigV4Policy: Sendable, Hashable {
   public let region: Scope
   public let payload: Payload
   public let keys: Keys
+  /// Where neither the app's signature nor the host says one.
+  public let defaultRegion: String?
 
   public enum Keys: Sendable, Hashable {
     case fixed(AWSKeys)
@@ -21,11 +23,17 @@ public struct SigV4Policy: Sendable, Hashable {
     case fetched(OAuth2Policy)
   }
 
-  public init(service: Scope, region: Scope, payload: Payload, keys: Keys) {
+  public init(service: Scope, region: Scope, payload: Payload, keys: Keys, defaultRegion: String? = nil) {
     self.service = service
     self.region = region
     self.payload = payload
     self.keys = keys
+    self.defaultRegion = defaultRegion
+  }
+
+  /// The same with other keys.
+  public func with(_ keys: Keys) -> SigV4Policy {
+    SigV4Policy(service: service, region: region, payload: payload, keys: keys, defaultRegion: defaultRegion)
   }
 }
 

@@ -86,8 +86,16 @@ struct CredentialSources: Sendable {
     case .basic(let username, _): read("basic.password").map { .basic(username: username, password: $0) }
     case .bearer: read("bearer.token").map { .bearer(token: $0) }
     case .header(let name, _, let format): read("header.value").map { .header(name: name, value: $0, format: format) }
-    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .sigv4(let policy): keys(of: policy).map { .sigv4(policy.with(.fixed($0))) }
+    case .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
     }
+  }
+
+  private func keys(of policy: SigV4Policy) -> AWSKeys? {
+    guard case .fixed(let keys) = policy.keys, let secret = read("sigv4.secret_access_key") else { return nil }
+    let token = read("sigv4.session_token")
+    guard (token == nil) == (keys.sessionToken == nil) else { return nil }
+    return AWSKeys(accessKeyID: keys.accessKeyID, secretAccessKey: secret, sessionToken: token)
   }
 
   /// Reads ready assertions again for each use, because their issuer replaces them before they expire.

@@ -281,8 +281,15 @@ public final class Snapshot: Sendable {
 extension CredentialPolicy {
   /// Names of other fields that it writes.
   var moreFields: [[UInt8]] {
-    if case .oauth2(let oauth2) = kind, oauth2.dpop != nil { [Array("DPoP".utf8)] } else { [] }
+    switch kind {
+    case .oauth2(let oauth2) where oauth2.dpop != nil: [Array("DPoP".utf8)]
+    case .sigv4: [Array("X-Amz-Date".utf8), Array("X-Amz-Security-Token".utf8)]
+    default: []
+    }
   }
+
+  /// What an app's own credential looks like where this one is sent.
+  var form: ForwardingRules.CredentialForm { if case .sigv4 = kind { .awsSignature } else { .field } }
 
   /// Name of the header field that it sets.
   var fieldName: [UInt8] {

@@ -20,7 +20,7 @@ struct AttachedCredential {
   var proof: TokenProof? { rendered.proof }
   /// What the request is signed with; nil: the line is all.
   var material: SigningMaterial? { rendered.material }
-  /// The whole field line; empty if there is material.
+  /// The whole field line; with material what goes with every request, often nothing.
   var line: [UInt8] { rendered.line }
   /// - Parameter now: monotonic milliseconds.
   func isUsable(at now: Int64) -> Bool { rendered.isUsable(at: now) }

@@ -79,6 +79,7 @@ final class CredentialView: EventHandler {
       current = nil
       changedIn = next.generation
     }
+    if next.policy != setup.policy { signer?.adopt(next.policy) }
     setup = next
     subjects?.adopt(next)
   }

@@ -75,6 +75,9 @@ class RequestSigner {
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
 
+  /// The configuration was read again, and the credential is the same but for this.
+  func adopt(_ policy: CredentialPolicy) {}
+
   /// Called when a request comes, while the app's head is still whole.
   /// - Returns: what `prepare` needs to know of it; nil: nothing.
   /// - Throws: the request is not signed, and not sent.
@@ -131,7 +134,8 @@ extension CredentialPolicy {
     switch kind {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
-    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
+    case .sigv4(let policy): SigV4Signer(policy)
+    case .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
     }
   }
 }

@@ -1,0 +1,58 @@
+import CSystem
+import Credentials
+import HTTPWire
+import Settings
+
+/// What `explain --sign` says about a credential that signs: what is signed, and never a key, a token or the signature. One function
+/// for each kind.
+struct ExplainSigning {
+  /// Rows of the page, and the texts that are signed.
+  struct Report {
+    var rows: [(label: String, text: String)] = []
+    /// Each with its lines.
+    var texts: [(title: String, text: String)] = []
+  }
+
+  let method: String
+  /// Path and query as they are written.
+  let target: String
+  /// The value of Host.
+  let host: String
+  let isTLS: Bool
+  /// Seconds since 1970.
+  let now: Int64
+
+  /// - Parameters:
+  ///   - url: what the app asks for: absolute.
+  ///   - origin: where it goes.
+  init(method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool, now: Int64) {
+    self.method = method
+    isTLS = origin.scheme == .https
+    self.now = now
+    let rest = url.drop { $0 != ":" }.dropFirst(3)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let path = rest.dropFirst(authority.count)
+    target = path.first == "/" ? String(path) : "/" + path
+    host =
+      keepsHost ? String(authority) : Authority.text(host: origin.host, port: origin.port, defaultPort: isTLS ? 443 : 80)
+  }
+
+  /// nil: credentials of this kind sign nothing.
+  func report(_ policy: CredentialPolicy) -> Report? {
+    switch policy.kind {
+    case .sigv4(let sigv4): self.sigV4(sigv4)
+    case .basic, .bearer, .header, .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    }
+  }
+}
+
+extension Page {
+  /// The texts as they are: a broken line would be another one.
+  mutating func append(_ report: ExplainSigning.Report) {
+    for line in report.rows { row(line.label, line.text) }
+    for text in report.texts {
+      heading(text.title)
+      for line in text.text.split(separator: "\n", omittingEmptySubsequences: false) { heading("  " + line) }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import HTTPWire
+import Testing
+
+@testable import Signing
+
+@Suite("An error of AWS")
+struct AWSErrorTests {
+  @Test(
+    "says in JSON or XML whether newer keys may help",
+    arguments: [
+      (#"{"__type":"com.amazon.coral.service#ExpiredTokenException","message":"x"}"#, AWSError.keysRefused),
+      (#"{"__type":"UnrecognizedClientException"}"#, .keysRefused),
+      (#" {"message":"a","code":"InvalidClientTokenId"}"#, .keysRefused),
+      (#"{"__type":"AccessDeniedException"}"#, .accessDenied), (#"{"message":"ExpiredToken"}"#, .other),
+      (#"{"__type":"ExpiredTokenExceptions"}"#, .other), (#"{"__type":"ExpiredToken""#, .other), ("{", .other), ("", .other),
+      ("x", .other),
+      ("<?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code><Message>x</Message></Error>", .keysRefused),
+      ("<ErrorResponse><Error><Type>Sender</Type><Code> InvalidClientTokenId\n</Code></Error></ErrorResponse>", .keysRefused),
+      ("<Error><Code>AccessDenied</Code></Error>", .accessDenied), ("<Error><Code>RequestTimeTooSkewed</Code></Error>", .other),
+      ("<Error><Message>ExpiredToken</Message></Error>", .other), ("<Error><Code>ExpiredToken", .other),
+      ("<Error><Code>", .other),
+      ("<html>ExpiredToken</html>", .other),
+      // The code stands in front of what a requester can write into the message.
+      ("<Error><Code>NoSuchKey</Code><Key><Code>ExpiredToken</Code></Key></Error>", .other),
+    ])
+  func body(text: String, expected: AWSError) { #expect(AWSError(body: Array(text.utf8)) == expected) }
+
+  @Test("says it in the head")
+  func head() {
+    func read(_ lines: String) -> AWSError? {
+      Array("HTTP/1.1 403 x\r\n\(lines)\r\n".utf8).withUnsafeBytes { bytes in
+        var head = ResponseHead()
+        guard case .complete = head.parse(bytes, limit: 4_096) else { return nil }
+        return AWSError(head, in: bytes)
+      }
+    }
+    #expect(read("x-amzn-ErrorType: ExpiredTokenException:http://internal.amazon.com/coral/\r\n") == .keysRefused)
+    #expect(read("X-Amzn-Errortype: UnrecognizedClientException\r\n") == .keysRefused)
+    #expect(read("X-Amzn-Errortype: AccessDeniedException\r\n") == .accessDenied)
+    #expect(read("x-amz-error-code: ExpiredToken\r\n") == .keysRefused)
+    #expect(read("X-Amzn-Errortype: ValidationException\r\n") == .other)
+    #expect(read("X-Amzn-Errortype: a\r\nX-Amzn-Errortype: ExpiredToken\r\n") == nil)
+    #expect(read("Content-Length: 0\r\n") == nil)
+  }
+}
