@@ -107,6 +107,7 @@ enum Describing {
     case .authorizationCode: "authorization_code"
     case .deviceCode: "device_code"
     case .tokenExchange: "token_exchange"
+    case .source: "source"
     }
   }
 
