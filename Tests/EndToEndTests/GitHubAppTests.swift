@@ -5,7 +5,7 @@ import Testing
 @Suite struct GitHubAppTests {
   private struct World {
     let sources: KeySources
-    let key: TokenKey
+    let key: (privateKey: String, publicKey: String)
 
     init(_ settings: String = "{}") throws {
       sources = try KeySources(settings)
