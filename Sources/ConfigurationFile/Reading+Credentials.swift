@@ -37,6 +37,8 @@ extension Reading {
     let header = entry.read(\.header)
     let oauth2 = entry.read(\.oauth2)
     let sigv4 = entry.read(\.sigv4)
+    let cloudIdentity = entry.read(\.cloudIdentity)
+    let githubApp = entry.read(\.githubApp)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -54,6 +56,8 @@ extension Reading {
       ?? oauth2.flatMap { self.oauth2($0, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore) }.map {
         .oauth2($0)
       } ?? sigv4.flatMap { sigV4($0, trust: trust, allowUntrusted: allowUntrusted) }
+      ?? cloudIdentity.flatMap(self.cloudIdentity)
+      ?? githubApp.flatMap { self.githubApp($0, trust: trust, allowUntrusted: allowUntrusted) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

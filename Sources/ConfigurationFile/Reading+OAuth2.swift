@@ -57,7 +57,9 @@ extension Reading {
         [\.passphrase, \.keyID, \.proof.signingAlgorithm], because: "belongs to 'private_key', which is missing")
     }
     let certificate = clientCertificate(section)
-    let trustOK = tokenEndpointTrust(section, endpoint: endpoint, name: trustName, trust: trust, allowUntrusted: allowUntrusted)
+    let trustOK = checkTrust(
+      of: endpoint.map { AskedServer(name: "the token endpoint", isHTTPS: $0.isHTTPS, place: $0.place) }, section, \.trust,
+      trustName, trust, allowUntrusted: allowUntrusted)
     guard let grant else { return nil }
     let policyGrant = self.grant(grant, section, parts, login, exchange)
     let authentication = clientAuthentication(clientAuth, grant, section, parts, hasKey: hasKey)
@@ -121,23 +123,35 @@ extension Reading {
     }
   }
 
-  private func tokenEndpointTrust(
-    _ section: Section<OAuth2Keys>, endpoint: TokenEndpoint?, name: Located<String>?, trust: TrustRules, allowUntrusted: Bool
+  /// A server that the proxy itself asks for a credential's tokens.
+  struct AskedServer {
+    /// As errors call it.
+    var name: String
+    var isHTTPS: Bool
+    var place: Place
+  }
+
+  /// Whether the server's trust policy is there and fits. Reports what does not.
+  /// - Parameter server: nil: it is not known, because of an error.
+  func checkTrust<Keys>(
+    of server: AskedServer?, _ section: Section<Keys>, _ key: PartialKeyPath<Keys>, _ name: Located<String>?,
+    _ trust: TrustRules,
+    allowUntrusted: Bool
   ) -> Bool {
-    let path = section.path(\.trust)
+    let path = section.path(key)
     if let name, !trust.check(name, path, self) { return false }
-    guard let endpoint else { return true }
-    guard endpoint.isHTTPS else {
-      if let name { error(name.place, "\(path.shown) has no effect: the token endpoint is http://") }
+    guard let server else { return true }
+    guard server.isHTTPS else {
+      if let name { error(name.place, "\(path.shown) has no effect: \(server.name) is http://") }
       return true
     }
-    if name == nil && trust.allMustBeNamed && !section.has(\.trust) {
-      error(endpoint.place, "\(section.path.shown) names no 'trust', but all_hosts_must_be_evaluated is true")
+    if name == nil && trust.allMustBeNamed && !section.has(key) {
+      error(server.place, "\(section.path.shown) names no 'trust', but all_hosts_must_be_evaluated is true")
     }
     if let gap = trust.gap(name?.value), !allowUntrusted {
       error(
-        name?.place ?? endpoint.place,
-        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to the token endpoint "
+        name?.place ?? server.place,
+        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to \(server.name) "
           + "only with 'allow_untrusted: true' in the credential"
       )
     }

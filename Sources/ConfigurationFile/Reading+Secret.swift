@@ -85,9 +85,20 @@ extension Reading {
   private func command(_ arguments: [Located<String>], _ section: Section<SecretKeys>, timeout: Int, refresh: Int?)
     -> SecretSource?
   {
-    let path = section.path(\.command).shown
+    programWords(arguments, section, \.command).map { words in
+      .command(
+        HelperProgram(
+          arguments: words, environment: environment.map { "\($0)=\($1)" }.sorted(), timeout: timeout, refresh: refresh))
+    }
+  }
+
+  /// The path of a program and its arguments; nil after an error.
+  func programWords<Keys>(
+    _ arguments: [Located<String>], _ section: Section<Keys>, _ key: PartialKeyPath<Keys>
+  ) -> [String]? {
+    let path = section.path(key).shown
     guard let program = arguments.first else {
-      error(section.valuePlace(\.command), "\(path) is empty")
+      error(section.valuePlace(key), "\(path) is empty")
       return nil
     }
     guard program.value.utf8.contains(UInt8(ascii: "/")) else {
@@ -98,9 +109,6 @@ extension Reading {
       error(program.place, "\(path) contains a NUL")
       return nil
     }
-    return .command(
-      HelperProgram(
-        arguments: [resolve(program.value)] + arguments.dropFirst().map(\.value),
-        environment: environment.map { "\($0)=\($1)" }.sorted(), timeout: timeout, refresh: refresh))
+    return [resolve(program.value)] + arguments.dropFirst().map(\.value)
   }
 }

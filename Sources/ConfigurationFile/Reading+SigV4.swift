@@ -9,7 +9,7 @@ extension Reading {
     let payload = payload(section, service)
     let keys: SigV4Policy.Keys?
     if section.mentions(\.accessKeyID) || section.mentions(\.secretAccessKey) {
-      keys = fixedKeys(section)
+      keys = fixedKeys(section, trust: trust, allowUntrusted: allowUntrusted)
     } else {
       section.refuse([\.sessionToken], because: "belongs to 'access_key_id', which is missing")
       keys = awsKeySource(section, trust: trust, allowUntrusted: allowUntrusted)
@@ -80,17 +80,18 @@ extension Reading {
   }
 
   /// Keys that the configuration names, and nobody refreshes.
-  private func fixedKeys(_ section: Section<SigV4Keys>) -> SigV4Policy.Keys? {
+  private func fixedKeys(_ section: Section<SigV4Keys>, trust: TrustRules, allowUntrusted: Bool) -> SigV4Policy.Keys? {
     let id = section.read(\.accessKeyID)
     let secret = section.read(\.secretAccessKey)
     let token = section.read(\.sessionToken)
     section.require(\.accessKeyID, because: "beside 'secret_access_key'")
     section.require(\.secretAccessKey, because: "beside 'access_key_id'")
-    section.refuse(
-      [
-        \.keySource.source, \.keySource.profile, \.keySource.assumeRole, \.keySource.sts, \.keySource.refreshBeforeExpiry,
-        \.keySource.trust,
-      ], because: "cannot be used with static keys ('access_key_id')")
+    let reason = "cannot be used with static keys ('access_key_id')"
+    section.refuse([\.keySource.source, \.keySource.profile], because: reason)
+    // They may assume a role.
+    if !section.mentions(\.keySource.assumeRole) {
+      section.refuse([\.keySource.sts, \.keySource.refreshBeforeExpiry, \.keySource.trust], because: reason)
+    }
     var isGood = true
     if let id, id.value.utf8.count > 128 || !id.value.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: ",") }) {
       error(id.place, "\(section.path(\.accessKeyID).shown) must consist of at most 128 visible ASCII characters without ','")
@@ -113,7 +114,9 @@ extension Reading {
         "\(section.path(\.accessKeyID).shown) is a long-term key of a user; temporary keys from 'source' are worth less to a thief"
       )
     }
-    return .fixed(AWSKeys(accessKeyID: id.value, secretAccessKey: secret.value, sessionToken: token?.value))
+    let keys = AWSKeys(accessKeyID: id.value, secretAccessKey: secret.value, sessionToken: token?.value)
+    guard section.mentions(\.keySource.assumeRole) else { return .fixed(keys) }
+    return awsKeySource(section, trust: trust, allowUntrusted: allowUntrusted, fixed: keys)
   }
 
   private func defaultRegion(_ section: Section<SigV4Keys>) -> String? {

@@ -91,12 +91,14 @@ public struct OAuth2Policy: Sendable, Hashable {
     /// The same without a browser on this machine (RFC 8628).
     case deviceCode(LoginSettings)
     case tokenExchange(ExchangeSettings)
+    /// No grant of OAuth 2.0: the keys of a cloud, a machine's identity, an app's installation.
+    case source(TokenSource)
 
     /// Whether its refresh tokens are in a store, which other processes may use.
     var isStored: Bool {
       switch self {
       case .refreshToken, .authorizationCode, .deviceCode: true
-      case .clientCredentials, .password, .jwtBearer, .tokenExchange: false
+      case .clientCredentials, .password, .jwtBearer, .tokenExchange, .source: false
       }
     }
   }

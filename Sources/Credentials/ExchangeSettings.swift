@@ -58,7 +58,7 @@ extension OAuth2Policy {
     switch grant {
     case .tokenExchange(let settings): settings.subject.source == .client
     case .jwtBearer(.client): true
-    case .clientCredentials, .refreshToken, .password, .jwtBearer, .authorizationCode, .deviceCode: false
+    case .clientCredentials, .refreshToken, .password, .jwtBearer, .authorizationCode, .deviceCode, .source: false
     }
   }
 

@@ -7,11 +7,13 @@ enum JSONWebToken {
     var issuer: String
     /// Omitted if empty.
     var subject: String
+    /// Omitted if empty.
     var audience: String
     /// Unix seconds.
     var issuedAt: Int64
     /// Seconds.
     var lifetime: Int64
+    /// Omitted if empty.
     var identifier: String
   }
 
@@ -46,12 +48,12 @@ enum JSONWebToken {
     var body: [JSONValue.Member] = [.init(name: "iss", value: .string(claims.issuer))]
     if !claims.subject.isEmpty { body.append(.init(name: "sub", value: .string(claims.subject))) }
     // No `nbf`: the server would refuse it if its clock were a second behind.
+    if !claims.audience.isEmpty { body.append(.init(name: "aud", value: .string(claims.audience))) }
     body += [
-      .init(name: "aud", value: .string(claims.audience)),
       .init(name: "iat", value: .integer(claims.issuedAt)),
       .init(name: "exp", value: .integer(claims.issuedAt + claims.lifetime)),
-      .init(name: "jti", value: .string(claims.identifier)),
     ]
+    if !claims.identifier.isEmpty { body.append(.init(name: "jti", value: .string(claims.identifier))) }
     return Base64.encodeURL(JSONValue.object(header).text) + [UInt8(ascii: ".")] + Base64.encodeURL(JSONValue.object(body).text)
   }
 

@@ -5,6 +5,12 @@ import Crypto
 extension OAuth2Machine {
   /// What requests send; nil if the token cannot be sent.
   func content(of token: Secret) -> RenderedContent? {
+    switch policy.source {
+    case .aws?: return AWSKeys(token: token).map { .material(.awsKeys($0)) }
+    case .githubApp(let app)? where app.scheme == .basic:
+      return (try? CredentialRenderer.basic(username: GitHubApp.userName, password: token)).map { .field($0) }
+    case .githubApp?, .cloudIdentity?, nil: break
+    }
     guard !lacksKey else { return nil }
     return (try? CredentialRenderer.token(token, as: policy.tokenScheme)).map { .field($0) }
   }

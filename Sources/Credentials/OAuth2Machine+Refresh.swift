@@ -29,15 +29,21 @@ extension OAuth2Machine {
     case .token(let grant):
       if usesStore { save(grant, now, wall) } else { succeed(grant, now) }
     case .refused(let error):
-      let needsOperator = error.classified(for: policy.grant) == .needsOperator
-      let text = flight.interrupted && needsOperator ? "\(error); \(Self.interruptedHint)" : "\(error)"
+      let classified = error.classified(for: policy.grant)
+      let needsOperator = classified == .needsOperator
+      // A source names its server itself.
+      let why = policy.source == nil ? "\(error)" : error.text
+      let text = flight.interrupted && needsOperator ? "\(why); \(Self.interruptedHint)" : why
       // The server gave a definite answer, so it did not exchange the refresh token.
       note(TokenRecord.RefreshError(text, at: wall, isFinal: needsOperator), clearsMark: true)
       if needsOperator, hasLogin {
         needLogin(text, refused: true)
         break
       }
-      fail(text, retryAfter: nil, needsOperator: needsOperator, now)
+      fail(
+        text, retryAfter: nil, needsOperator: needsOperator, operatorMustAct: policy.source != nil && classified == .permanent,
+        now)
+    case .failed(.unfit(let why), let retryAfter): fail(why, retryAfter: retryAfter, operatorMustAct: true, now)
     case .failed(.source(let name, let why), _): lackSource("\(TokenFailure.source(name, why))", why, now)
     case .failed(.unusable(let why, let next), _) where usesStore:
       // The old one is spent: a server that saw it again could end the login.
@@ -93,17 +99,23 @@ extension OAuth2Machine {
     } else {
       actions.append(.report(.sameToken(byRefusal: ended.byRefusal)))
     }
+    if let warning = grant.warning { actions.append(.report(.warning(warning))) }
     endFlight()
     settleRefused(isNew: isNew, byRefusal: ended.byRefusal, now)
   }
 
   /// Ends a flight after any failure.
-  mutating func fail(_ text: String, retryAfter: Int64?, needsOperator: Bool = false, _ now: Int64) {
+  /// - Parameters:
+  ///   - needsOperator: no further attempt before the configuration or a secret changes.
+  ///   - operatorMustAct: the same for requests, but attempts go on.
+  mutating func fail(
+    _ text: String, retryAfter: Int64?, needsOperator: Bool = false, operatorMustAct: Bool = false, _ now: Int64
+  ) {
     guard let ended = flight else { return }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
     failures.last = text
-    failures.sourceNeedsOperator = false
+    failures.operatorMustAct = operatorMustAct
     if needsOperator {
       failures.operatorReason = text
       failures.backOffUntil = nil
@@ -117,8 +129,7 @@ extension OAuth2Machine {
     if waiters.refused { actions.append(.releaseRefused(needsOperator ? .needsOperator : .refreshFailed)) }
     if waiters.need {
       let until = failures.backOffUntil ?? now
-      actions.append(
-        .failWaiters(needsOperator ? .needsOperator(text) : .temporarily(text, retryAfter: max(1, until - now))))
+      actions.append(.failWaiters(needsOperator ? .needsOperator(text) : backingOff(until: until, now)))
     }
     waiters.release()
   }

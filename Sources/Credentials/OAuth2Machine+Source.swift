@@ -11,7 +11,7 @@ extension OAuth2Machine {
     if failures.last != text || failures.backOffUntil == nil { actions.append(.report(.failed(text, retryAt: until))) }
     failures.last = text
     failures.backOffUntil = until
-    failures.sourceNeedsOperator = if case .temporarily = why { false } else { true }
+    failures.operatorMustAct = if case .temporarily = why { false } else { true }
     if waiters.refused { actions.append(.releaseRefused(.refreshFailed)) }
     if waiters.need { actions.append(.failWaiters(backingOff(until: until, now))) }
     waiters.release()
@@ -19,7 +19,7 @@ extension OAuth2Machine {
 
   /// Why there is no token before `until`.
   func backingOff(until: Int64, _ now: Int64) -> CredentialUnavailable {
-    failures.sourceNeedsOperator
+    failures.operatorMustAct
       ? .needsOperator(failures.last) : .temporarily(failures.last, retryAfter: max(1, until - now))
   }
 

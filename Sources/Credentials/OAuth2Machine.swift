@@ -54,6 +54,8 @@ public struct OAuth2Machine: Sendable {
     /// The new token is in use but not saved yet.
     case notSaved(String)
     case recordSetAside
+    /// There is a token, with a reservation.
+    case warning(String)
   }
 
   public enum Need: Sendable {
@@ -200,8 +202,8 @@ public struct OAuth2Machine: Sendable {
     var operatorReason: String?
     /// The operator is a person who logs in.
     var needsLogin = false
-    /// The last one was the lack of a source's token, which lasts until an operator or a person acts.
-    var sourceNeedsOperator = false
+    /// The last one lasts until an operator or a person acts elsewhere, so that requests are told so. Attempts go on.
+    var operatorMustAct = false
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
@@ -211,7 +213,7 @@ public struct OAuth2Machine: Sendable {
       backOffUntil = nil
       operatorReason = nil
       needsLogin = false
-      sourceNeedsOperator = false
+      operatorMustAct = false
     }
   }
 

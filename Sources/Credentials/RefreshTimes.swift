@@ -7,6 +7,7 @@ extension OAuth2Policy {
 
   /// Milliseconds from the first request of a refresh until it has failed.
   public var longestFetch: Int64 {
+    if let source { return source.longestFetch(timeout: timeout) + Self.fetchGrace }
     var requests: Int64 = 1
     // Discovery asks at most two addresses.
     if case .issuer = endpoint { requests += 2 }

@@ -19,6 +19,8 @@ public struct TokenGrant: Sendable, Hashable {
   public var scope: String?
   /// Whole seconds until the refresh token expires, as Entra ID, Keycloak and others say; nil if the response did not.
   public var refreshLifetime: Int64?
+  /// What an operator should know although there is a token; nil: nothing. Without secrets.
+  public var warning: String?
   public init(accessToken: Secret, lifetime: Int64?, refreshToken: Secret? = nil) {
     self.accessToken = accessToken
     self.lifetime = lifetime
@@ -76,13 +78,14 @@ public struct OAuthError: Error, Sendable, Hashable {
   }
 
   public func classified(for grant: OAuth2Policy.Grant) -> Class {
-    switch code {
+    if case .source(let source) = grant, source.refusalsAreFinal { return .needsOperator }
+    return switch code {
     case .serverError, .temporarilyUnavailable: .transient
     case .invalidGrant:
       switch grant {
       case .refreshToken, .password, .authorizationCode, .deviceCode: .needsOperator
       // Each assertion is new, and the refusal may have been caused by clock skew.
-      case .clientCredentials, .jwtBearer, .tokenExchange: .permanent
+      case .clientCredentials, .jwtBearer, .tokenExchange, .source: .permanent
       }
     case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .accessDenied,
       .authorizationPending, .slowDown, .expiredToken, .unsupportedTokenType, .invalidTarget, .useDPoPNonce,
@@ -118,24 +121,32 @@ public enum TokenFailure: Error, Sendable, Hashable {
   case noLogin
   /// The credential whose token is exchanged has none.
   case source(String, CredentialUnavailable)
+  /// Of a `TokenSource`'s server, which the text names.
+  case server(String)
+  /// There is nothing to get a token with. An operator must act, but further attempts do no harm.
+  case unfit(String)
 }
 
 extension TokenFailure: CustomStringConvertible {
-  public var description: String {
+  public var description: String { described(of: "the token server") }
+
+  /// - Parameter server: who has failed.
+  func described(of server: String) -> String {
     switch self {
-    case .timedOut: "the token server did not answer in time"
-    case .unreachable(let why): "the token server could not be reached: \(why)"
-    case .notTrusted(let why): "the token server is not trusted: \(why)"
-    case .status(let code): "the token server answered with status \(code)"
-    case .redirected: "the token server answered with a redirect, which the proxy does not follow with a credential"
-    case .empty: "the token server's answer is empty"
-    case .tooLarge: "the token server's answer is larger than \(TokenResponse.maximumBody) bytes"
-    case .malformed(let why), .unusable(let why, _): "the token server's answer cannot be used: \(why)"
+    case .timedOut: "\(server) did not answer in time"
+    case .unreachable(let why): "\(server) could not be reached: \(why)"
+    case .notTrusted(let why): "\(server) is not trusted: \(why)"
+    case .status(let code): "\(server) answered with status \(code)"
+    case .redirected: "\(server) answered with a redirect, which the proxy does not follow with a credential"
+    case .empty: "\(server)'s answer is empty"
+    case .tooLarge: "\(server)'s answer is larger than \(TokenResponse.maximumBody) bytes"
+    case .malformed(let why), .unusable(let why, _): "\(server)'s answer cannot be used: \(why)"
     case .expiredOnArrival: "the token was already expired when it arrived"
     case .discovery(let why): why
     case .signing(let why): "a signature could not be made: \(why)"
     case .secretUnreadable(let why): "a secret could not be read: \(why)"
     case .store(let why): "the token store failed: \(why)"
+    case .server(let text), .unfit(let text): text
     case .noLogin: "nobody has logged in"
     case .source(let name, .temporarily(let why, _)): "credential \"\(name)\" has no usable token now: \(why)"
     case .source(let name, .needsOperator(let why)): "credential \"\(name)\" cannot be used until an operator acts: \(why)"

@@ -16,6 +16,7 @@ public enum TokenBinding {
     case .password(let username, _): parts += [Array("password".utf8), Array(username.utf8)]
     case .jwtBearer: parts.append(Array("jwt_bearer".utf8))
     case .tokenExchange: parts.append(Array("token_exchange".utf8))
+    case .source(let source): parts += [Array("source".utf8)] + source.continuity
     // A login with a browser and one with a device code bring the same tokens.
     case .authorizationCode, .deviceCode: parts.append(Array("login".utf8))
     }

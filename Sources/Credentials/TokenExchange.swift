@@ -19,8 +19,12 @@ public struct TokenExchange: Sendable {
   /// Outlives a refresh, with the nonces of the server.
   private var dpop: DPoPSession?
 
+  /// Of a grant that is none of OAuth 2.0. Outlives a refresh.
+  private var source: SourceExchange?
+
   private enum Phase {
     case idle
+    case atSource
     case discovering(Search)
     case requesting(Sent)
   }
@@ -44,13 +48,20 @@ public struct TokenExchange: Sendable {
     let isRepeated: Bool
   }
 
-  public init(policy: OAuth2Policy) { self.policy = policy }
+  public init(policy: OAuth2Policy) {
+    self.policy = policy
+    source = policy.source.map { SourceExchange($0) }
+  }
 
   /// - Parameters:
   ///   - now: monotonic milliseconds.
   ///   - wall: Unix seconds.
   public mutating func start(_ material: TokenRequest.Material, now: Int64, wall: Int64) -> Step {
     self.material = material
+    if source != nil {
+      phase = .atSource
+      return step(source?.start(material.access, wall: wall))
+    }
     if dpop?.key != material.dpopKey { dpop = material.dpopKey.map { DPoPSession($0) } }
     switch policy.endpoint {
     case .token(let url): return request(.init(url: url, audience: url), wall: wall)
@@ -65,10 +76,16 @@ public struct TokenExchange: Sendable {
   /// - Parameters:
   ///   - retryAfter: seconds; nil if the response had no numeric Retry-After.
   ///   - dpopNonce: the DPoP-Nonce field; nil if the response had none, or several.
+  ///   - date: Unix seconds of the Date field; nil if the response had none, or came from a cache.
+  ///   - metadataFlavor: the Metadata-Flavor field; nil if the response had none, or several.
   public mutating func answered(
-    status: Int, retryAfter: Int64?, dpopNonce: String? = nil, body: [UInt8], now: Int64, wall: Int64
+    status: Int, retryAfter: Int64?, dpopNonce: String? = nil, date: Int64? = nil, metadataFlavor: String? = nil, body: [UInt8],
+    now: Int64, wall: Int64
   ) -> Step {
     switch phase {
+    case .atSource:
+      let reply = SourceReply(status: status, retryAfter: retryAfter, date: date, metadataFlavor: metadataFlavor, body: body)
+      return step(source?.answered(reply, wall: wall))
     case .idle: return .finished(.failed(.malformed("it came unasked")))
     case .requesting(let sent):
       let hasNonce = dpop?.take(dpopNonce, from: sent.endpoint.url) ?? false
@@ -140,9 +157,13 @@ public struct TokenExchange: Sendable {
   }
 
   /// Nobody wants the token any more. Forgets what was sent.
-  public mutating func abandon() { _ = finish(.failed(.timedOut)) }
+  public mutating func abandon() {
+    source?.forget()
+    _ = finish(.failed(.timedOut))
+  }
 
   public mutating func failed(_ failure: TokenFailure) -> Step {
+    if case .atSource = phase { return step(source?.failed(failure)) }
     if case .discovering(let search) = phase, search.found != nil { return give(up: search) }
     return finish(.failed(failure))
   }
@@ -172,6 +193,15 @@ public struct TokenExchange: Sendable {
       return .send(http)
     } catch {
       return finish(.failed(error))
+    }
+  }
+
+  /// A step at the source.
+  private mutating func step(_ step: Step?) -> Step {
+    switch step {
+    case .send(let request)?: .send(request)
+    case .finished(let answer)?: finish(answer)
+    case nil: finish(.failed(.malformed("it came unasked")))
     }
   }
 

@@ -3,6 +3,7 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {
     case get = "GET"
     case post = "POST"
+    case put = "PUT"
   }
   public var method: Method
   public var url: String
@@ -14,6 +15,10 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   public var body: Secret
   /// Largest response body, in bytes, that the sender needs to read.
   public var maximumAnswer: Int
+  /// Milliseconds; nil: the policy's.
+  public internal(set) var timeout: Int?
+  /// The sender signs it so.
+  public internal(set) var signature: AWSRequestSignature?
   /// The sender reads the client's assertion and adds it. Only in the requests of logins and logouts.
   public internal(set) var awaitsAssertion = false
 
@@ -68,6 +73,8 @@ public struct TokenRequest {
     public var actor: Secret?
     /// Each request proves that its sender has this key; nil without DPoP.
     public var dpopKey: DPoPKey?
+    /// What a `TokenSource` may read.
+    public var access = SourceAccess.none
     public init(
       refreshToken: Secret? = nil, clientAssertion: Secret? = nil, grantAssertion: Secret? = nil, proof: LoginProof? = nil,
       dpopKey: DPoPKey? = nil
@@ -120,6 +127,7 @@ public struct TokenRequest {
         secret: "assertion", try Self.assertion(assertion, fresh: material.grantAssertion ?? material.subject, wall: wall))
     case .tokenExchange(let settings):
       try form.add(settings, subject: material.subject, actor: material.actor)
+    case .source: throw .unfit("no OAuth 2.0 server issues its tokens")
     case .authorizationCode, .deviceCode:
       if let proof = material.proof {
         form.add(proof)

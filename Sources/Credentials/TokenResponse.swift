@@ -144,6 +144,14 @@ public enum TokenResponse {
     !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
+  /// Unix seconds of the member `expires_on`, which Azure writes as a text; nil if there is none.
+  static func endOfToken(in body: [UInt8]) -> Int64? {
+    switch (try? JSONParser.parse(body))?["expires_on"] {
+    case .number(let text)?, .string(let text)?: Int64(text)
+    default: nil
+    }
+  }
+
   /// Seconds, from a number or a string that contains one, without fractions. nil for zero and for everything that is not a
   /// positive time: then the configuration's default lifetime applies. If the token is in fact dead, a 401 will show it.
   static func lifetime(_ value: JSONValue?) -> Int64? {

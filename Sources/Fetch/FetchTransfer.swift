@@ -116,8 +116,9 @@ public final class FetchTransfer {
     set(CURLOPT_HEADERDATA, object: object)
 
     set(CURLOPT_USERAGENT, "authproxy")
-    if fetch.method == .post {
+    if fetch.method != .get {
       set(CURLOPT_POST, 1)
+      if fetch.method == .put { set(CURLOPT_CUSTOMREQUEST, "PUT") }
       codes.append(ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(fetch.body.count)))
       fetch.body.withUnsafeBytes { bytes in
         // COPYPOSTFIELDS with a null pointer would read a string.
@@ -125,7 +126,9 @@ public final class FetchTransfer {
           ccurl_set_object(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) }))
       }
     }
-    let fields = fetch.fields.map { Array("\($0.name): ".utf8) + $0.value } + [Array("Expect:".utf8)]
+    var fields = fetch.fields.map { Array("\($0.name): ".utf8) + $0.value } + [Array("Expect:".utf8)]
+    // libcurl's own default names a form.
+    if fetch.method == .put { fields.append(Array("Content-Type:".utf8)) }
     for field in fields {
       guard !field.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else { return false }
       let longer = (field + [0]).withUnsafeBufferPointer { bytes in
@@ -249,7 +252,7 @@ public final class FetchTransfer {
         .success(
           HTTPFetch.Answer(
             status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil,
-            dpopNonce: ccurl_only_field(easy, "DPoP-Nonce").map { String(cString: $0) }, body: body)))
+            dpopNonce: field("DPoP-Nonce"), date: date, metadataFlavor: field("Metadata-Flavor"), body: body)))
     case _ where isTooLarge: finish(.failure(.tooLarge))
     case CURLE_OPERATION_TIMEDOUT: finish(.failure(.timedOut))
     case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))
@@ -260,6 +263,17 @@ public final class FetchTransfer {
       finish(.failure(.malformed(text(of: code))))
     default: finish(.failure(.unreachable(text(of: code))))
     }
+  }
+
+  /// The value of a field that the response has once.
+  private func field(_ name: String) -> String? {
+    guard let easy else { return nil }
+    return ccurl_only_field(easy, name).map { String(cString: $0) }
+  }
+
+  private var date: Int64? {
+    guard field("Age") == nil, var text = field("Date") else { return nil }
+    return text.withUTF8 { parseHTTPDate(UnsafeRawBufferPointer($0), now: wallClockSeconds()) }
   }
 
   private func text(of code: CURLcode) -> String {

@@ -5,7 +5,7 @@ import Trust
 /// A request by the proxy itself: to a token endpoint, for a discovery document, to an OCSP responder, or for a revocation
 /// list.
 public struct HTTPFetch {
-  public enum Method: Sendable { case get, post }
+  public enum Method: Sendable { case get, post, put }
   public var method: Method
   /// `http` or `https`. Redirects are not followed.
   public var url: String
@@ -42,6 +42,10 @@ public struct HTTPFetch {
     public var retryAfter: Int64?
     /// The DPoP-Nonce field (RFC 9449 section 8), unchecked; nil if the response had none, or several.
     public var dpopNonce: String?
+    /// Unix seconds of the Date field; nil if the response had none, or has an Age, as a cache's answer has.
+    public var date: Int64?
+    /// The Metadata-Flavor field, with which Google's metadata server marks its answers; nil if the response had none, or several.
+    public var metadataFlavor: String?
     public var body: [UInt8]
   }
 

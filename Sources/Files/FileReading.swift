@@ -24,11 +24,16 @@ public struct FileContent: Sendable, Hashable {
   /// Others may write the folder that it was read in, and it belongs to another user than this process's, root, and the folder's
   /// owner. False where it was read by its path alone.
   public var isForeign: Bool
-  public init(bytes: [UInt8], identity: FileIdentity, permissions: UInt32, isForeign: Bool = false) {
+  /// It belongs to root or to this process's user, and nobody else may write it.
+  public var isOurs: Bool
+  public init(
+    bytes: [UInt8], identity: FileIdentity, permissions: UInt32, isForeign: Bool = false, isOurs: Bool = false
+  ) {
     self.bytes = bytes
     self.identity = identity
     self.permissions = permissions
     self.isForeign = isForeign
+    self.isOurs = isOurs
   }
 }
 
@@ -45,6 +50,9 @@ public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Something has the name already.
   public static let exists = FileError(errno: EEXIST)
+
+  /// There is no such file.
+  public var isAbsence: Bool { code == ENOENT || code == ENOTDIR }
 
   public init(errno code: Int32) {
     description = String(cString: strerror(code))
@@ -70,7 +78,8 @@ public enum FileReading {
     guard status.st_size <= limit else { throw FileError("larger than \(limit) bytes") }
     let content = FileContent(
       bytes: try readAll(descriptor, expected: Int(status.st_size), limit: limit), identity: FileIdentity(status),
-      permissions: status.st_mode & 0o7777)
+      permissions: status.st_mode & 0o7777,
+      isOurs: [0, geteuid()].contains(status.st_uid) && status.st_mode & 0o022 == 0)
     return (content, status.st_uid)
   }
 

@@ -13,6 +13,7 @@ extension AddressRange {
     v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10),  // link-local, RFC 4291 section 2.5.6
     v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8),  // multicast, RFC 4291 section 2.7
     v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254], 128),  // metadata, AWS
+    v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23], 128),  // keys of containers, AWS
     v6([0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254], 128),  // metadata, Google Cloud
   ]
 

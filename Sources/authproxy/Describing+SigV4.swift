@@ -24,7 +24,7 @@ extension Describing {
   private static func keys(_ keys: SigV4Policy.Keys) -> String {
     switch keys {
     case .fixed(let keys): "static key \(keys.accessKeyID)" + (keys.sessionToken == nil ? "" : " with a session token")
-    case .fetched: "temporary keys"
+    case .fetched(let policy): policy.source.map(source) ?? "temporary keys"
     }
   }
 }

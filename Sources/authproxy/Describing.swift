@@ -64,6 +64,7 @@ enum Describing {
     case .bearer: return "bearer token"
     case .header(let name, _, let format): return "header \(name): \(format)"
     case .oauth2(let oauth2):
+      if let source = oauth2.source { return self.source(source) }
       let endpoint =
         switch oauth2.endpoint {
         case .token(let url): url
@@ -107,6 +108,7 @@ enum Describing {
     case .authorizationCode: "authorization_code"
     case .deviceCode: "device_code"
     case .tokenExchange: "token_exchange"
+    case .source: "source"
     }
   }
 

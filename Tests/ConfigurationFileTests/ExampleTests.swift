@@ -54,6 +54,7 @@ struct ExampleTests {
       let content =
         switch path.split(separator: ".").last.map(String.init) {
         case _ where path.contains("/ca/"): World.files["ca/" + (path.split(separator: "/").last ?? "")] ?? ""
+        case _ where path.contains("github"): PEMSamples.rsaKey
         case "pem": path.contains("next") ? PEMSamples.next : PEMSamples.certificate
         case "key": PEMSamples.encryptedKey
         case "crl": PEMSamples.list

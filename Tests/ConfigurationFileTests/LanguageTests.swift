@@ -75,7 +75,8 @@ struct LanguageTests {
 
   @Test("says which keys exclude one another")
   func alternatives() {
-    #expect(CredentialKeys.alternativeNames == ["basic", "bearer", "header", "oauth2", "sigv4"])
+    #expect(
+      CredentialKeys.alternativeNames == ["basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "github_app"])
     #expect(SecretKeys.alternativeNames == ["file", "env", "command"])
     #expect(EvaluatorKeys.alternativeNames == EvaluatorKeys.descriptions.map(\.name))
   }

@@ -55,4 +55,38 @@ enum PEMSamples {
   /// openssl dgst -sha256 -binary
   /// base64` for `certificate`.
   static let pin = "sha256/ssqYuPY1Wglv+MO68OJODPH33TvqVHpsjF2Bulu7kG0="
+
+  /// RSA of 2048 bits, encrypted with `s3cr3t`.
+  static let rsaKey = """
+    -----BEGIN ENCRYPTED PRIVATE KEY-----
+    MIIFLTBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQIIYT+vM1ZkVkCAggA
+    MAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBDw5abhpANLfyN9JatbICn4BIIE
+    0A6sR6by3KZDVWsY/OauxZAGNRJLZ4lpHYQEP6JlpJGY//j6ZGP4GqO4tkFG/R4s
+    azaFGhBnf5vvP0Af7taIwCkJKKY0GALRtVChtWdffYEovcrrqqrzcQmK4RpInrIv
+    2nvxGtX1GNtempZHLi4IL0CrCH3zuLVuyYeQhV9BVnrzFhoFpUwZE/OrFY10dUJF
+    uB1eqiGoA4DCXeS5dqEnjWAbFHu6B2wL3gSK3DMt2W8fwIsjOSMqkFlFKTZtDEoV
+    LSD2/mQRHwESjdWYYET/tnbONIfFt+DX0HIHMQ8oRWC2zPgCS3Fh5VhGfDt0GaTn
+    e+nFhcgIZaTkB8t0YGtSBN540Jo9mNz08/uyIxY58uIkXGG2k3itutJ67YDpcB3i
+    VPpmNXprAbBLVbpu0YdR9IO2IVrxy5Zb+wjfgN2ZCT9QyfPnSA1ZCmGQ9AanZQHE
+    pRsCyGhl4qk145jIO+mmwfMlBeFuHq0rJVEw/bw7wZrpr1zL5zWb1ELFQF0D2QH4
+    qlUk8oQwkbQHtII/WVwxt0DyhWhm1uA+fD5b4txVUdp+5QjqiVKp5cGCAunU+Kn6
+    iU7JknK1DjxmeUU4GSgLjIODg80p9Cs6kT9hHTNsNZvquQWqLJQXBnx87vOu/EZW
+    ObK6A83jTtKyMAD0d41CwuFh0jSAtjxSFjtOlEIWkbYZzBYPULLt1AwF/07OpBm8
+    GMInyw7mWQfpPSJMQ8gsU9VpJQwDqdRNF/gQvpe5nKAyKFP7QokyvwvFdHHOtrqI
+    K6jKrzy2iQ5ItX/Aqq2m7JxP0195jCwWJW9XfirCw7yUiyzDgnjmIIjLHJpzWz95
+    GEJgLnTbuQ8A0Nb1EhfwTp0ZJdZ2XX2pfKuJZ4ZudNhgw7Sja2de8wJPx54xK31+
+    27dQM0NOp0G4Xz6202asFRyBX4NQTE7i+CLwg15SWF3XPdjGKmfR2f5q/GTPQ2EU
+    Mqppy/vOK8eZZa1CT9xQe/s6urNCMap3bSghm6im30abJrvWouzRYHFIBNbeOhS1
+    Pwbq0YswPGNQU0T3KizFBPR/dRPsCfUS4Arl3DwbJ6dCQSHkgEhc0tmJLNCwykK0
+    LamwzPNEv8+8Efjunb6N47A5lsFQCaAg5jLJKuiq62q8nARsxxHiORY5/ncMxjKN
+    0b5nCXmO0hsPAo9UBry1V1+1SUsDM4s6Lcxb6t0ZzmaSOTBqs8fpGkplsQdt/Tf4
+    xX8sYShHsTpbaw9BMVvXpqT7dO7qJigb2S+Uh52GBwVqYzsPaEs3BG0ylVCqhHHB
+    N5k9DmLi80LQbvb3XzXOSeW3HW54wHA4+4zOtWk+mjlyrU15MmJX250yil3akR+Q
+    ICVLop47UXHKwC6twj8lJsx8E2cmfnKX5lL05MmwRaBSEKbF06cBwE8nDS+KDxwm
+    Y2VRHJhqXxSoTPjj5/8PZiqeSlg5xIlaydecj/qpQ/miDmxHk17fr9twPoutBNfC
+    H+mTiTPIds9RrfJ1fPlozQv2wh7bTz2v3csUx3BuETUnr2E72btv1a5PMu+urD2G
+    LzfD3cECUTXSh43KzFxk6hMdxPHFl1hx2JyNs9dDsy+KQal7u8S0VuT8jPpOl8H5
+    EZYtfg+gkwHf7Domfn0g02RFBrpNk3sJhosO1+I1Gg9D
+    -----END ENCRYPTED PRIVATE KEY-----
+    """
 }

@@ -123,6 +123,12 @@ let wholeLanguage = #"""
     - {match: hashed.example.com, credential: hashed}
     - {match: bucket.example.com, credential: bucket}
     - {match: queue.example.com, credential: queue}
+    - {match: objects.example.com, credential: aws-role}
+    - {match: topic.example.com, credential: aws-program}
+    - {match: storage.example.com, credential: gcp}
+    - {match: run.example.com, credential: gcp-id}
+    - {match: vault.example.com, credential: azure}
+    - {match: git.example.com, credential: installation}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -276,6 +282,40 @@ let wholeLanguage = #"""
         payload: unsigned
     queue:
       sigv4: {service: [sqs, sns], region: [eu-central-1, eu-west-1], access_key_id: AKIDEXAMPLE, secret_access_key: {file: token}}
+    aws-role:
+      sigv4:
+        region: eu-central-1
+        source: profile
+        profile: work
+        assume_role:
+          - {role_arn: "arn:aws:iam::123456789012:role/first"}
+          - role_arn: arn:aws:iam::123456789012:role/path/second
+            session_name: authproxy
+            external_id: {env: TOKEN}
+            duration: 1h
+        sts: https://sts.eu-central-1.amazonaws.com
+        refresh_before_expiry: 5m
+        trust: strict
+    aws-program:
+      sigv4:
+        source: {command: [bin/keys, x], timeout: 10s}
+    gcp:
+      cloud_identity: {cloud: google, scopes: https://www.googleapis.com/auth/cloud-platform}
+    gcp-id:
+      cloud_identity: {cloud: google, id_token_audience: run}
+    azure:
+      cloud_identity: {cloud: azure, resource: "https://vault.azure.net", client_id: c}
+    installation:
+      github_app:
+        app_id: "12345"
+        installation_id: "678"
+        private_key: {file: rsa.pem}
+        passphrase: {env: TOKEN}
+        repositories: [example]
+        permissions: {contents: read, issues: write}
+        scheme: bearer
+        api: https://api.github.com
+        trust: strict
   token_store:
     file: tokens.json
     key: {file: key32}

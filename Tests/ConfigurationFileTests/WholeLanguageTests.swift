@@ -224,6 +224,46 @@ struct WholeLanguageTests {
     #expect(storeKey.bytes == Array(0..<32))
   }
 
+  @Test("sources of keys and tokens have the right settings")
+  func sources() throws {
+    let (settings, _) = try load()
+    func keys(_ name: String) -> AWSKeySource? {
+      guard case .aws(let source)? = settings.credentials[name]?.tokens?.source else { return nil }
+      return source
+    }
+    let environment = SourceEnvironment(World.environment)
+    let roles = [
+      AWSKeySource.Role(arn: "arn:aws:iam::123456789012:role/first"),
+      AWSKeySource.Role(arn: "arn:aws:iam::123456789012:role/path/second", externalID: secret("s3cr3t")),
+    ]
+    #expect(
+      keys("aws-role")
+        == AWSKeySource(
+          base: .profile, profile: "work", roles: roles, sts: "https://sts.eu-central-1.amazonaws.com", region: "eu-central-1",
+          environment: environment))
+    #expect(settings.credentials["aws-role"]?.tokens?.trust == "strict")
+    #expect(settings.credentials["aws-role"]?.tokens?.retryStatuses == [])
+    #expect(
+      keys("aws-program")
+        == AWSKeySource(base: .process(.init(arguments: ["/etc/authproxy/bin/keys", "x"])), environment: environment))
+    let scope = "https://www.googleapis.com/auth/cloud-platform"
+    for (name, identity) in [
+      ("gcp", CloudIdentity.google(.access(scopes: [scope]), environment: environment)),
+      ("gcp-id", .google(.identity(audience: "run"), environment: environment)),
+      ("azure", .azure(resource: "https://vault.azure.net", clientID: "c", environment: environment)),
+    ] {
+      #expect(settings.credentials[name]?.kind == .oauth2(OAuth2Policy(source: .cloudIdentity(identity))), "\(name)")
+    }
+    let key = OAuth2Policy.SigningKey(
+      pem: secret(PEMSamples.rsaKey), passphrase: secret("s3cr3t"), algorithm: .rs256)
+    let app = GitHubApp(
+      appID: "12345", installationID: "678", key: key, repositories: ["example"],
+      permissions: [.init(name: "contents", access: "read"), .init(name: "issues", access: "write")])
+    #expect(
+      settings.credentials["installation"]?.kind
+        == .oauth2(OAuth2Policy(source: .githubApp(app), server: "https://api.github.com", trust: "strict")))
+  }
+
   private func exchanges(_ settings: Settings) throws {
     func policy(_ name: String) throws -> OAuth2Policy {
       guard case .oauth2(let policy)? = settings.credentials[name]?.kind else { throw UnitError("\(name) is no oauth2") }
@@ -310,9 +350,9 @@ struct WholeLanguageTests {
         == Set(
           [
             "token", "cert.pem", "encrypted.pem", "next.pem", "crl.pem", "key.pem", "key32", "ca/issuer.pem", "ca/issuer.key",
-            "open/issuer.pem", "open/issuer.key", "long",
+            "open/issuer.pem", "open/issuer.key", "long", "rsa.pem",
           ].map { "/etc/authproxy/" + $0 }))
-    #expect(loaded.watched.count == 12)
+    #expect(loaded.watched.count == 13)
     #expect(loaded.watched.allSatisfy { $0.digest.count == 32 && $0.identity != nil })
     let sources = loaded.secretSources.mapValues(\.description)
     #expect(sources["clients[0].password"] == "file /etc/authproxy/token")

@@ -1,7 +1,9 @@
 /// An entry of `credentials`.
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2, \.sigv4] }
+  static var alternatives: [PartialKeyPath<Self>] {
+    [\.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.githubApp]
+  }
 
   let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
   let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "A token that does not change (RFC 6750).")
@@ -10,6 +12,10 @@ struct CredentialKeys: KeySet {
   let sigv4 = Key(
     "sigv4", .section(SigV4Keys.self, mayBeEmpty: true), .otherwise(another),
     "Signs requests to AWS and what speaks its language.")
+  let cloudIdentity = Key(
+    "cloud_identity", .section(CloudIdentityKeys.self), .otherwise(another), "A token of the machine's own identity.")
+  let githubApp = Key(
+    "github_app", .section(GitHubAppKeys.self), .otherwise(another), "A token of a GitHub App's installation.")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

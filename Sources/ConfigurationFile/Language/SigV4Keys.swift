@@ -66,7 +66,8 @@ struct AssumeRoleKeys: KeySet {
   static let table = KeyTable(AssumeRoleKeys())
 
   let roleARN = Key("role_arn", .text(.anything), .required, "The role.")
-  let sessionName = Key("session_name", .text(.anything), .text("authproxy"), "The name that AWS's records show.")
+  let sessionName = Key(
+    "session_name", .text(.anything), .text(AWSKeySource.Role.sessionName), "The name that AWS's records show.")
   let externalID = Key("external_id", .secret, .otherwise("not sent"), "What the role's trust policy asks for.")
-  let duration = Key("duration", .longDuration(atLeast: 900_000), default: 3_600_000, "How long the keys are valid.")
+  let duration = Key("duration", .duration(900_000...43_200_000), default: 3_600_000, "How long the keys are valid.")
 }

@@ -25,7 +25,8 @@ public struct LoginEnd: Error, Sendable, Hashable {
       switch failure {
       case .notTrusted: .refused
       case .signing, .secretUnreadable: .configuration
-      case .timedOut, .unreachable, .status, .redirected, .empty, .tooLarge, .malformed, .unusable, .expiredOnArrival,
+      case .timedOut, .unreachable, .status, .redirected, .empty, .tooLarge, .malformed, .unusable, .expiredOnArrival, .server,
+        .unfit,
         .discovery, .store, .noLogin, .source:
         .unavailable
       }

@@ -31,7 +31,7 @@ extension OAuth2Policy {
   public var login: LoginSettings? {
     switch grant {
     case .authorizationCode(let settings), .deviceCode(let settings): settings
-    case .clientCredentials, .refreshToken, .password, .jwtBearer, .tokenExchange: nil
+    case .clientCredentials, .refreshToken, .password, .jwtBearer, .tokenExchange, .source: nil
     }
   }
 

@@ -43,6 +43,7 @@ enum CredentialLog {
       }
     case .subjectFailed(let why, let retryIn):
       logger.warning("a token exchange failed", metadata: about(name, ("error", why), ("retry_in_ms", "\(retryIn)")))
+    case .warning(let why): logger.warning("credential in use with a reservation", metadata: about(name, ("error", why)))
     case .recordSetAside: logger.error("the token store has a damaged record; the proxy set it aside", metadata: about(name))
     }
   }

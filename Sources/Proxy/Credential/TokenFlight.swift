@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import EventIO
 import Fetch
 
@@ -84,13 +85,15 @@ final class TokenFlight: EventHandler {
     let (sources, started, refreshToken, dpopKey) = (owner.setup.sources, exchange, refreshToken, dpopKey)
     let (id, now, wall) = (id, owner.now, wallClockSeconds())
     // The lane reads and signs assertions: files, programs and keys may take their time.
-    owner.inLane(sources.runProgram ? .helpers : .files) {
+    let runsProgram = sources.runProgram || policy.source?.runsPrograms == true
+    owner.inLane(runsProgram ? .helpers : .files) {
       var exchange = started
       do {
         var material = try sources.material(refreshToken: refreshToken)
         material.subject = subject ?? material.subject
         material.actor = actor ?? material.actor
         material.dpopKey = dpopKey
+        material.access = .system
         return Progress(exchange.start(material, now: now, wall: wall), exchange)
       } catch {
         return Progress(exchange.failed(.secretUnreadable("\(error)")), exchange)
@@ -114,9 +117,11 @@ final class TokenFlight: EventHandler {
   }
 
   private func send(_ http: TokenHTTPRequest) {
-    let request = HTTPFetch(
-      method: http.method == .post ? .post : .get, url: http.url, fields: http.fields.map { ($0.name, $0.value.bytes) },
-      body: http.body.bytes, timeout: policy.timeout, limitBytes: http.maximumAnswer, sharesConnections: http.method == .get)
+    let request: HTTPFetch
+    do throws(OpenSSLError) { request = try HTTPFetch(http, timeout: policy.timeout) } catch {
+      let step = exchange.failed(.signing(error.message))
+      return advance(Progress(step, exchange))
+    }
     let setup = owner.setup
     transfer = owner.desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in
       self?.fetched($0)
@@ -132,8 +137,8 @@ final class TokenFlight: EventHandler {
       owner.inLane(.files) {
         var exchange = sent
         let step = exchange.answered(
-          status: answer.status, retryAfter: answer.retryAfter, dpopNonce: answer.dpopNonce, body: answer.body, now: now,
-          wall: wall)
+          status: answer.status, retryAfter: answer.retryAfter, dpopNonce: answer.dpopNonce, date: answer.date,
+          metadataFlavor: answer.metadataFlavor, body: answer.body, now: now, wall: wall)
         return Progress(step, exchange)
       } then: { owner, progress in
         owner.flight(id)?.advance(progress)

@@ -38,7 +38,8 @@ final class TokenOwner: CredentialOwner {
 
   override func reconfigure() {
     guard let policy = setup.policy.tokens else { return }
-    if policy != machine.policy {
+    // A source that was chosen among several is chosen again.
+    if policy != machine.policy || policy.source != nil {
       exchange = TokenExchange(policy: policy)
       epoch += 1
     }

@@ -45,6 +45,8 @@ public enum CredentialEvent: Sendable, Hashable {
   case subjectRefused(String, client: String?, suspends: Bool)
   /// No fault of the user's. `retryIn`: milliseconds.
   case subjectFailed(String, retryIn: Int64)
+  /// There is a token, with a reservation.
+  case warning(String)
   /// A record of the token store was invalid, and was kept next to the others.
   case recordSetAside
 
@@ -55,7 +57,7 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside, .subjectExchanged,
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside, .warning, .subjectExchanged,
       .subjectRefused,
       .subjectFailed:
       nil
@@ -83,6 +85,7 @@ public enum CredentialEvent: Sendable, Hashable {
     case .loggedOut: .loggedOut
     case .notSaved(let why): .notSaved(why)
     case .recordSetAside: .recordSetAside
+    case .warning(let text): .warning(text)
     }
   }
 }

@@ -1,0 +1,55 @@
+/// Where a token comes from that no OAuth 2.0 server issues. The token machine keeps it like one of a grant.
+public enum TokenSource: Sendable, Hashable {
+  /// Temporary keys for `sigv4`.
+  case aws(AWSKeySource)
+  /// A token of the machine's own identity.
+  case cloudIdentity(CloudIdentity)
+  /// An installation token.
+  case githubApp(GitHubApp)
+}
+
+extension TokenSource {
+  /// Reading it may run a program, which may take its time.
+  public var runsPrograms: Bool { if case .aws(let source) = self { source.runsPrograms } else { false } }
+
+  /// What makes it the same source in another configuration, as parts of a digest. Leaves out rotating secrets.
+  var continuity: [[UInt8]] {
+    switch self {
+    case .aws(let source): [Array("aws".utf8)] + source.continuity
+    case .cloudIdentity(let identity): [Array("cloud_identity".utf8)] + identity.continuity
+    case .githubApp(let app): [Array("github_app".utf8)] + app.continuity
+    }
+  }
+
+  /// Milliseconds until a fetch has failed, if each of its requests takes `timeout`.
+  func longestFetch(timeout: Int) -> Int64 {
+    switch self {
+    case .aws(let source): source.longestFetch(timeout: timeout)
+    case .cloudIdentity: Int64(timeout)
+    // A clock that is wrong costs a second request.
+    case .githubApp: 2 * Int64(timeout)
+    }
+  }
+
+  /// A refusal of GitHub is final, as the app or its key is wrong. The others may change without anybody touching this proxy:
+  /// a role's policy, or an identity that is still being assigned.
+  var refusalsAreFinal: Bool { if case .githubApp = self { true } else { false } }
+}
+
+extension OAuth2Policy {
+  /// For tokens that come from `source`. All durations are milliseconds.
+  /// - Parameters:
+  ///   - server: the URL of its server, for people; empty if there is none, or none that is known before the first fetch.
+  ///   - retryStatuses: with which an API refuses the token.
+  public init(
+    source: TokenSource, server: String = "", refreshBeforeExpiry: Int = 300_000, retryStatuses: Set<Int> = [401],
+    timeout: Int = 10_000, trust: String? = nil
+  ) {
+    self.init(
+      endpoint: .token(url: server), grant: .source(source), clientID: nil, clientAuthentication: .none,
+      refreshBeforeExpiry: refreshBeforeExpiry, retryStatuses: retryStatuses, timeout: timeout, trust: trust)
+  }
+
+  /// nil: tokens come from an OAuth 2.0 server.
+  public var source: TokenSource? { if case .source(let source) = grant { source } else { nil } }
+}
