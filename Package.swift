@@ -45,7 +45,7 @@ let package = Package(
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
     .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
-    .target(name: "Signing", swiftSettings: dataPath + fuzzed),
+    .target(name: "Signing", dependencies: ["Credentials", "Crypto", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
@@ -100,7 +100,7 @@ let package = Package(
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
-    .testTarget(name: "SigningTests", dependencies: ["Signing"]),
+    .testTarget(name: "SigningTests", dependencies: ["Credentials", "HTTPWire", "Signing"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
@@ -130,6 +130,7 @@ if let fuzzer {
   for (name, modules) in [
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
+    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.
