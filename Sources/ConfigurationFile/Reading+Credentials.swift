@@ -36,6 +36,7 @@ extension Reading {
     let bearer = entry.read(\.bearer)
     let header = entry.read(\.header)
     let oauth2 = entry.read(\.oauth2)
+    let digest = entry.read(\.digest)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -52,7 +53,7 @@ extension Reading {
       basic.flatMap(self.basic) ?? bearer.flatMap(self.bearer) ?? header.flatMap(self.header)
       ?? oauth2.flatMap { self.oauth2($0, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore) }.map {
         .oauth2($0)
-      }
+      } ?? digest.flatMap(self.digest)
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

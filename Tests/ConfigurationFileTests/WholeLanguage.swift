@@ -121,6 +121,7 @@ let wholeLanguage = #"""
     - {match: partner.example.com, credential: partner}
     - {match: self-signed.example.com, credential: self-signed}
     - {match: hashed.example.com, credential: hashed}
+    - {match: camera.example.com, credential: camera}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -264,6 +265,8 @@ let wholeLanguage = #"""
         client_id: my-app
         client_auth: client_secret_jwt
         client_secret: {file: long}
+    camera:
+      digest: {username: svc, password: {env: TOKEN}, algorithms: [SHA-512-256, SHA-256]}
   token_store:
     file: tokens.json
     key: {file: key32}

@@ -86,7 +86,11 @@ struct CredentialSources: Sendable {
     case .basic(let username, _): read("basic.password").map { .basic(username: username, password: $0) }
     case .bearer: read("bearer.token").map { .bearer(token: $0) }
     case .header(let name, _, let format): read("header.value").map { .header(name: name, value: $0, format: format) }
-    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .digest(let policy):
+      read("digest.password").map {
+        .digest(DigestPolicy(username: policy.username, password: $0, algorithms: policy.algorithms))
+      }
+    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .negotiate: nil
     }
   }
 
