@@ -39,6 +39,7 @@ extension Reading {
     let sigv4 = entry.read(\.sigv4)
     let cloudIdentity = entry.read(\.cloudIdentity)
     let githubApp = entry.read(\.githubApp)
+    let digest = entry.read(\.digest)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -58,6 +59,7 @@ extension Reading {
       } ?? sigv4.flatMap { sigV4($0, trust: trust, allowUntrusted: allowUntrusted) }
       ?? cloudIdentity.flatMap(self.cloudIdentity)
       ?? githubApp.flatMap { self.githubApp($0, trust: trust, allowUntrusted: allowUntrusted) }
+      ?? digest.flatMap(self.digest)
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// A digest of bytes that come in pieces.
 public final class RunningDigest {
-  public enum Algorithm: Sendable, Hashable { case sha256, sha512, md5 }
+  public enum Algorithm: Sendable, Hashable { case sha256, sha512, sha512t256, md5 }
 
   private let context: OpaquePointer
   private var digest: [UInt8]?
@@ -14,6 +14,7 @@ public final class RunningDigest {
       switch algorithm {
       case .sha256: EVP_sha256()
       case .sha512: EVP_sha512()
+      case .sha512t256: EVP_sha512_256()
       case .md5: EVP_md5()
       }
     guard EVP_DigestInit_ex(context, kind, nil) == 1 else {

@@ -56,10 +56,12 @@ struct Demo: ParsableCommand {
     let api = "http://\(DemoConfiguration.api)"
     Terminal.print(
       """
-      An API that requires a bearer token, servers for tokens and logins, and a proxy.
+      An API that requires a bearer token, a camera that wants Digest, servers for
+      tokens and logins, and a proxy.
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
+                               +-------TLS, with Digest---> camera
                                +------TLS, for tokens-----> token server
                                +----for people's tokens---> login server
                                +-----are they revoked?----> OCSP server
@@ -78,6 +80,7 @@ struct Demo: ParsableCommand {
         curl -H 'Authorization: Bearer guess' \(api)/hello
         curl --cacert \(world.folder.roots) https://\(DemoConfiguration.api)/hello
         curl \(api)/revoke
+        curl http://\(DemoConfiguration.camera)/picture
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 

@@ -7,6 +7,9 @@ struct DemoConfiguration {
   static let api = "api.demo.internal"
   /// The same API, for a person who has logged in.
   static let mail = "mail.demo.internal"
+  /// It challenges with Digest.
+  static let camera = "camera.demo.internal"
+  static let cameraUser = "viewer"
   /// A server whose certificate was revoked.
   static let retired = "retired.demo.internal"
   static let clientID = "demo"
@@ -17,13 +20,13 @@ struct DemoConfiguration {
 
   /// Where the demo's servers listen.
   struct Places {
-    var api, tokenServer, loginServer, retired, responder: Address
+    var api, camera, tokenServer, loginServer, retired, responder: Address
   }
 
   /// Writes it, and the files that it names, into the folder.
   /// - Parameter hasLogin: with a credential to which a person logs in.
   init(
-    _ places: Places, authority: [UInt8], clientSecret: String, in folder: DemoFolder, hasLogin: Bool
+    _ places: Places, authority: [UInt8], clientSecret: String, cameraPassword: String, in folder: DemoFolder, hasLogin: Bool
   ) throws(DemoWorld.Failure) {
     let entry = """
 
@@ -47,6 +50,9 @@ struct DemoConfiguration {
         - match: [\(Self.api), https://\(Self.api)]  # what apps request
           origin: https://\(places.api)  # the proxy forwards to this
           credential: demo
+        - match: \(Self.camera)
+          origin: https://\(places.camera)
+          credential: camera
         - match: \(Self.retired)
           origin: https://\(places.retired)
           credential: demo\(hasLogin ? entry : "")
@@ -57,7 +63,12 @@ struct DemoConfiguration {
             grant: client_credentials
             token_url: https://\(places.tokenServer)/token
             client_id: \(Self.clientID)
-            client_secret: {file: client_secret}\(hasLogin ? credential : "")
+            client_secret: {file: client_secret}
+        camera:
+          digest:
+            username: \(Self.cameraUser)
+            password: {file: camera_password}
+            algorithms: [SHA-256]\(hasLogin ? credential : "")
       trust:
         default:
           - default: {ca_file: ca.pem, system_roots: false}
@@ -68,6 +79,7 @@ struct DemoConfiguration {
     try folder.write(Array(text.utf8), to: DemoFolder.configuration)
     try folder.write(authority, to: "ca.pem")
     try folder.write(Array(clientSecret.utf8), to: "client_secret")
+    try folder.write(Array(cameraPassword.utf8), to: "camera_password")
   }
 
   func read() -> LoadedConfiguration {

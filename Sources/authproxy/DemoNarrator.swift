@@ -28,6 +28,7 @@ final class DemoNarrator: Sendable {
     case .api:
       tokens.withLock { $0.sinceUse = 0 }
       tell("API", event.text)
+    case .camera: tell("camera", event.text)
     case .responder: tell("OCSP server", event.text)
     case .loginServer: tell("login server", event.text)
     case .tokenServer:

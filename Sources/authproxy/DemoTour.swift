@@ -30,6 +30,9 @@ struct DemoTour {
       refreshAhead(),
       crowd("Three apps send requests at once, and none of them has to wait.", count: 3),
       step(
+        "A camera wants no token but Digest. The proxy answers its challenge.", "http://\(DemoConfiguration.camera)/picture",
+        expecting: 200),
+      step(
         "A server's certificate is revoked. The proxy sends it no request and no token.",
         "http://\(DemoConfiguration.retired)/hello", expecting: 502),
       step(

@@ -15,6 +15,8 @@ final class DemoWorld: Sendable {
   static let tokenLifetime = 5
   /// Seconds, of the tokens of people.
   static let loginTokenLifetime = 60
+  /// Seconds, of the camera's nonces.
+  static let nonceLifetime = 5
 
   let narrator = DemoNarrator()
   let configuration: DemoConfiguration
@@ -31,13 +33,14 @@ final class DemoWorld: Sendable {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
     let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
     let sockets = Sockets(
-      api: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
-      loginServer: try ListeningSocket(binding: anyPort), retired: try ListeningSocket(binding: anyPort),
-      responder: try ListeningSocket(binding: anyPort))
+      api: try ListeningSocket(binding: anyPort), camera: try ListeningSocket(binding: anyPort),
+      tokenServer: try ListeningSocket(binding: anyPort), loginServer: try ListeningSocket(binding: anyPort),
+      retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
     let secret = try TokenBook.randomText()
+    let password = try TokenBook.randomText()
     self.folder = folder
     configuration = try DemoConfiguration(
-      sockets.places, authority: authority.pem, clientSecret: secret, in: folder, hasLogin: hasLogin)
+      sockets.places, authority: authority.pem, clientSecret: secret, cameraPassword: password, in: folder, hasLogin: hasLogin)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
@@ -54,25 +57,30 @@ final class DemoWorld: Sendable {
     try service.start(loaded, serving)
     proxy = service.addresses[0]
     loop.start()
-    open(sockets, authority, secret, logEnd: ends[0])
+    open(sockets, authority, secret, cameraPassword: password, logEnd: ends[0])
   }
 
   private struct Sockets {
-    let api, tokenServer, loginServer, retired, responder: ListeningSocket
+    let api, camera, tokenServer, loginServer, retired, responder: ListeningSocket
     var places: DemoConfiguration.Places {
       .init(
-        api: api.address, tokenServer: tokenServer.address, loginServer: loginServer.address, retired: retired.address,
-        responder: responder.address)
+        api: api.address, camera: camera.address, tokenServer: tokenServer.address, loginServer: loginServer.address,
+        retired: retired.address, responder: responder.address)
     }
   }
 
-  private func open(_ sockets: Sockets, _ authority: DemoAuthority, _ secret: String, logEnd: Int32) {
+  private func open(
+    _ sockets: Sockets, _ authority: DemoAuthority, _ secret: String, cameraPassword: String, logEnd: Int32
+  ) {
     let narrator = narrator
     loop.call { loop in
       let book = TokenBook()
       let api = BearerAPI(book) { narrator.tell($0) }
       let tokens = TokenServer(
         book, clientID: DemoConfiguration.clientID, clientSecret: secret, lifetime: Self.tokenLifetime
+      ) { narrator.tell($0) }
+      let camera = DigestCamera(
+        user: DemoConfiguration.cameraUser, password: cameraPassword, lifetime: Self.nonceLifetime
       ) { narrator.tell($0) }
       let responder = OCSPResponder(authority) { narrator.tell($0) }
       do {
@@ -83,6 +91,7 @@ final class DemoWorld: Sendable {
         // The pages are in the clear, as browsers do not know the demo's CA.
         try logins.serve(on: loop, socket: sockets.loginServer, identity: nil)
         try api.serve(on: loop, socket: sockets.api, identity: authority.api.identity)
+        try camera.serve(on: loop, socket: sockets.camera, identity: authority.api.identity)
         try tokens.serve(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity)
         try api.serve(on: loop, socket: sockets.retired, identity: authority.retired.identity)
         try responder.serve(on: loop, socket: sockets.responder, identity: nil)

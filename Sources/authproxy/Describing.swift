@@ -77,7 +77,7 @@ enum Describing {
     case .jwt: return "jwt"
     case .hmac: return "hmac"
     case .httpSignature: return "http_signature"
-    case .digest: return "digest"
+    case .digest(let digest): return Self.digest(digest)
     case .negotiate: return "negotiate"
     }
   }

@@ -76,7 +76,8 @@ struct LanguageTests {
   @Test("says which keys exclude one another")
   func alternatives() {
     #expect(
-      CredentialKeys.alternativeNames == ["basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "github_app"])
+      CredentialKeys.alternativeNames
+        == ["basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "github_app", "digest"])
     #expect(SecretKeys.alternativeNames == ["file", "env", "command"])
     #expect(EvaluatorKeys.alternativeNames == EvaluatorKeys.descriptions.map(\.name))
   }

@@ -33,7 +33,7 @@ struct MistakeTests {
   @Test(
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
-      + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources)
+      + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofDigest)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)
@@ -45,7 +45,9 @@ struct MistakeTests {
   @Test("in TLS listeners", arguments: Mistake.ofTLSListeners)
   func listeners(_ mistake: Mistake) { expectErrors(mistake, in: mistake.text) }
 
-  @Test("and questionable settings are warnings", arguments: Mistake.worthAWarning + Mistake.ofOddInterception)
+  @Test(
+    "and questionable settings are warnings",
+    arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest)
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)
     #expect(loaded.lines == oddity.lines)

@@ -129,6 +129,7 @@ let wholeLanguage = #"""
     - {match: run.example.com, credential: gcp-id}
     - {match: vault.example.com, credential: azure}
     - {match: git.example.com, credential: installation}
+    - {match: camera.example.com, credential: camera}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -316,6 +317,8 @@ let wholeLanguage = #"""
         scheme: bearer
         api: https://api.github.com
         trust: strict
+    camera:
+      digest: {username: svc, password: {env: TOKEN}, algorithms: [SHA-512-256, SHA-256]}
   token_store:
     file: tokens.json
     key: {file: key32}

@@ -141,6 +141,9 @@ struct WholeLanguageTests {
       settings.credentials["api-key"]?.kind
         == .header(name: "X-Api-Key", value: secret("s3cr3t"), format: "Token {value}"))
     #expect(
+      settings.credentials["camera"]?.kind
+        == .digest(DigestPolicy(username: "svc", password: secret("s3cr3t"), algorithms: [.sha512t256, .sha256])))
+    #expect(
       settings.credentials["example-api"]?.kind
         == .oauth2(
           OAuth2Policy(

@@ -10,7 +10,8 @@ import Testing
       "issues token 1", "GET /hello with token 1: 200",
       "GET /revoke with token 1: 200",
       "GET /hello with token 1, which was revoked: 401", "issues token 2", "GET /hello with token 2: 200",
-      "issues token 3", "is REVOKED", "502 by the proxy", "403 by the proxy",
+      "issues token 3", "GET /picture with no answer: 401", "GET /picture with answer 1 to its nonce: 200",
+      "is REVOKED", "502 by the proxy", "403 by the proxy",
     ]
     var rest = done.output[...]
     for event in events {

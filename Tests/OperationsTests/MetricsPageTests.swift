@@ -25,6 +25,7 @@ import Upstreams
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
     "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
+    "authproxy_challenges_total result": ChallengeResult.allCases.map(\.rawValue),
     "authproxy_subject_exchanges_total result": SubjectResult.allCases.map(\.rawValue),
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
@@ -68,6 +69,7 @@ import Upstreams
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)
     credential.signed.add(.hashed)
+    credential.challenges.add(.answered)
     var lifecycle = LifecycleReport()
     lifecycle.pinExpiries = [("t", 1)]
     lifecycle.authorityExpiries = [("0123456789abcdef", 1)]

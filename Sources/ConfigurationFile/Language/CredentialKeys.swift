@@ -2,7 +2,7 @@
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
   static var alternatives: [PartialKeyPath<Self>] {
-    [\.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.githubApp]
+    [\.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.githubApp, \.digest]
   }
 
   let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
@@ -16,6 +16,8 @@ struct CredentialKeys: KeySet {
     "cloud_identity", .section(CloudIdentityKeys.self), .otherwise(another), "A token of the machine's own identity.")
   let githubApp = Key(
     "github_app", .section(GitHubAppKeys.self), .otherwise(another), "A token of a GitHub App's installation.")
+  let digest = Key(
+    "digest", .section(DigestKeys.self), .otherwise(another), "A user name and a password that answer challenges (RFC 7616).")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

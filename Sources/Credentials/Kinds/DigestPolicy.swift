@@ -6,6 +6,10 @@ public struct DigestPolicy: Sendable, Hashable {
     case md5 = "MD5"
   }
 
+  /// Bytes of a user name.
+  public static let maximumUserName = 1_024
+
+  /// At most `maximumUserName` bytes, without control characters.
   public let username: String
   public let password: Secret
   /// Those that it answers to, the best first; with their `-sess` forms.

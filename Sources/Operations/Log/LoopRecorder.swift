@@ -43,6 +43,10 @@ final class LoopRecorder: LoopObserver {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
   override func challenged(_ entry: Entry) { counters.upstreams[counters.place(of: entry, in: snapshot)].nonceRetries += 1 }
+  override func challenged(_ credential: String, _ result: ChallengeResult) {
+    guard let index = counters.credentials.firstIndex(where: { $0.name == credential }) else { return }
+    counters.credentials[index].challenges.add(result)
+  }
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }

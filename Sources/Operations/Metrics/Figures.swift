@@ -105,6 +105,12 @@ struct Figures: Sendable {
         metrics.sample([("credential", credential.name), ("payload", payload.rawValue)], count)
       }
     }
+    metrics.family("authproxy_challenges_total", .counter, "Challenges to a credential that answers them, by outcome.")
+    for credential in counters.credentials {
+      for (result, count) in credential.challenges.entries {
+        metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
+      }
+    }
     metrics.family("authproxy_hashed_body_bytes", .gauge, "Bytes of bodies that are read whole before they are sent.")
     metrics.sample(hashedBodies)
   }

@@ -39,10 +39,12 @@ struct LoopCounters: Sendable {
     var name: String
     var wait = Histogram()
     var signed = Tally<SignedPayload>()
+    var challenges = Tally<ChallengeResult>()
 
     static func += (left: inout Credential, right: Credential) {
       left.wait += right.wait
       left.signed += right.signed
+      left.challenges += right.challenges
     }
   }
 

@@ -87,7 +87,11 @@ struct CredentialSources: Sendable {
     case .bearer: read("bearer.token").map { .bearer(token: $0) }
     case .header(let name, _, let format): read("header.value").map { .header(name: name, value: $0, format: format) }
     case .sigv4(let policy): keys(of: policy).map { .sigv4(policy.with(.fixed($0))) }
-    case .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .digest(let policy):
+      read("digest.password").map {
+        .digest(DigestPolicy(username: policy.username, password: $0, algorithms: policy.algorithms))
+      }
+    case .oauth2, .jwt, .hmac, .httpSignature, .negotiate: nil
     }
   }
 

@@ -16,6 +16,10 @@ final class DPoPSigner: RequestSigner {
 
   override var unansweredReason: RelayReason { .nonceRefused }
 
+  override func tell(_ observer: LoopObserver, _ result: ChallengeResult, to credential: String, of entry: Entry) {
+    if result == .answered { observer.challenged(entry) }
+  }
+
   override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int {
     guard let written = WrittenHead(head) else { return 0 }
     return DPoPProof.sizeLimit(method: written.method.count, uri: written.target.count + written.host.count + 8)

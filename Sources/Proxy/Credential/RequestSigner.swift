@@ -72,6 +72,10 @@ class RequestSigner {
   var rounds: UInt8 { 1 }
   /// What is said of a challenge that is relayed.
   var unansweredReason: RelayReason { .challengedAgain }
+  /// Reports what came of a challenge.
+  func tell(_ observer: LoopObserver, _ result: ChallengeResult, to credential: String, of entry: Entry) {
+    observer.challenged(credential, result)
+  }
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
 
@@ -99,6 +103,12 @@ class RequestSigner {
   func read(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
   ) -> Reading { .other }
+
+  /// The same, with what `note` has kept of the request. A signer overrides one of both.
+  func read(
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
+    isNews: Bool
+  ) -> Reading { read(&head, in: bytes, from: origin, isNews: isNews) }
 
   /// Called behind `Reading.needsBody`.
   /// - Parameter body: the whole body, or its first 16 KiB.
@@ -135,7 +145,8 @@ extension CredentialPolicy {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
     case .sigv4(let policy): SigV4Signer(policy)
-    case .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
+    case .digest: DigestSigner()
+    case .jwt, .hmac, .httpSignature, .negotiate: RequestSigner()
     }
   }
 }

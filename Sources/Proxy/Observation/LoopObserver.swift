@@ -26,6 +26,16 @@ public enum UnauthorizedResult: String, Sendable, CaseIterable {
   case bodyGone = "body_gone"
 }
 
+/// What came of an origin's challenge to a credential that answers challenges.
+public enum ChallengeResult: String, Sendable, CaseIterable {
+  /// The request was sent again, with an answer.
+  case answered
+  /// Relayed: there is no answer, or it was challenged again.
+  case relayed
+  /// Relayed, because the body was not kept.
+  case bodyGone = "body_gone"
+}
+
 /// Gets the events of one loop, for log and metrics. Called on the loop; must not block.
 open class LoopObserver: UpstreamObserver {
   /// From now on, requests begin on this snapshot.
@@ -35,6 +45,7 @@ open class LoopObserver: UpstreamObserver {
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   /// A request was sent again with the nonce that the origin asked for.
   open func challenged(_ entry: Entry) {}
+  open func challenged(_ credential: String, _ result: ChallengeResult) {}
   /// Requests with this credential cannot be signed. `why` contains no secret. At most once a minute for a loop.
   open func signingFailed(_ credential: String, _ why: String) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}

@@ -77,7 +77,8 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
-    let reading = signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews)
+    let reading = signer.read(
+      &head, in: bytes, of: authorization.noted, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
   }
 
@@ -121,12 +122,12 @@ extension Request {
 
   /// After a challenge: whether the request is sent again. Otherwise the app gets the challenge.
   func answersChallenge(_ canAnswer: Bool) -> Bool {
-    guard let way else { return false }
-    if canAnswer, mayBeChallenged, canReplay {
-      services.observer.challenged(way.entry)
-      return true
-    }
-    authorization.relayReason = canReplay ? authorization.view?.signer?.unansweredReason ?? .challengedAgain : .bodyNotKept
+    guard let way, let signer = authorization.view?.signer, let attached = authorization.attached else { return false }
+    let isAnswered = canAnswer && mayBeChallenged && canReplay
+    signer.tell(
+      services.observer, isAnswered ? .answered : canReplay ? .relayed : .bodyGone, to: attached.name, of: way.entry)
+    if isAnswered { return true }
+    authorization.relayReason = canReplay ? signer.unansweredReason : .bodyNotKept
     record.answer.details = authorization.relayReason.map { "\($0)" }
     markRefusalSettled()
     return false
