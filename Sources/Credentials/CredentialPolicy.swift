@@ -41,16 +41,20 @@ extension CredentialPolicy {
   public var continuity: [[UInt8]] {
     switch kind {
     case .sigv4(let policy):
+      let scope = "sigv4 \(policy.service) \(policy.region) \(policy.payload)"
       switch policy.keys {
-      case .fixed(let keys): return [Array("sigv4".utf8), Array(keys.accessKeyID.utf8)]
-      case .fetched(let source): return [Array("sigv4 keys".utf8)] + Self.continuity(of: source)
+      case .fixed(let keys): return [scope, keys.accessKeyID].map { Array($0.utf8) }
+      case .fetched(let source): return [Array("\(scope) fetched".utf8)] + Self.continuity(of: source)
       }
-    case .jwt(let policy):
-      return [Array("jwt".utf8), Array((policy.keyID ?? "").utf8), Array((policy.claims.issuer ?? "").utf8)]
-    case .hmac: return [Array("hmac".utf8)]
-    case .httpSignature(let policy): return [Array("http_signature".utf8), Array(policy.keyID.utf8)]
-    case .digest(let policy): return [Array("digest".utf8), Array(policy.username.utf8)]
-    case .negotiate(let policy): return [Array("negotiate".utf8), Array((policy.principal ?? "").utf8)]
+    // All but the secrets, which no description shows.
+    case .jwt(let policy): return [Array("jwt \(policy)".utf8)]
+    case .httpSignature(let policy): return [Array("http_signature \(policy)".utf8)]
+    case .digest(let policy): return [Array("digest \(policy)".utf8)]
+    case .negotiate(let policy): return [Array("negotiate \(policy)".utf8)]
+    case .hmac(let policy):
+      // The values' order differs from one reading to the next.
+      let parts = "\(policy.algorithm) \(policy.output) \(policy.timestamp) \(policy.fields) \(policy.values.keys.sorted())"
+      return [Array("hmac \(parts)".utf8), Array(policy.message.utf8)]
     case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
     case .bearer: return [Array("bearer".utf8)]
     case .header(let name, _, let format): return [Array("header".utf8), Array(name.lowercased().utf8), Array(format.utf8)]

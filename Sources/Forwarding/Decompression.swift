@@ -27,10 +27,23 @@ extension ForwardingRules {
     // RFC 9110 section 7.7.
     guard decompresses, !request.acceptsGzip, head.status != 206,
       !head.fields.hasMember("no-transform", in: .cacheControl, of: bytes),
-      head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding)
+      let coding = ContentCoding(of: head, in: bytes)
     else { return nil }
-    if field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes) { return .gzip }
-    return field.value.equalsIgnoringCase("deflate", in: bytes) ? .deflate : nil
+    return coding
+  }
+}
+
+extension ContentCoding {
+  /// The coding of a response that has only one, which the proxy can decode; else nil.
+  public init?(of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) {
+    guard head.fields.count(of: .contentEncoding) == 1, let field = head.fields.first(.contentEncoding) else { return nil }
+    if field.value.equalsIgnoringCase("gzip", in: bytes) || field.value.equalsIgnoringCase("x-gzip", in: bytes) {
+      self = .gzip
+    } else if field.value.equalsIgnoringCase("deflate", in: bytes) {
+      self = .deflate
+    } else {
+      return nil
+    }
   }
 }
 

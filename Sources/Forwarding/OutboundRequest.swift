@@ -77,6 +77,11 @@ public struct OutboundRequest: Sendable {
     authenticatesConnection = head.authenticatesConnection(in: bytes)
   }
 
+  /// Whether the app's own credential passes, and the entry's does not.
+  public func keepsAppCredential(
+    _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules
+  ) -> Bool { rules.appCredential == .keep && head.hasCredential(of: rules, in: bytes) }
+
   /// Most bytes that `write` needs after `decide`.
   public func sizeLimit(
     of head: borrowing RequestHead, _ target: RequestTarget, asked: [UInt8]? = nil, to origin: OriginAuthority,

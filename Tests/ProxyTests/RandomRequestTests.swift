@@ -69,7 +69,9 @@ import Testing
         switch Int.random(in: 0..<24, using: &random) {
         case 0...2: return .credentialExpired
         case 3: return .bodyNeeded
-        case 4...5: return .preparationNeeded
+        case 4...5:
+          hasConnection = false
+          return .preparationNeeded
         default: return nil
         }
       case .settleRefusal:
@@ -123,7 +125,7 @@ import Testing
           ]
         case .authorizing: [.credentialAttached, .bodyNeeded, .failed]
         case .collecting: [.bodyCollected, .failed]
-        case .preparing: [.preparationArrived, .preparationArrived, .attemptFailed(isStale: true, mayRepeat: false)]
+        case .preparing: [.preparationArrived]
         case .connecting:
           [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]
         case .exchanging:

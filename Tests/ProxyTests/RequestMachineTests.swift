@@ -96,15 +96,11 @@ import Testing
       ])
   }
 
-  @Test func `preparing: what was waited for is sent over the same connection`() {
+  @Test func `preparing: what was waited for leads to a connection`() {
     Self.check(
       Self.preparing,
       [
-        (.preparationArrived, .send, .exchanging), (.failed, Self.answer, .answering),
-        (.attemptFailed(isStale: true, mayRepeat: true), Self.answer, .answering),
-        (.attemptFailed(isStale: true, mayRepeat: false), Self.answer, .answering),
-        (.attemptFailed(isStale: false, mayRepeat: true), Self.answer, .answering),
-        (.attemptFailed(isStale: false, mayRepeat: false), Self.answer, .answering),
+        (.preparationArrived, .connect, .connecting), (.failed, Self.answer, .answering),
         (.timeUp(.head), .fail(.credential), .preparing), (.timeUp(.app), .fail(.credential), .preparing),
         (.timeUp(.origin), .fail(.credential), .preparing), (.clientClosed(bodyIsRead: true), .leave, .ended),
         (.clientClosed(bodyIsRead: false), .leave, .ended), (.clientBroken, .leave, .ended),

@@ -98,8 +98,13 @@ final class CredentialView: EventHandler {
   }
 
   private var queueFull: ProxyError {
-    .credentialUnavailable(name, reason: "too many requests wait for it (limits.waiting_for_credential)", retryAfter: 1)
+    .credentialUnavailable(name, reason: Self.queueIsFull, retryAfter: 1)
   }
+  static let queueIsFull = "too many requests wait for it (limits.waiting_for_credential)"
+
+  /// Counts a request that waits for the signer; false: too many wait.
+  func enterPreparation() -> Bool { count.enter(limit: setup.waitingLimit) }
+  func leavePreparation() { count.leave() }
 
   private func ask() {
     if hasAsked { return }

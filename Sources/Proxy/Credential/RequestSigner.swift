@@ -16,7 +16,8 @@ class RequestSigner {
     case transforms(BodyTransform)
     /// The head depends on the body, which streams so far: `prepare` is called again when it has been read whole.
     case needsBody
-    /// Something is fetched or computed elsewhere. `prepare` is called again once `request.preparationArrived()` was called.
+    /// Something is fetched or computed elsewhere. `prepare` is called again once `request.preparationArrived()` was called, which must be
+    /// later than `prepare`.
     case wait
     /// The request must not be sent. The text is for the log.
     case refused(ProxyError, why: String)
@@ -76,6 +77,14 @@ class RequestSigner {
   func tell(_ observer: LoopObserver, _ result: ChallengeResult, to credential: String, of entry: Entry) {
     observer.challenged(credential, result)
   }
+  /// When the exchange happened whose answer is read.
+  struct Times {
+    /// Nanoseconds of the loop's clock; 0: the request was not sent whole.
+    var sent: Int64 = 0
+    /// The answer's first byte.
+    var answered: Int64 = 0
+  }
+  final var times = Times()
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
 
@@ -96,7 +105,10 @@ class RequestSigner {
 
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
   /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
-  func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation { .ready }
+  func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
+    // Never unsigned.
+    .refused(.internalError, why: "nothing signs this kind of credential")
+  }
 
   /// Called with the head of each answer, interim ones too. Drops fields that are not for the app.
   /// - Parameter isNews: false: it was read before, and only what is not for the app matters.

@@ -1,6 +1,7 @@
 import Crypto
 import EventIO
 import HTTPWire
+import Upstreams
 
 /// A request's body as it arrives from the app, and the copy that is kept for sending it again. Outlives attempts.
 struct AppBody {
@@ -41,31 +42,44 @@ struct AppBody {
   /// From now on the body is kept whole, whatever the capacity was before. Valid while all that was read is kept.
   /// - Returns: why it cannot be; nil: it is.
   mutating func keepWhole(
-    upTo limit: Int, digest: RunningDigest.Algorithm?, from buffers: LoopBuffers
+    upTo limit: Int, digest: RunningDigest.Algorithm?, of account: ClientAccount?, from buffers: LoopBuffers
   ) -> WholeBody.Refusal? {
     if let whole, whole.algorithm == digest { return nil }
-    let before = tee
-    tee = ReplayTee(capacity: limit, from: buffers)
-    defer {
-      var before = before
-      before.discard()
+    var length = 0
+    if case .length(let known) = framing {
+      guard known <= limit else { return .tooLarge }
+      length = Int(known)
     }
-    if case .length(let length) = framing {
-      guard length <= limit else { return .tooLarge }
-      guard tee.reserve(Int(length)) else { return .noMemory }
-    }
-    guard let whole = WholeBody(digest, in: buffers) else { return .noMemory }
+    guard tee.bytes.count <= limit else { return .tooLarge }
+    guard let whole = WholeBody(digest, of: account, in: buffers) else { return .noMemory }
+    var before = tee
+    tee = ReplayTee(wholeUpTo: limit, length: length, from: buffers)
     self.whole = whole
-    before.bytes.withUnsafeBytes {
-      tee.append($0)
-      whole.add($0)
-    }
-    return tee.isIntact || before.bytes.isEmpty ? nil : .noMemory
+    let kept = before.bytes
+    before.discard()
+    return kept.withUnsafeBytes { keep($0) }
   }
 
+  /// Keeps the next piece of a whole body.
+  private mutating func keep(_ bytes: UnsafeRawBufferPointer) -> WholeBody.Refusal? {
+    guard let whole else { return nil }
+    guard tee.bytes.count + bytes.count <= tee.capacity else {
+      tee.discard()
+      return .tooLarge
+    }
+    guard whole.add(bytes) else {
+      tee.discard()
+      return .noMemory
+    }
+    tee.append(bytes)
+    return tee.isIntact ? nil : .noMemory
+  }
+
+  /// Why it cannot be kept whole; nil: it is, or need not be.
+  private(set) var refusal: WholeBody.Refusal?
   var isWhole: Bool { whole != nil }
   /// Of the whole body, if it was asked for.
-  var digest: [UInt8]? { whole?.digest }
+  var digest: [UInt8]? { isDone ? whole?.digest : nil }
 
   /// The request has ended.
   mutating func giveBack() {
@@ -117,8 +131,7 @@ struct AppBody {
       // The app's FIN was seen before. Now that the body is complete it has another meaning, so the event is repeated.
       if source.isDone, app.stream.peerEnded { app.loop.again(app) }
       let bytes = UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count)
-      tee.append(bytes)
-      whole?.add(bytes)
+      if whole == nil { tee.append(bytes) } else { refusal = keep(bytes) }
       return .piece(range)
     } catch {
       if case .chunked(let error) = error { return .malformed(error) }

@@ -8,13 +8,17 @@ final class SharedBuffers: Sendable {
   /// Bytes; the present configuration's.
   func bound(by limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
+  var bound: Int { limit.load(ordering: .relaxed) }
+
   /// False: nothing was taken.
   func take(_ count: Int) -> Bool {
-    guard used.add(count, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
-      giveBack(count)
-      return false
+    var before = used.load(ordering: .relaxed)
+    while before + count <= limit.load(ordering: .relaxed) {
+      let (exchanged, original) = used.weakCompareExchange(expected: before, desired: before + count, ordering: .relaxed)
+      if exchanged { return true }
+      before = original
     }
-    return true
+    return false
   }
 
   func giveBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
@@ -27,6 +31,8 @@ final class LoopBuffers {
 
   private let shared: SharedBuffers
   private var free = 0
+  /// In the hands of requests.
+  private var lent = 0
   /// Bytes in bodies that were read whole before they were sent.
   private(set) var whole = 0
 
@@ -34,8 +40,17 @@ final class LoopBuffers {
 
   deinit { shared.giveBack(free) }
 
+  /// Bytes of whole bodies that one client may have kept: others need some, too.
+  var clientShare: Int { shared.bound / 8 * 7 }
+
   /// False: nothing was taken.
   func take(_ count: Int) -> Bool {
+    guard takePortion(for: count) else { return false }
+    lent += count
+    return true
+  }
+
+  private func takePortion(for count: Int) -> Bool {
     if count <= free {
       free -= count
       return true
@@ -51,10 +66,13 @@ final class LoopBuffers {
   }
 
   func giveBack(_ count: Int) {
+    lent -= count
     free += count
     guard free > 2 * Self.portion else { return }
-    shared.giveBack(free - Self.portion)
-    free = Self.portion
+    // A loop that keeps nothing needs no portion.
+    let kept = lent == 0 ? 0 : Self.portion
+    shared.giveBack(free - kept)
+    free = kept
   }
 
   func noteWhole(_ change: Int) { whole += change }

@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import HTTPWire
 import Streams
 import Upstreams
@@ -42,6 +43,18 @@ final class HeldAnswer {
 
   /// Enough of the body is there to be read: all of it, or as much as is copied.
   var isReadable: Bool { source.isDone || isBroken || payload.count >= Self.limit }
+
+  /// The beginning of the body as a reader without codings would get it.
+  func beginning(_ parsed: borrowing ResponseHead) -> [UInt8] {
+    let plain = Array(payload.prefix(Self.limit))
+    guard let coding = ContentCoding(of: parsed, in: head.bytes), let inflater = Inflater(coding) else { return plain }
+    let block = Block(capacity: plain.count)
+    block.append(plain)
+    inflater.feed(block.start..<block.end, of: block)
+    var result: [UInt8] = []
+    while result.count < Self.limit, let piece = try? inflater.next() { result.append(contentsOf: piece.bytes) }
+    return Array(result.prefix(Self.limit))
+  }
 
   /// Reads the body, up to the limit.
   /// - Parameters:

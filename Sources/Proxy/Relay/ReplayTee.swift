@@ -23,15 +23,35 @@ struct ReplayTee {
     self.buffers = buffers
   }
 
+  /// For a body that is read whole.
+  /// - Parameter length: of the body; 0: unknown.
+  init(wholeUpTo capacity: Int, length: Int, from buffers: LoopBuffers) {
+    self.capacity = capacity
+    isIntact = true
+    self.buffers = buffers
+    // Pages that nothing is written to take no memory.
+    bytes.reserveCapacity(length)
+  }
+
   mutating func append(_ piece: UnsafeRawBufferPointer) {
     guard isIntact, !piece.isEmpty else { return }
-    guard bytes.count + piece.count <= capacity, reserve(bytes.count + piece.count) else { return discard() }
+    guard bytes.count + piece.count <= capacity, makeRoom(for: bytes.count + piece.count) else { return discard() }
     bytes.append(contentsOf: piece)
+  }
+
+  /// What is taken is what the array occupies. It grows by doubling.
+  private mutating func makeRoom(for count: Int) -> Bool {
+    if count <= bytes.capacity { return reserve(count) }
+    let doubled = min(max(count, 2 * bytes.capacity), capacity)
+    let target = reserve(doubled) ? doubled : count
+    guard reserve(target) else { return false }
+    bytes.reserveCapacity(target)
+    return true
   }
 
   /// Takes memory for this many bytes in all.
   /// - Returns: false: there is not enough; nothing was taken.
-  mutating func reserve(_ count: Int) -> Bool {
+  private mutating func reserve(_ count: Int) -> Bool {
     guard count > taken else { return true }
     guard let buffers, buffers.take(count - taken) else { return false }
     taken = count

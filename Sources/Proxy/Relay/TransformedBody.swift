@@ -3,22 +3,53 @@ import Signing
 
 /// A body that a credential changes on its way to the origin: what of it is ready to be sent. One for each attempt.
 final class TransformedBody {
+  enum Refusal {
+    case transform(BodyTransformError)
+    /// All bodies that are kept fill `limits.buffers`.
+    case noMemory
+  }
+
   private let transform: BodyTransform
+  private unowned(unsafe) let buffers: LoopBuffers
   private var output: [UInt8] = []
   private var sent = 0
+  /// Bytes that came, and that are ready or gone: the length does not change.
+  private var came = 0
+  private var made = 0
+  /// Taken from the buffers.
+  private var taken = 0
   /// The transform has the whole body.
   private(set) var hasEnded = false
 
-  init(_ transform: BodyTransform) { self.transform = transform }
+  init(_ transform: BodyTransform, _ buffers: LoopBuffers) {
+    self.transform = transform
+    self.buffers = buffers
+  }
 
-  /// - Returns: why the body cannot go on.
-  func take(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> BodyTransformError? {
+  deinit { buffers.giveBack(taken) }
+
+  /// - Returns: why the body cannot go on. Nothing of this piece may be sent then.
+  func take(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Refusal? {
     if sent == output.count {
-      output.removeAll(keepingCapacity: true)
+      // What one large chunk has left behind is not kept for the rest of a slow upload.
+      output.removeAll(keepingCapacity: output.capacity <= 2 * BlockPool.small)
       sent = 0
     }
-    do { try transform.take(piece, isLast: isLast, into: &output) } catch { return error }
+    let before = output.count
+    do { try transform.take(piece, isLast: isLast, into: &output) } catch { return .transform(error) }
     hasEnded = isLast
+    came += piece.count
+    made += output.count - before
+    guard made == came || made < came && !isLast else {
+      return .transform(.malformed("its length would change"))
+    }
+    let kept = came - made + output.capacity
+    if kept > taken {
+      guard buffers.take(kept - taken) else { return .noMemory }
+    } else {
+      buffers.giveBack(taken - kept)
+    }
+    taken = kept
     return nil
   }
 

@@ -18,7 +18,7 @@ struct Upload {
     case appLeft
     case malformed(ChunkedError)
     /// The credential's transform takes no more.
-    case refused(BodyTransformError)
+    case refused(TransformedBody.Refusal)
   }
 
   enum State {
@@ -65,7 +65,9 @@ struct Upload {
   }
 
   /// The body goes through this from its beginning.
-  mutating func pass(through transform: BodyTransform) { transformed = TransformedBody(transform) }
+  mutating func pass(through transform: BodyTransform, _ buffers: LoopBuffers) {
+    transformed = TransformedBody(transform, buffers)
+  }
 
   mutating func withhold() { state = .withheld }
   mutating func release() { if state == .withheld { state = .sending } }
@@ -124,13 +126,17 @@ struct Upload {
       } else if let block = transformed?.next(from: app.loop, isChunked: body.isChunked) {
         out = block
       } else if replayed < body.tee.bytes.count, !isTerminated {
-        if let error = replay(body, app.loop) { return .refused(error) }
+        budget -= 1
+        if budget == 0 { return .turnIsOver }
+        if let refusal = replay(body, app.loop) { return .refused(refusal) }
       } else if !body.isDone {
         budget -= 1
         if budget == 0 { return .turnIsOver }
         if let outcome = read(&body, app, pulse) { return outcome }
       } else if let transformed, !transformed.hasEnded {
-        if let error = transformed.take(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true) { return .refused(error) }
+        if let refusal = transformed.take(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true) {
+          return .refused(refusal)
+        }
       } else if body.isChunked, !isTerminated {
         for field in credentialFields { body.dropTrailers(named: field) }
         out = body.lastChunk()
@@ -159,14 +165,16 @@ struct Upload {
   }
 
   /// Sends what an earlier attempt already read of the body.
-  private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) -> BodyTransformError? {
+  private mutating func replay(_ body: borrowing AppBody, _ loop: EventLoop) -> TransformedBody.Refusal? {
     let bytes = body.tee.bytes
     let count = min(bytes.count - replayed, BlockPool.small - ChunkFraming.front - ChunkFraming.back)
     if let transformed {
       let from = replayed
       replayed += count
+      // The end is known with the last byte: a body that is not what it says must not reach the origin whole.
+      let isLast = body.isDone && replayed == bytes.count
       return bytes.withUnsafeBytes {
-        transformed.take(UnsafeRawBufferPointer(rebasing: $0[from..<from + count]), isLast: false)
+        transformed.take(UnsafeRawBufferPointer(rebasing: $0[from..<from + count]), isLast: isLast)
       }
     }
     let block = loop.blocks.borrow()
@@ -191,7 +199,7 @@ struct Upload {
       replayed = body.tee.bytes.count
       if let transformed, let block = app.inbound {
         let bytes = UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count)
-        return transformed.take(bytes, isLast: false).map { .refused($0) }
+        return transformed.take(bytes, isLast: body.isDone).map { .refused($0) }
       }
       guard body.isChunked, let block = app.inbound else {
         piece = range

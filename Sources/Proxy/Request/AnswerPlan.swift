@@ -50,6 +50,8 @@ extension Request {
     let keepsUpstream = head.persists(in: bytes)
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
+    let hasBody = framing != .none && framing != .length(0)
+    if case .needsBody = reading, !hasBody { reading = readEmpty(head, bytes, way) }
     var isChallenge = false
     if authorization.view != nil {
       switch reading {
@@ -59,7 +61,7 @@ extension Request {
           attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
           return .challenge
         }
-      case .needsBody where framing != .none && framing != .length(0) && !machine.refusalIsSettled:
+      case .needsBody where hasBody && status >= 400 && !machine.refusalIsSettled:
         attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
         return .read
       case .other, .refused, .needsBody:

@@ -13,6 +13,10 @@ struct Authorization {
   var noted: AnyObject?
   /// On whose behalf the request is; nil: the credential has one token for all requests.
   var subject: AppSubject?
+  /// Counts this request as one that waits for its signer; nil: it does not.
+  var preparation: CredentialView?
+  /// Nanoseconds of the loop's clock; nil: it has not waited for its signer.
+  var preparationEnds: Int64?
   /// When the current wait began, in nanoseconds of the loop's clock.
   var waitStarted: Int64 = 0
   /// The version that followed a refused one, and how the proxy got it.
@@ -70,6 +74,7 @@ extension Request {
   }
 
   func endWait() {
+    endPreparation()
     guard let wait = authorization.wait else { return }
     authorization.wait = nil
     wait.cancel()

@@ -77,12 +77,18 @@ extension Request {
     switch outcome {
     case .blocked: return nil
     case .turnIsOver: loop.again(app)
-    case .sent: record.times.sent = loop.now
+    case .sent:
+      record.times.sent = loop.now
+      // Nothing of it is sent again.
+      if machine.phase == .relaying { body.giveBack() }
     case .appLeft: return .clientBroken
     case .malformed(let error): return malformed(error)
-    case .refused(let error):
+    case .refused(let refusal):
       message.persists = false
-      return failing(.signing(.body(error)))
+      switch refusal {
+      case .transform(let error): return failing(.signing(.body(error)))
+      case .noMemory: return failing(.signing(.noMemoryForBody))
+      }
     case .broken:
       // The origin may have answered before it closed (413, say), so its answer is read first.
       guard let connection = attempt.exchange?.connection else { return nil }
@@ -110,10 +116,7 @@ extension Request {
 
   // MARK: Events of the origin's side
 
-  func exchangeReady() {
-    // Nothing was sent yet. If the connection has broken, the write will tell.
-    if machine.phase != .preparing { take(pump()) }
-  }
+  func exchangeReady() { take(pump()) }
 
   /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
@@ -188,6 +191,7 @@ extension Request {
 
   /// Relays the answer, whose head is in the outbound block.
   func relay() -> RequestMachine.Input? {
+    if attempt.upload.isOver { body.giveBack() }
     pulse.moved()
     return pumpDown()
   }

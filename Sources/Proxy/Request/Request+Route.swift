@@ -141,14 +141,16 @@ extension Request {
     if services.requestHead.endsHere(in: bytes) {
       return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
     }
-    if entry.isSigned { try noteForSigner(entry, bytes) }
+    record.upstream.entry = entry
+    if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
+      try noteForSigner(entry, bytes)
+    }
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
     let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
-    record.upstream.entry = entry
     if entry.takesSubject {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
       if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }

@@ -31,17 +31,18 @@ extension Request {
     switch preparation {
     case .ready: record.credential.payload = signer.payload
     case .transforms(let transform):
+      guard !body.isWhole, body.framing != .none, body.framing != .length(0) else {
+        return refusedToSend(.internalError, block)
+      }
       record.credential.payload = signer.payload
-      attempt.upload.pass(through: transform)
+      attempt.upload.pass(through: transform, services.buffers)
     case .needsBody:
       guard needsWholeBody else { return refusedToSend(.internalError, block) }
       notSent(block)
       return .bodyNeeded
     case .wait:
-      loop.blocks.giveBack(block)
-      authorization.waitStarted = loop.now
-      loop.arm(timer, at: loop.now + way.entry.timeouts.credential)
-      return .preparationNeeded
+      notSent(block)
+      return waitForPreparation(way.entry)
     case .refused(let error, let why):
       if signer.admitsReport(at: loop.now) { services.observer.signingFailed(attached.name, why) }
       return refusedToSend(error, block)
@@ -67,6 +68,28 @@ extension Request {
   private func notSent(_ block: Block) {
     loop.blocks.giveBack(block)
     attempt.exchange?.finish(inStep: true)
+    record.upstream.attempts -= 1
+  }
+
+  /// Waits for the signer, all its waits of this request together as long as for a token.
+  private func waitForPreparation(_ entry: Entry) -> RequestMachine.Input {
+    guard let view = authorization.view, view.enterPreparation() else {
+      return failing(.credentialUnavailable(entry.settings.credential ?? "", reason: CredentialView.queueIsFull, retryAfter: 1))
+    }
+    authorization.preparation = view
+    authorization.waitStarted = loop.now
+    let end = authorization.preparationEnds ?? loop.now + entry.timeouts.credential
+    authorization.preparationEnds = end
+    loop.arm(timer, at: end)
+    park()
+    return .preparationNeeded
+  }
+
+  func endPreparation() {
+    guard let view = authorization.preparation else { return }
+    authorization.preparation = nil
+    view.leavePreparation()
+    record.times.waitedForCredential += loop.now - authorization.waitStarted
   }
 
   // MARK: In
@@ -77,9 +100,20 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
+    signer.times = exchangeTimes
     let reading = signer.read(
       &head, in: bytes, of: authorization.noted, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
+  }
+
+  /// An answer without a body has all of it in its head.
+  func readEmpty(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> RequestSigner.Reading {
+    authorization.view?.signer?.read(body: [], of: head, in: bytes, from: way.pool.origin.authority) ?? .other
+  }
+
+  private var exchangeTimes: RequestSigner.Times {
+    let answered = attempt.exchange?.firstByte ?? record.times.firstByte
+    return RequestSigner.Times(sent: record.times.sent, answered: answered == 0 ? loop.now : answered)
   }
 
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
@@ -89,8 +123,17 @@ extension Request {
     held.isRead = false
     switch reading(of: held) {
     case .other, .needsBody:
-      authorization.view?.accepted(self)
-      authorization.relayReason = nil
+      guard authorization.view?.setup.refusals.contains(held.status) == true else {
+        authorization.view?.accepted(self)
+        authorization.relayReason = nil
+        return .refusalStands
+      }
+      let bytes = held.head.bytes
+      let lacksScope = saysInsufficientScope(services.upstreams.responseHead, bytes)
+      guard let reason = lacksScope ? .insufficientScope : reasonToRelay(status: held.status, ofAnyMethod: false) else {
+        return settleRefusal()
+      }
+      authorization.relayReason = reason
       return .refusalStands
     case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands
     case .refused:
@@ -108,7 +151,8 @@ extension Request {
     guard let way, let signer = authorization.view?.signer,
       case .complete = services.upstreams.responseHead.parse(head, limit: head.count)
     else { return .other }
-    let body = Array(held.payload.prefix(HeldAnswer.limit))
+    signer.times = exchangeTimes
+    let body = held.beginning(services.upstreams.responseHead)
     return signer.read(body: body, of: services.upstreams.responseHead, in: head, from: way.pool.origin.authority)
   }
 

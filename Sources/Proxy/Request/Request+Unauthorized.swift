@@ -45,7 +45,7 @@ extension Request {
     return reason
   }
 
-  private func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
+  func saysInsufficientScope(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard head.contains(.wwwAuthenticate) else { return false }
     return TokenChallenge.saysInsufficientScope(head.fields.joinedValues(of: .wwwAuthenticate, in: bytes))
   }

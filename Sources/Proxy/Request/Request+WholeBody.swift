@@ -29,14 +29,19 @@ extension Request {
     var digest: RunningDigest.Algorithm?
     if case .hashed(let algorithm) = use { digest = algorithm }
     let limit = snapshot.settings.limits.hashedBody
+    let account = account
     guard canReplay else { return failing(.internalError) }
-    if let refusal = body.keepWhole(upTo: limit, digest: digest, from: services.buffers) { return refused(refusal) }
+    if let refusal = body.keepWhole(upTo: limit, digest: digest, of: account, from: services.buffers) {
+      return refused(refusal)
+    }
     pulse.moved()
     return continueApp() ?? readWholeBody()
   }
 
   /// Reads what has arrived.
   func readWholeBody() -> RequestMachine.Input? {
+    // The 100 may not have gone yet.
+    if let input = flushInterim() { return input }
     var pieces = 0
     while !body.isDone {
       pieces += 1
@@ -45,7 +50,7 @@ extension Request {
         return nil
       }
       switch body.read(from: app, pulse) {
-      case .piece: if !body.tee.isIntact { return refused(body.received > body.tee.capacity ? .tooLarge : .noMemory) }
+      case .piece: if let refusal = body.refusal { return refused(refusal) }
       case .blocked: return nil
       case .appLeft: return .clientBroken
       case .malformed(let error): return malformed(error)

@@ -314,7 +314,7 @@ final class Request: CredentialWaiter {
 
   override func preparationArrived() {
     guard machine.phase == .preparing else { return }
-    record.times.waitedForCredential += loop.now - authorization.waitStarted
+    endPreparation()
     take(.preparationArrived)
   }
 

@@ -12,7 +12,7 @@ struct RequestMachine: Equatable {
     case collecting
     /// Waits for a connection.
     case connecting
-    /// Has a connection. What goes into the head is fetched or computed elsewhere.
+    /// What goes into the head is fetched or computed elsewhere. It has no connection: others could use one, and its origin may close it.
     case preparing
     /// Head and body are sent to the origin; its final head has not arrived.
     case exchanging
@@ -182,11 +182,14 @@ struct RequestMachine: Equatable {
       phase = .collecting
       return .collectBody
     case .bodyCollected: return phase == .collecting ? connect() : .none
-    case .connectionLent: return phase == .connecting ? send() : .none
+    case .connectionLent:
+      guard phase == .connecting else { return .none }
+      phase = .exchanging
+      return .send
     case .preparationNeeded:
       if phase == .exchanging { phase = .preparing }
       return .none
-    case .preparationArrived: return phase == .preparing ? send() : .none
+    case .preparationArrived: return phase == .preparing ? connect() : .none
     case .credentialExpired: return phase == .exchanging ? obtain() : .none
     case .attemptFailed(let isStale, let mayRepeat): return attemptFailed(isStale, mayRepeat)
     case .answerHeld:
@@ -243,11 +246,6 @@ struct RequestMachine: Equatable {
     return .connect
   }
 
-  private mutating func send() -> Step {
-    phase = .exchanging
-    return .send
-  }
-
   private mutating func pause() -> Step {
     phase = .pausing
     retries += 1
@@ -275,8 +273,7 @@ struct RequestMachine: Equatable {
       }
       return mayRepeat ? pause() : answerItself()
     case .holding, .relaying: return answerItself()
-    case .preparing: return answerItself()
-    case .routing, .authorizing, .collecting, .pausing, .opening, .tunnelling, .answering, .ended: return .none
+    case .routing, .authorizing, .collecting, .preparing, .pausing, .opening, .tunnelling, .answering, .ended: return .none
     }
   }
 

@@ -6,6 +6,7 @@ import Synchronization
 public final class ClientAccount: Sendable {
   let name: String?
   private let requests = Atomic<Int>(0)
+  private let kept = Atomic<Int>(0)
 
   init(name: String?) { self.name = name }
 
@@ -17,6 +18,11 @@ public final class ClientAccount: Sendable {
     requests.add(1, ordering: .relaxed)
     return true
   }
+
+  /// Changes how many bytes of its bodies the process keeps.
+  /// - Returns: how many there are now.
+  @discardableResult
+  public func keep(_ bytes: Int) -> Int { kept.add(bytes, ordering: .relaxed).newValue }
 
   public func end() { requests.subtract(1, ordering: .relaxed) }
 }
