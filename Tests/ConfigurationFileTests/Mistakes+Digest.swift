@@ -62,7 +62,7 @@ extension Mistake {
           + "on what is sent, and change the requests",
         "7:7: warning: credentials.a.digest answers to MD5, which is weak; if the server can do better, set algorithms: "
           + "[SHA-512-256, SHA-256]",
-        "8:67: warning: credentials.b.digest answers to MD5, which is weak; if the server can do better, set algorithms: "
+        "8:65: warning: credentials.b.digest answers to MD5, which is weak; if the server can do better, set algorithms: "
           + "[SHA-512-256, SHA-256]",
       ])
   ]
