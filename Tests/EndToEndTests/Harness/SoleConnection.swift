@@ -16,8 +16,10 @@ final class SoleConnection {
   private var proxy: ProxyProcess?
   private var discardsBefore = 0
 
-  /// - Parameter discards: how many connections the proxy closes and counts in each case; nil: not compared.
-  static func run(_ wire: Wire, discards: Int? = nil, _ cases: [(String, Case)]) throws {
+  /// - Parameter discards: how many connections the proxy closes and counts, by the name of the case.
+  static func run(
+    _ wire: Wire, discards: @escaping @Sendable (String) -> Int = { _ in 1 }, _ cases: [(String, Case)]
+  ) throws {
     let origin = try Origin.hostile()
     let state = Monitor((faults: [String](), running: worlds))
     for first in 0..<worlds {
@@ -31,7 +33,7 @@ final class SoleConnection {
             do {
               world.discardsBefore = try world.discards()
               fault = try body(world)
-              if fault == nil, let discards { fault = try world.fault(ofDiscards: discards) }
+              fault = try fault ?? world.fault(ofDiscards: discards(name))
             } catch { fault = "\(error)" }
             guard let fault else { continue }
             state.change { $0.faults.append("case \(number): \(name): \(fault)") }
