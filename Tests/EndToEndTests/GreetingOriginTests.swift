@@ -84,4 +84,20 @@ import Testing
       #expect(try proxy.metric(Self.discards) == 1)
     }
   }
+
+  @Test func `over TLS, half a record: nothing is sent over its connection, which ends after two seconds`() throws {
+    let origin = try Origin.hostile()
+    let id = Origin.newName()
+    try origin.greet(.tls12, with: Self.foreign, less: 10, at: "hello")
+    try withProxy(configuration(try Wire.tls12.url(origin))) { proxy in
+      let client = try begin(proxy, id)
+      #expect(try origin.standing("hello", count: 1) == 1)
+      try origin.release("hello")
+      try expectRefused(client)
+      #expect(try origin.exchanges(id).isEmpty)
+      #expect(try proxy.ask("http://api.test/echo?mark=next").received().target == "/echo?mark=next")
+      #expect(try origin.connections("tls12").accepted == 2)
+      #expect(try proxy.metric(Self.discards) == 1)
+    }
+  }
 }

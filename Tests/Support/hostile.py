@@ -18,7 +18,7 @@ More paths of the control port:
     /standing         waits until `count` exchanges wait at `name`, returns their number
     /release          lets exchanges that wait at `name` continue, also later ones
     /greet            the next connection to `listener` waits at `name` before its handshake. The last segment of the handshake
-                      that the origin sends then also has a record of the given text
+                      that the origin sends then also has a record of the given text, without its last `less` bytes (TLS 1.2)
 """
 
 import _ssl
@@ -119,13 +119,14 @@ class TLSWire(Wire):
                 else:
                     self.incoming.write_eof()
 
-    def do_handshake(self, greeting=b""):
+    def do_handshake(self, greeting=b"", less=0):
         if greeting and self.tls.context.minimum_version == ssl.TLSVersion.TLSv1_3:
             self.send_early(greeting)
             greeting = b""
         self.until_done(self.tls.do_handshake)
         self.sealed = 0
-        self.sock.sendall(b"".join(self.records() + self.seal(greeting)))
+        flight = b"".join(self.records() + self.seal(greeting))
+        self.sock.sendall(flight[: len(flight) - less])
 
     def send_early(self, data):
         """Sends data together with the server's Finished, before the client's (RFC 8446 section 4.4.4, "0.5-RTT data")."""
@@ -200,12 +201,12 @@ class Wrapper:
         wire = TLSWire(sock, self.context)
         greeting, self.greeting = self.greeting, None
         if greeting:
-            name, text = greeting
+            name, text, less = greeting
             handshake = wire.do_handshake
 
             def greet():
                 stand(None, None, name)
-                handshake(text.encode("latin-1"))
+                handshake(text.encode("latin-1"), less)
 
             wire.do_handshake = greet
         return wire
@@ -257,7 +258,7 @@ def release(query, given, deadline):
 
 
 def greet(query, given, deadline):
-    wrappers[query["listener"]].greeting = (query["name"], given)
+    wrappers[query["listener"]].greeting = (query["name"], given, int(query["less"]))
     return {}
 
 

@@ -38,10 +38,10 @@ extension Origin {
   }
 
   /// The next connection waits at `name` before its handshake. The last segment of the handshake that the origin sends then also
-  /// has a record of the text.
-  func greet(_ wire: Wire, with text: String, at name: String) throws {
+  /// has a record of the text, without its last `less` bytes (TLS 1.2).
+  func greet(_ wire: Wire, with text: String, less: Int = 0, at name: String) throws {
     let body = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
-    _ = try ask("/greet?listener=\(wire.rawValue)&name=\(name)", body, as: Nothing.self)
+    _ = try ask("/greet?listener=\(wire.rawValue)&name=\(name)&less=\(less)", body, as: Nothing.self)
   }
 
   /// Those that wait there continue, and later ones as well.
