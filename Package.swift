@@ -56,7 +56,7 @@ let package = Package(
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials", "TLS",
       ],
       swiftSettings: fuzzed),
     .target(
@@ -68,7 +68,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
         "Credentials", "Fetch",
-        "Interception", "Settings", "Upstreams", "CZlib", "CZlibShims",
+        "Interception", "JSON", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",

@@ -14,6 +14,7 @@ enum World {
     "long": "s3cr3t-of-just-thirty-two-bytes!\n",
     "key32": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "cert.pem": PEMSamples.certificate, "next.pem": PEMSamples.next,
     "key.pem": PEMSamples.key, "encrypted.pem": PEMSamples.encryptedKey, "crl.pem": PEMSamples.list,
+    "rsa1024.pem": PEMSamples.weakKey,
     "broken.pem": "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n",
     "fake.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
     "mangled.pem": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",

@@ -1,12 +1,19 @@
 /// An entry of `credentials`.
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2] }
+  static var alternatives: [PartialKeyPath<Self>] {
+    [\.basic, \.bearer, \.header, \.oauth2, \.jwt, \.hmac, \.httpSignature]
+  }
 
   let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
   let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "A token that does not change (RFC 6750).")
   let header = Key("header", .section(HeaderKeys.self), .otherwise(another), "A secret in a field of any name.")
   let oauth2 = Key("oauth2", .section(OAuth2Keys.self), .otherwise(another), "A token that the proxy gets and refreshes.")
+  let jwt = Key("jwt", .section(JWTKeys.self), .otherwise(another), "A JWT that the proxy signs itself (RFC 7519).")
+  let hmac = Key(
+    "hmac", .section(HMACKeys.self), .otherwise(another), "A code over parts of the request, with a key that both sides have.")
+  let httpSignature = Key(
+    "http_signature", .section(HTTPSignatureKeys.self), .otherwise(another), "A signature over the request (RFC 9421).")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

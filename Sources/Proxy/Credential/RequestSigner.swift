@@ -74,6 +74,8 @@ class RequestSigner {
   var unansweredReason: RelayReason { .challengedAgain }
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
+  /// When the request whose answer is read was sent, in monotonic nanoseconds; 0: not yet whole.
+  final var sent: Int64 = 0
 
   /// Called when a request comes, while the app's head is still whole.
   /// - Returns: what `prepare` needs to know of it; nil: nothing.
@@ -131,7 +133,10 @@ extension CredentialPolicy {
     switch kind {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
-    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
+    case .jwt: JWTSigner()
+    case .hmac(let policy): HMACSigner(policy)
+    case .httpSignature(let policy): HTTPSignatureSigner(policy)
+    case .sigv4, .digest, .negotiate: RequestSigner()
     }
   }
 }

@@ -77,6 +77,7 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
+    signer.sent = record.times.sent
     let reading = signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
   }
