@@ -120,6 +120,25 @@ import Testing
     }
   }
 
+  @Test func `with preset apns such a 403 of a POST reads the key again, and a new one answers the POST itself`() throws {
+    let server = try SigningServer()
+    let one = try server.keyPair("EC:P-256")
+    let two = try server.keyPair("EC:P-256", name: "two")
+    try server.set(["keys": ["ABC123": one.publicKey]])
+    let text = server.configuration(
+      "jwt: {preset: apns, private_key: {file: \(one.file)}, key_id: ABC123, issuer: TEAM}",
+      top: "threads: 2\nwatch_files: off")
+    try withProxy(text) { proxy throws in
+      #expect(try proxy.ask("POST", Self.url, body: "{}").status == 200)
+      try ProxyProcess.write(try String(contentsOfFile: two.file, encoding: .utf8), to: one.file)
+      try server.set(["keys": ["ABC123": two.publicKey], "apns": "InvalidProviderToken"])
+      for _ in 0..<3 { #expect(try proxy.ask("POST", Self.url, body: "{}").status == 200) }
+      let uses = try server.uses()
+      #expect(uses.count == 5 && uses.count(where: { $0.why != "" }) == 1)
+      #expect(uses.allSatisfy { $0.length == 2 })
+    }
+  }
+
   @Test func `a new key in the file mints anew for the refused request itself`() throws {
     let server = try SigningServer()
     let one = try server.keyPair("EC:P-256")
