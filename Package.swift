@@ -57,7 +57,7 @@ let package = Package(
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials", "TLS",
       ],
       swiftSettings: fuzzed),
     .target(
@@ -69,7 +69,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
         "Credentials", "Fetch",
-        "Interception", "Settings", "Upstreams", "CZlib", "CZlibShims",
+        "Interception", "JSON", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
@@ -103,7 +103,7 @@ let package = Package(
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
-    .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "HTTPWire", "Signing"]),
+    .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "Signing"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),

@@ -26,4 +26,7 @@ enum FieldText {
     "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
     "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "via",
   ]
+
+  /// Those that say something about one hop, or that a later hop may write anew: a signature cannot cover them.
+  static let ofOneHop: Set<String> = reserved.subtracting(["content-type"]).union(["proxy-authentication-info", "max-forwards"])
 }

@@ -66,7 +66,7 @@ extension Reading {
 
   /// RFC 7518 section 3.1, RFC 8037. Reports a key that cannot sign at all, or not so.
   func isFitForJWT(_ draft: KeyDraft, _ section: Section<OAuth2Keys>) -> Bool {
-    let possible = draft.key.jwsAlgorithms
+    let possible = draft.key.jwsAlgorithms.filter(ProofKeys.signingAlgorithms.contains)
     guard !possible.isEmpty else {
       error(
         draft.place,

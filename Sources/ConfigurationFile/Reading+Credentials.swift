@@ -40,6 +40,9 @@ extension Reading {
     let cloudIdentity = entry.read(\.cloudIdentity)
     let githubApp = entry.read(\.githubApp)
     let digest = entry.read(\.digest)
+    let jwt = entry.read(\.jwt)
+    let hmac = entry.read(\.hmac)
+    let httpSignature = entry.read(\.httpSignature)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -60,6 +63,9 @@ extension Reading {
       ?? cloudIdentity.flatMap(self.cloudIdentity)
       ?? githubApp.flatMap { self.githubApp($0, trust: trust, allowUntrusted: allowUntrusted) }
       ?? digest.flatMap(self.digest)
+      ?? jwt.flatMap(self.jwt)
+      ?? hmac.flatMap(self.hmac)
+      ?? httpSignature.flatMap(self.httpSignature)
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
@@ -100,32 +106,14 @@ extension Reading {
     let value = section.read(\.value)
     let format = section.read(\.format)
     guard let name, let value, format != nil || !section.has(\.format) else { return nil }
-    guard FieldText.isToken(name.value) else {
-      error(name.place, "\(section.path(\.name).shown) must be an HTTP field name, not \(shown(name.value))")
-      return nil
-    }
-    guard !FieldText.reserved.contains(name.value.lowercased()) else {
-      error(
-        name.place,
-        "\(section.path(\.name).shown): \(shown(name.value)) belongs to the connection and cannot carry a credential")
-      return nil
-    }
+    guard canCarryCredential(name, section.path(\.name)) else { return nil }
     guard FieldText.isFieldValue(value.value.bytes) else {
       error(
         value.place, "\(section.path(\.value).shown) contains a character that field values cannot have, possibly a line break")
       return nil
     }
     guard let format else { return .header(name: name.value, value: value.value, format: HeaderKeys.placeholder) }
-    // Not shown: people write secrets into it.
-    let path = section.path(\.format).shown
-    guard format.value.occurrences(of: HeaderKeys.placeholder) == 1 else {
-      error(format.place, "\(path) must contain \(HeaderKeys.placeholder) exactly once")
-      return nil
-    }
-    guard FieldText.isFieldValue(Array(format.value.utf8)) else {
-      error(format.place, "\(path) contains a character that field values cannot have, or begins or ends with a space")
-      return nil
-    }
+    guard isFormat(format, section.path(\.format), placeholder: HeaderKeys.placeholder) else { return nil }
     return .header(name: name.value, value: value.value, format: format.value)
   }
 
@@ -156,7 +144,7 @@ extension Reading {
 
 extension String {
   /// How often `text` occurs in this one, without overlaps.
-  fileprivate func occurrences(of text: String) -> Int {
+  func occurrences(of text: String) -> Int {
     let (all, wanted) = (Array(utf8), Array(text.utf8))
     var (count, at) = (0, 0)
     while at + wanted.count <= all.count {

@@ -12,6 +12,8 @@ public enum CredentialError: Error, Sendable, Hashable {
   case forbiddenFieldName(String)
   case badFormat
   case tooLong
+  /// It cannot be opened, or does not fit the algorithm.
+  case unusableKey
   /// An OAuth 2.0 credential has no fixed value to render.
   case notStatic
 }
@@ -29,6 +31,7 @@ extension CredentialError: CustomStringConvertible {
     case .forbiddenFieldName(let name): "the field '\(name)' belongs to the connection and cannot carry a credential"
     case .badFormat: "the format must contain '{value}' exactly once"
     case .tooLong: "the value is longer than \(CredentialRenderer.maximumValue) bytes"
+    case .unusableKey: "the key cannot be used"
     case .notStatic: "the credential has no fixed value"
     }
   }
@@ -48,7 +51,7 @@ public enum CredentialRenderer {
     case .basic, .bearer, .header, .oauth2: .field(try field(of: kind))
     case .sigv4(let policy):
       if case .fixed(let keys) = policy.keys { .material(.awsKeys(keys)) } else { throw .notStatic }
-    case .jwt(let policy): .material(.jwt(policy))
+    case .jwt(let policy): .material(.jwt(try JWTMint(policy)))
     case .hmac(let policy): .material(.hmac(policy))
     case .httpSignature(let policy): .material(.httpSignature(policy))
     case .digest(let policy): .material(.digest(policy))
@@ -86,9 +89,11 @@ public enum CredentialRenderer {
     return try line("Authorization", Array("\(type.rawValue) ".utf8) + token.bytes)
   }
 
-  static func header(name: String, value: Secret, format: String) throws(CredentialError) -> RenderedField {
+  static func header(
+    name: String, value: Secret, format: String, placeholder: String = "{value}"
+  ) throws(CredentialError) -> RenderedField {
     guard !value.isEmpty else { throw .empty }
-    let pieces = split(Array(format.utf8), at: Array("{value}".utf8))
+    let pieces = split(Array(format.utf8), at: Array(placeholder.utf8))
     guard pieces.count == 2 else { throw .badFormat }
     return try line(name, pieces[0] + value.bytes + pieces[1])
   }
@@ -120,7 +125,7 @@ public enum CredentialRenderer {
     }
   }
 
-  private static func split(_ bytes: [UInt8], at separator: [UInt8]) -> [[UInt8]] {
+  static func split(_ bytes: [UInt8], at separator: [UInt8]) -> [[UInt8]] {
     var pieces: [[UInt8]] = [[]]
     var index = 0
     while index < bytes.count {

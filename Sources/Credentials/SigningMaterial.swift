@@ -1,7 +1,7 @@
 /// What a request is signed with, where a fixed field is not enough. Shared by all loops; what is made of it, each loop keeps for itself.
 public enum SigningMaterial: Sendable, Hashable {
   case awsKeys(AWSKeys)
-  case jwt(JWTPolicy)
+  case jwt(JWTMint)
   case hmac(HMACPolicy)
   case httpSignature(HTTPSignaturePolicy)
   case digest(DigestPolicy)

@@ -52,6 +52,8 @@ public struct StaticCredentialMachine: Sendable {
   public mutating func sourceRead(id: UInt64, _ kind: CredentialPolicy.Kind?, now: Int64) -> [Action] {
     guard reading == id else { return [] }
     if let kind, let content = try? CredentialRenderer.content(of: kind), content != current.content { return replace(content) }
+    // The same key, but another JWT.
+    if case .jwt(let mint)? = current.material, mint.replaceRefused(at: now) { return replace(current.content) }
     for key in refusers { memory.remember(key, now: now) }
     if let first = refusers.first { window.wasInVain(for: first.client) }
     refusers.removeAll()

@@ -4,7 +4,11 @@ extension PrivateKey {
   /// Signature algorithms of RFC 7518 section 3.1 and RFC 8037 section 3.1.
   public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     case rs256 = "RS256"
+    case rs384 = "RS384"
+    case rs512 = "RS512"
     case ps256 = "PS256"
+    case ps384 = "PS384"
+    case ps512 = "PS512"
     case es256 = "ES256"
     case es384 = "ES384"
     /// With Ed25519.
@@ -15,7 +19,7 @@ extension PrivateKey {
       switch self {
       case .es256: 32
       case .es384: 48
-      case .rs256, .ps256, .edDSA: nil
+      case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .edDSA: nil
       }
     }
 
@@ -23,23 +27,30 @@ extension PrivateKey {
     fileprivate var digest: OpaquePointer? {
       switch self {
       case .rs256, .ps256, .es256: EVP_sha256()
-      case .es384: EVP_sha384()
+      case .rs384, .ps384, .es384: EVP_sha384()
+      case .rs512, .ps512: EVP_sha512()
       case .edDSA: nil
       }
     }
+
+    fileprivate var isProbabilistic: Bool { [.ps256, .ps384, .ps512].contains(self) }
   }
 
   /// The algorithms that this key can sign with, the default first. None for other curves, and for RSA under 2048 bits (RFC 7518
   /// section 3.3).
   public var jwsAlgorithms: [JWSAlgorithm] {
     switch algorithm {
-    case .rsa(let bits) where bits >= 2048: [.rs256, .ps256]
+    case .rsa(let bits) where bits >= 2048: [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512]
+    case .rsaPSS(let bits) where bits >= 2048: [.ps256, .ps384, .ps512]
     case .p256: [.es256]
     case .p384: [.es384]
     case .ed25519: [.edDSA]
-    case .rsa, .other: []
+    case .rsa, .rsaPSS, .other: []
     }
   }
+
+  /// Most bytes of a signature by one of `jwsAlgorithms`.
+  public var signatureLimit: Int { Int(EVP_PKEY_get_size(pointer)) }
 
   /// The default of `jwsAlgorithms`.
   public var jwsAlgorithm: JWSAlgorithm? { jwsAlgorithms.first }
@@ -84,7 +95,7 @@ extension PrivateKey {
 
   /// RFC 7518 section 3.5: PSS with a salt as long as the digest, which MGF1 uses, too.
   private static func setPadding(_ parameters: OpaquePointer?, _ algorithm: JWSAlgorithm) -> Bool {
-    guard algorithm == .ps256 else { return true }
+    guard algorithm.isProbabilistic else { return true }
     return EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
       && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
   }

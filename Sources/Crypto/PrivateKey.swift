@@ -5,6 +5,8 @@ import COpenSSL
 public final class PrivateKey: @unchecked Sendable {
   public enum Algorithm: Sendable, Hashable {
     case rsa(bits: Int)
+    /// For RSASSA-PSS alone (RFC 4055 section 3.1).
+    case rsaPSS(bits: Int)
     case p256
     case p384
     case ed25519
@@ -19,6 +21,7 @@ public final class PrivateKey: @unchecked Sendable {
     self.pointer = pointer
     switch EVP_PKEY_get_base_id(pointer) {
     case EVP_PKEY_RSA: algorithm = .rsa(bits: Int(EVP_PKEY_get_bits(pointer)))
+    case EVP_PKEY_RSA_PSS: algorithm = .rsaPSS(bits: Int(EVP_PKEY_get_bits(pointer)))
     case EVP_PKEY_EC:
       var name = [CChar](repeating: 0, count: 32)
       var length = 0

@@ -6,7 +6,7 @@ public struct OriginAuthority: Sendable, Hashable {
   /// The port is the scheme's default, and omitted.
   let hasDefaultPort: Bool
   /// `Host: ...\r\n` for the origin.
-  let hostLine: [UInt8]
+  public let hostLine: [UInt8]
 
   /// - Parameter host: lower-case; IPv6 without brackets.
   public init(isTLS: Bool, host: String, port: UInt16) {

@@ -156,6 +156,32 @@ extension ByteWriter {
     append(byte: UInt8(ascii: "Z"))
   }
 
+  /// `2026-11-22T08:40:11.123Z` (RFC 3339): 24 bytes.
+  /// - Parameter milliseconds: since 1970; years 0 to 9999.
+  public mutating func append(internetTime milliseconds: Int64) {
+    let unixTime = milliseconds.dividedFloor(by: 1000)
+    let days = unixTime.dividedFloor(by: 86_400)
+    let seconds = Int(unixTime - days * 86_400)
+    let date = civilDate(days: days)
+    let thousandths = Int(milliseconds - unixTime * 1000)
+    append(twoDigits: date.year / 100)
+    append(twoDigits: date.year % 100)
+    append(byte: ASCII.hyphen)
+    append(twoDigits: date.month)
+    append(byte: ASCII.hyphen)
+    append(twoDigits: date.day)
+    append("T")
+    append(twoDigits: seconds / 3600)
+    append(byte: ASCII.colon)
+    append(twoDigits: seconds / 60 % 60)
+    append(byte: ASCII.colon)
+    append(twoDigits: seconds % 60)
+    append(byte: ASCII.dot)
+    append(byte: ASCII.zero + UInt8(truncatingIfNeeded: thousandths / 100))
+    append(twoDigits: thousandths % 100)
+    append("Z")
+  }
+
   private mutating func append(_ text: StaticString, from offset: Int, count: Int) {
     append(UnsafeRawBufferPointer(start: text.utf8Start + offset, count: count))
   }

@@ -74,9 +74,9 @@ enum Describing {
       let use = oauth2.login?.use == .idToken ? "; requests carry the id_token" : ""
       return "oauth2 \(grant(oauth2.grant)), tokens from \(endpoint)\(resource)\(use)\(dpop(oauth2.dpop))"
     case .sigv4(let sigv4): return sigV4(sigv4)
-    case .jwt: return "jwt"
-    case .hmac: return "hmac"
-    case .httpSignature: return "http_signature"
+    case .jwt(let policy): return jwt(policy)
+    case .hmac(let policy): return hmac(policy)
+    case .httpSignature(let policy): return httpSignature(policy)
     case .digest(let digest): return Self.digest(digest)
     case .negotiate: return "negotiate"
     }

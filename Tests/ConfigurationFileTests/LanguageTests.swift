@@ -77,7 +77,10 @@ struct LanguageTests {
   func alternatives() {
     #expect(
       CredentialKeys.alternativeNames
-        == ["basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "github_app", "digest"])
+        == [
+          "basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "jwt", "github_app", "hmac", "http_signature",
+          "digest",
+        ])
     #expect(SecretKeys.alternativeNames == ["file", "env", "command"])
     #expect(EvaluatorKeys.alternativeNames == EvaluatorKeys.descriptions.map(\.name))
   }

@@ -33,7 +33,8 @@ struct MistakeTests {
   @Test(
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
-      + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofDigest)
+      + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofJWTs + Mistake.ofHMACs
+      + Mistake.ofHTTPSignatures + Mistake.ofDigest)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)

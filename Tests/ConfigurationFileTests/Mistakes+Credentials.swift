@@ -111,7 +111,8 @@ extension Mistake {
         a: {bearer: {token: {env: TOKEN}}, basic: {username: u, password: {env: TOKEN}}}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'github_app' and 'digest'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', "
+          + "'github_app', 'hmac', 'http_signature' and 'digest'"
       ]),
     Mistake(
       "a credential of no kind",
@@ -120,7 +121,8 @@ extension Mistake {
         a: {allow_plaintext: true}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'github_app' and 'digest'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', "
+          + "'github_app', 'hmac', 'http_signature' and 'digest'"
       ]),
     Mistake(
       "a Basic user name with a colon",

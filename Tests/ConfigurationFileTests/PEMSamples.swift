@@ -41,6 +41,25 @@ enum PEMSamples {
     rTIoAiQVtt5irefD5+qrzTltPK0s+gPewuvYTaPHsOEDsMPGOlM0VW6S
     -----END PRIVATE KEY-----
     """
+  /// Of 1024 bits.
+  static let weakKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIICdgIBADANBgkqhkiG9w0BAQEFAASCAmAwggJcAgEAAoGBAKWi5xFkQPeB24BD
+    BS9yl+RRxXfQWvmKkhpNIRbDS9Z35eSF4mH7DNDP7ALtVG56+YRJsih9wkHiPFb+
+    By+dzuPljc1IcEZ2jENR3i2CJWUbJQlblN1qJzIeZ5JNT7trspJp9whTPuvEiMJr
+    ShoQ9pL3OYSGHCf5gCPwcNi4M5w1AgMBAAECgYArA2nUF1/TppJU9ZKUJsMRFLce
+    DSqC4Rxd3ie4nJDGKi62MJqAbUx/sW8Nt4oUgrTnSKgOYdIff9vBj4hYMjf2hYtE
+    he13xAjeGk4nk52nLJ/z0vw8FBWc5xW9mssc3taIFrFICi+XzRQb+DXcGZE5kkUe
+    a1wwVA7jPT2TJc04BQJBANud6eU6k8usrAML+3VnGWlLW439dN7ezGb5LfjFG3Fl
+    9SgBiAPfkrxjt2uS0Nxr8HuP7PR7G5UUAxM4VO8b5gMCQQDBE6RfpRqKQLcapsk5
+    tys+s6k3Wdcoga1w/q33yBtO1E8zhzPBFJ6H5dnKqlSCqjSvGIQ7kIl2f+d2PvZD
+    vVtnAkA6Q7Po/9h0IbRk/onRBPBF8hsxGXwnIL7j1tnudQSp2h3nZjiapnb8igwA
+    eyv0PqLHdVCtL/gKXgvOzpQh96nXAkAn86GKrQZN31BEMojm6XEIW3LDYlK0Lgku
+    nXRwFjcYW7Q7zFk4NcUMB9LGLfKoywF1zdPm42SeYZ8Kh8K7h543AkEAlYs0YIpf
+    EcCJ7fta+Ss9j+a6TIkRhccnUijkE4KD8ghMSSEJ9JthOnysJMU9slYeSSSP9LQQ
+    bHXuToxopJo5fA==
+    -----END PRIVATE KEY-----
+    """
   static let encryptedKey = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
     MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAjTJyzZGGDOFQICCAAw

@@ -15,6 +15,7 @@ enum World {
     "key32": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "cert.pem": PEMSamples.certificate, "next.pem": PEMSamples.next,
     "key.pem": PEMSamples.key, "rsa.pem": PEMSamples.rsaKey, "encrypted.pem": PEMSamples.encryptedKey,
     "crl.pem": PEMSamples.list,
+    "rsa1024.pem": PEMSamples.weakKey,
     "broken.pem": "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n",
     "fake.pem": "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
     "mangled.pem": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",

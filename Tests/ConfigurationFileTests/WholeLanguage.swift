@@ -130,6 +130,12 @@ let wholeLanguage = #"""
     - {match: vault.example.com, credential: azure}
     - {match: git.example.com, credential: installation}
     - {match: camera.example.com, credential: camera}
+    - {match: minted.example.com, credential: minted}
+    - {match: apple.example.com, credential: apple}
+    - {match: shared.example.com, credential: shared}
+    - {match: venue.example.com, credential: venue}
+    - {match: wba.example.com, credential: web-bot}
+    - {match: coded.example.com, credential: coded}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -319,6 +325,55 @@ let wholeLanguage = #"""
         trust: strict
     camera:
       digest: {username: svc, password: {env: TOKEN}, algorithms: [SHA-512-256, SHA-256]}
+    minted:
+      jwt:
+        private_key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+        algorithm: ES256
+        key_id: "2026-01"
+        issuer: i
+        subject: s
+        audience: a
+        claims: {scope: read, groups: [one, two], only: [one]}
+        lifetime: 10m
+        backdate: 60s
+        expiration: true
+        field: Authorization
+        format: "Bearer {jwt}"
+        retry_statuses: [401, 403]
+    apple:
+      jwt: {preset: apns, private_key: {file: key.pem}, key_id: ABC123, issuer: TEAM}
+    shared:
+      jwt:
+        secret: {file: long}
+        claims: '{"admin": true, "n": {"a": [1, 2.50]}}'
+        expiration: false
+        field: X-Token
+        format: "{jwt}"
+    venue:
+      hmac:
+        key: {file: token}
+        key_encoding: text
+        algorithm: sha512
+        message: "{timestamp}{method}{target}{body}{passphrase}"
+        output: base64
+        timestamp: unix_ms
+        values: {id: my-id, passphrase: {file: token}}
+        fields: {X-Key: "{id}", X-Time: "{timestamp}", X-Sign: "{signature}"}
+    web-bot:
+      http_signature:
+        key_id: my-key
+        private_key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+        algorithm: ecdsa-p256-sha256
+        components: ["@Method", "@authority", X-Date]
+        content_digest: sha-512
+        expires: 5m
+        tag: web-bot-auth
+        nonce: true
+        label: sig2
+    coded:
+      http_signature: {key_id: k, secret: {file: token}}
   token_store:
     file: tokens.json
     key: {file: key32}

@@ -319,6 +319,66 @@ struct WholeLanguageTests {
             keys: .fixed(AWSKeys(accessKeyID: "AKIDEXAMPLE", secretAccessKey: secret("s3cr3t"))))))
   }
 
+  @Test("credentials that sign have the right settings")
+  func signing() throws {
+    let (settings, _) = try load()
+    let key = secret(PEMSamples.key)
+    let encrypted = secret(PEMSamples.encryptedKey)
+    let passphrase = secret("s3cr3t")
+    for (name, kind) in [
+      (
+        "minted",
+        .jwt(
+          JWTPolicy(
+            key: .privateKey(encrypted, passphrase: passphrase), algorithm: .es256, keyID: "2026-01",
+            claims: .init(
+              issuer: "i", subject: "s", audience: "a",
+              more: [("scope", #""read""#), ("groups", #"["one","two"]"#), ("only", #"["one"]"#)]),
+            retryStatuses: [401, 403]))
+      ),
+      (
+        "apple",
+        .jwt(
+          JWTPolicy(
+            key: .privateKey(key, passphrase: nil), algorithm: .es256, keyID: "ABC123", claims: .init(issuer: "TEAM"),
+            preset: .apns, expires: false, retryStatuses: []))
+      ),
+      (
+        "shared",
+        .jwt(
+          JWTPolicy(
+            key: .secret(secret("s3cr3t-of-just-thirty-two-bytes!")), algorithm: .hs256,
+            claims: .init(more: [("admin", "true"), ("n", #"{"a":[1,2.50]}"#)]), expires: false, field: "X-Token",
+            format: "{jwt}"))
+      ),
+      (
+        "venue",
+        .hmac(
+          HMACPolicy(
+            key: passphrase, algorithm: .sha512,
+            message: try MessageTemplate("{timestamp}{method}{target}{body}{passphrase}", values: ["id", "passphrase"]),
+            output: .base64, timestamp: .unixMilliseconds,
+            values: [.init(name: "id", value: secret("my-id")), .init(name: "passphrase", value: passphrase)],
+            fields: [
+              .init(name: "X-Key", value: try MessageTemplate("{id}", values: ["id"])),
+              .init(name: "X-Time", value: try MessageTemplate("{timestamp}")),
+              .init(name: "X-Sign", value: try MessageTemplate("{signature}")),
+            ]))
+      ),
+      (
+        "web-bot",
+        .httpSignature(
+          HTTPSignaturePolicy(
+            keyID: "my-key", key: .privateKey(encrypted, passphrase: passphrase), algorithm: .ecdsaP256,
+            components: ["@method", "@authority", "x-date"], contentDigest: .sha512, lifetime: 300_000, tag: "web-bot-auth",
+            sendsNonce: true, label: "sig2"))
+      ),
+      ("coded", .httpSignature(HTTPSignaturePolicy(keyID: "k", key: .secret(passphrase), algorithm: .hmac))),
+    ] as [(String, CredentialPolicy.Kind)] {
+      #expect(settings.credentials[name]?.kind == kind, "\(name)")
+    }
+  }
+
   @Test("trust policies have the right settings")
   func trust() throws {
     let (settings, _) = try load()

@@ -54,7 +54,8 @@ import Testing
 
   @Test func `each kind of key has its algorithms, and a signature has the length of its algorithm`() throws {
     let table: [(key: PrivateKey, algorithms: [PrivateKey.JWSAlgorithm], size: Int)] = [
-      (try .generateRSA(bits: 2048), [.rs256, .ps256], 256), (try .generateP256(), [.es256], 64),
+      (try .generateRSA(bits: 2048), [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512], 256),
+      (try .generateP256(), [.es256], 64),
       (try .generateP384(), [.es384], 96), (try .generateEd25519(), [.edDSA], 64),
     ]
     let message = Array("header.payload".utf8)

@@ -2,7 +2,9 @@
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
   static var alternatives: [PartialKeyPath<Self>] {
-    [\.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.githubApp, \.digest]
+    [
+      \.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.jwt, \.githubApp, \.hmac, \.httpSignature, \.digest,
+    ]
   }
 
   let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
@@ -18,6 +20,11 @@ struct CredentialKeys: KeySet {
     "github_app", .section(GitHubAppKeys.self), .otherwise(another), "A token of a GitHub App's installation.")
   let digest = Key(
     "digest", .section(DigestKeys.self), .otherwise(another), "A user name and a password that answer challenges (RFC 7616).")
+  let jwt = Key("jwt", .section(JWTKeys.self), .otherwise(another), "A JWT that the proxy signs itself (RFC 7519).")
+  let hmac = Key(
+    "hmac", .section(HMACKeys.self), .otherwise(another), "A code over parts of the request, with a key that both sides have.")
+  let httpSignature = Key(
+    "http_signature", .section(HTTPSignatureKeys.self), .otherwise(another), "A signature over the request (RFC 9421).")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

@@ -2,8 +2,11 @@ import Crypto
 
 /// Keys of `credentials.*.oauth2` about the client's certificate and its signatures.
 struct ProofKeys: KeyGroup {
+  /// Those that authorization servers take.
+  static let signingAlgorithms: [PrivateKey.JWSAlgorithm] = [.rs256, .ps256, .es256, .es384, .edDSA]
+
   let signingAlgorithm = Key(
-    "signing_algorithm", .choice(PrivateKey.JWSAlgorithm.allCases),
+    "signing_algorithm", .choice(Self.signingAlgorithms),
     .otherwise("RS256 for RSA, ES256 for P-256, ES384 for P-384, EdDSA for Ed25519"),
     "Says how the private key signs.")
   let clientCertificate = Key(

@@ -1,3 +1,5 @@
+import Crypto
+
 /// A credential that is a JWT which the proxy signs itself. All durations are milliseconds.
 public struct JWTPolicy: Sendable, Hashable {
   public enum Key: Sendable, Hashable {
@@ -20,6 +22,21 @@ public struct JWTPolicy: Sendable, Hashable {
     case hs256 = "HS256"
     case hs384 = "HS384"
     case hs512 = "HS512"
+
+    /// Of those that a key can sign with, the default first.
+    public static func of(_ key: PrivateKey) -> [JWTPolicy.Algorithm] {
+      key.jwsAlgorithms.compactMap { JWTPolicy.Algorithm(rawValue: $0.rawValue) }
+    }
+
+    /// nil: it signs with a private key.
+    public var keyedHash: HashAlgorithm? {
+      switch self {
+      case .hs256: .sha256
+      case .hs384: .sha384
+      case .hs512: .sha512
+      case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .es256, .es384, .edDSA: nil
+      }
+    }
   }
   public enum Preset: String, Sendable, Hashable, CaseIterable {
     /// Apple's push service refuses tokens that are minted too often.
@@ -71,6 +88,29 @@ public struct JWTPolicy: Sendable, Hashable {
   public let format: String
   public let retryStatuses: Set<Int>
 
+  /// Stands for the JWT in `format`.
+  public static let placeholder = "{jwt}"
+  /// Bytes.
+  public static let shortestSecret = 32
+
+  /// How old it becomes.
+  public var renewal: Int64 {
+    switch preset {
+    // Apple refuses tokens from 60 minutes on.
+    case .apns?: 50 * 60_000
+    case nil: Int64(lifetime - backdate) * 4 / 5
+    }
+  }
+
+  /// How old one must be for a refusal to replace it.
+  public var shortestAge: Int64 {
+    switch preset {
+    // Apple refuses who replaces them more often.
+    case .apns?: 20 * 60_000
+    case nil: Int64(lifetime) / 5
+    }
+  }
+
   public init(
     key: Key, algorithm: Algorithm, keyID: String? = nil, claims: Claims, preset: Preset? = nil, lifetime: Int = 600_000,
     backdate: Int = 60_000, expires: Bool = true, field: String = "Authorization", format: String = "Bearer {jwt}",
@@ -87,5 +127,14 @@ public struct JWTPolicy: Sendable, Hashable {
     self.field = field
     self.format = format
     self.retryStatuses = retryStatuses
+  }
+
+  /// The same with another key.
+  /// - Returns: nil: the secret is too short.
+  public func replacing(_ key: Key) -> JWTPolicy? {
+    if case .secret(let secret) = key, secret.bytes.count < Self.shortestSecret { return nil }
+    return JWTPolicy(
+      key: key, algorithm: algorithm, keyID: keyID, claims: claims, preset: preset, lifetime: lifetime, backdate: backdate,
+      expires: expires, field: field, format: format, retryStatuses: retryStatuses)
   }
 }

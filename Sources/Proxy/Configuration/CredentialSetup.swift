@@ -91,7 +91,37 @@ struct CredentialSources: Sendable {
       read("digest.password").map {
         .digest(DigestPolicy(username: policy.username, password: $0, algorithms: policy.algorithms))
       }
-    case .oauth2, .jwt, .hmac, .httpSignature, .negotiate: nil
+    case .jwt(let policy): reread(policy).map { .jwt($0) }
+    case .hmac(let policy): reread(policy).map { .hmac($0) }
+    case .httpSignature(let policy): reread(policy).map { .httpSignature($0) }
+    case .oauth2, .negotiate: nil
+    }
+  }
+
+  private func reread(_ policy: JWTPolicy) -> JWTPolicy? {
+    switch policy.key {
+    case .secret: read("jwt.secret").flatMap { policy.replacing(.secret($0)) }
+    case .privateKey(_, let passphrase):
+      read("jwt.private_key").flatMap {
+        policy.replacing(.privateKey($0, passphrase: passphrase.map { read("jwt.passphrase") ?? $0 }))
+      }
+    }
+  }
+
+  private func reread(_ policy: HMACPolicy) -> HMACPolicy? {
+    guard let key = read("hmac.key") else { return nil }
+    var values: [String: Secret] = [:]
+    for value in policy.values { values[value.name] = read("hmac.values.\(value.name)") }
+    return policy.replacing(key: key, values: values)
+  }
+
+  private func reread(_ policy: HTTPSignaturePolicy) -> HTTPSignaturePolicy? {
+    switch policy.key {
+    case .secret: read("http_signature.secret").flatMap { policy.replacing(.secret($0)) }
+    case .privateKey(_, let passphrase):
+      read("http_signature.private_key").flatMap {
+        policy.replacing(.privateKey($0, passphrase: passphrase.map { read("http_signature.passphrase") ?? $0 }))
+      }
     }
   }
 

@@ -157,8 +157,11 @@ extension CredentialPolicy {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
     case .sigv4(let policy): SigV4Signer(policy)
+    case .jwt: JWTSigner()
+    case .hmac(let policy): HMACSigner(policy)
+    case .httpSignature(let policy): HTTPSignatureSigner(policy)
     case .digest: DigestSigner()
-    case .jwt, .hmac, .httpSignature, .negotiate: RequestSigner()
+    case .negotiate: RequestSigner()
     }
   }
 }

@@ -1,0 +1,22 @@
+import HTTPWire
+
+/// What an answer tells of its origin's clock.
+public enum AnswerDate {
+  /// 2020: a clock that tells less was never set.
+  private static let earliest: Int64 = 1_577_836_800
+  private static let day: Int64 = 86_400
+
+  /// Seconds by which the origin's clock is ahead of ours; nil: the answer does not tell, or cannot be believed.
+  /// - Parameters:
+  ///   - sent: when the request went out, in seconds since 1970.
+  ///   - received: when the answer's head came.
+  public static func offset(
+    status: Int, fields: borrowing ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer, sent: Int64, received: Int64
+  ) -> Int64? {
+    guard status == 400 || status == 401 || status == 403, fields.first(.age) == nil, fields.count(of: .date) == 1,
+      let date = fields.first(.date), let told = parseHTTPDate(date.value.bytes(in: bytes), now: received)
+    else { return nil }
+    let offset = told - (sent + received) / 2
+    return told >= earliest && abs(offset) < day ? offset : nil
+  }
+}

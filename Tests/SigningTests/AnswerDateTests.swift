@@ -1,0 +1,36 @@
+import HTTPWire
+import Testing
+
+@testable import Signing
+
+@Suite struct AnswerDateTests {
+  private func offset(_ fields: String, status: Int = 401, sent: Int64 = 1_700_000_000, received: Int64 = 1_700_000_004)
+    -> Int64?
+  {
+    let bytes = Array("HTTP/1.1 \(status) x\r\n\(fields)\r\n".utf8)
+    return bytes.withUnsafeBytes { bytes in
+      var head = ResponseHead()
+      guard head.parse(bytes, limit: 4096) == .complete else { return -1 }
+      return AnswerDate.offset(status: head.status, fields: head.fields, in: bytes, sent: sent, received: received)
+    }
+  }
+
+  @Test func `the difference is to the middle of the exchange`() {
+    #expect(offset("Date: Tue, 14 Nov 2023 22:13:22 GMT\r\n") == 0)
+    #expect(offset("Date: Tue, 14 Nov 2023 23:13:22 GMT\r\n") == 3600)
+    #expect(offset("Date: Tue, 14 Nov 2023 21:13:22 GMT\r\n", status: 403) == -3600)
+    #expect(offset("Date: Tue, 14 Nov 2023 22:13:22 GMT\r\n", status: 400) == 0)
+  }
+
+  @Test func `what cannot be believed tells nothing`() {
+    for (fields, status) in [
+      ("", 401), ("Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", 401), ("Date: yesterday\r\n", 401),
+      ("Date: Tue, 14 Nov 2023 23:13:22 GMT\r\nAge: 3\r\n", 401), ("Date: Wed, 15 Nov 2023 22:13:22 GMT\r\n", 401),
+      ("Date: Tue, 14 Nov 2023 23:13:22 GMT\r\nDate: Tue, 14 Nov 2023 23:13:22 GMT\r\n", 401),
+      ("Date: Tue, 14 Nov 2023 23:13:22 GMT\r\n", 200), ("Date: Tue, 14 Nov 2023 23:13:22 GMT\r\n", 500),
+    ] {
+      #expect(offset(fields, status: status) == nil, "\(status) \(fields)")
+    }
+    #expect(offset("Date: Tue, 31 Dec 2019 23:59:59 GMT\r\n", sent: 1_577_836_800, received: 1_577_836_800) == nil)
+  }
+}
