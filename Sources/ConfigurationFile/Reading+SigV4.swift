@@ -70,7 +70,7 @@ extension Reading {
       case .oneOf(let names)?: names
       case .auto?, nil: []
       }
-    for name in named where !name.hasPrefix("s3") {
+    for name in named where !["s3", "s3-object-lambda", "s3-outposts", "s3express"].contains(name) {
       error(
         section.valuePlace(\.payload),
         "\(section.path(\.payload).shown) unsigned is for s3, not for \(shown(name)): other services need the body's hash")
@@ -124,5 +124,16 @@ extension Reading {
       if let region = environment[name], isName(region, isService: false) { return region }
     }
     return awsProfileRegion(section).flatMap { isName($0, isService: false) ? $0 : nil }
+  }
+}
+
+extension Reading {
+  /// An app that names the host in a signed request could have one signed for a host that it does not go to.
+  func checkSignedHost(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?) {
+    guard case .sigv4? = credential?.policy?.kind, settings.hostHeader == .app else { return }
+    error(
+      entry.valuePlace(\.hostHeader),
+      "\(entry.path(\.hostHeader).shown) cannot be app: credential \(shown(settings.credential ?? "")) signs for the host that "
+        + "the request goes to")
   }
 }

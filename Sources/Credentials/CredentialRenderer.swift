@@ -50,7 +50,12 @@ public enum CredentialRenderer {
     switch kind {
     case .basic, .bearer, .header, .oauth2: .field(try field(of: kind))
     case .sigv4(let policy):
-      if case .fixed(let keys) = policy.keys { .material(.awsKeys(keys)) } else { throw .notStatic }
+      if case .fixed(let keys) = policy.keys {
+        // Sources are read again after refusals, and the token becomes a field.
+        if keys.isValid { .material(.awsKeys(keys)) } else { throw .controlCharacter }
+      } else {
+        throw .notStatic
+      }
     case .jwt(let policy): .material(.jwt(try JWTMint(policy)))
     case .hmac(let policy): .material(.hmac(policy))
     case .httpSignature(let policy): .material(.httpSignature(policy))

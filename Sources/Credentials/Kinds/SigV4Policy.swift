@@ -48,4 +48,12 @@ public struct AWSKeys: Sendable, Hashable {
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
   }
+
+  /// They can be written into fields.
+  var isValid: Bool {
+    let isVisible: (UInt8) -> Bool = { 0x21...0x7e ~= $0 }
+    return !accessKeyID.isEmpty && accessKeyID.utf8.allSatisfy(isVisible) && !secretAccessKey.isEmpty
+      && (sessionToken?.bytes.allSatisfy(isVisible) ?? true)
+      && sessionToken?.bytes.count ?? 0 <= CredentialRenderer.maximumValue
+  }
 }

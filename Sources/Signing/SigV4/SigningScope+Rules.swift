@@ -42,13 +42,14 @@ public struct ScopeRules: Sendable {
   ///   - app: of the app's own signature, which has both; nil: it has none.
   ///   - host: the value of Host.
   public func scope(app: SigningScope?, host: UnsafeRawBufferPointer) throws(Problem) -> SigningScope {
-    let ofHost = app == nil ? AWSHost(host) : nil
+    let ofHost = AWSHost(host)
     let service: [UInt8]
     switch self.service {
     case .named(let name): service = name
     case .auto:
       guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
-      if KeyServices.contains(found) { throw .serviceNotNamed(found) }
+      // What the app says of a host that is such a service's does not make it another one.
+      for name in [found, ofHost?.service] { if let name, KeyServices.contains(name) { throw .serviceNotNamed(name) } }
       service = found
     case .oneOf(let names):
       guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
@@ -73,7 +74,8 @@ public struct ScopeRules: Sendable {
 enum KeyServices {
   private static let names: Set<[UInt8]> = Set(
     [
-      "account", "awsssooidc", "awsssoportal", "cognito-identity", "datazone", "eks-auth", "iam", "identitystore",
+      "account", "account-access", "awsssooidc", "awsssoportal", "codepipeline", "cognito-identity", "datazone", "deadline",
+      "eks-auth", "gamelift", "iam", "identitystore",
       "lakeformation",
       "lightsail", "organizations", "rolesanywhere", "signin", "sso", "sso-directory", "sso-oauth", "sts",
     ].map { Array($0.utf8) })
