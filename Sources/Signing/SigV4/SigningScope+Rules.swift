@@ -42,18 +42,19 @@ public struct ScopeRules: Sendable {
   ///   - app: of the app's own signature, which has both; nil: it has none.
   ///   - host: the value of Host.
   public func scope(app: SigningScope?, host: UnsafeRawBufferPointer) throws(Problem) -> SigningScope {
+    // Also beside the app's signature: AWS compares it with the service that was reached, but need not be the one who prevents it.
     let ofHost = AWSHost(host)
     let service: [UInt8]
     switch self.service {
     case .named(let name): service = name
     case .auto:
       guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
-      // What the app says of a host that is such a service's does not make it another one.
       for name in [found, ofHost?.service] { if let name, KeyServices.contains(name) { throw .serviceNotNamed(name) } }
       service = found
     case .oneOf(let names):
       guard let found = app?.service ?? ofHost?.service else { throw .unknownService }
       guard names.contains(found) else { throw .serviceNotListed(found) }
+      if let name = ofHost?.service, KeyServices.contains(name), !names.contains(name) { throw .serviceNotNamed(name) }
       service = found
     }
     switch region {

@@ -117,6 +117,10 @@ struct ScopeTests {
     }
     #expect(scope(.auto, .auto, host: "sts.amazonaws.com") == "service sts not named")
     #expect(scope(.auto, .auto, host: "sts.eu-west-1.amazonaws.com") == "service sts not named")
+    // Whatever the app says.
+    #expect(scope(.auto, .auto, app: ("s3", "x"), host: "sts.eu-west-1.amazonaws.com") == "service sts not named")
+    #expect(scope(.oneOf(["s3"]), .auto, app: ("s3", "x"), host: "iam.amazonaws.com") == "service iam not named")
+    #expect(scope(.oneOf(["s3", "iam"]), .auto, app: ("iam", "x"), host: "iam.amazonaws.com") == "iam x")
   }
 
   private func app(_ value: String) -> String {
