@@ -106,6 +106,19 @@ struct ExampleTests {
     }
   }
 
+  @Test("the settings with static keys in docs/aws.md work, too, without a warning")
+  func aws() throws {
+    let blocks = try Example.file("docs/aws.md").components(separatedBy: "```yaml\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }.filter { $0.contains("access_key_id") }
+    #expect(blocks.count == 2)
+    for block in blocks {
+      let loaded = load(block.hasPrefix("listen:") ? block : "listen: 127.0.0.1:3128\n" + block)
+      #expect(loaded.lines == [], "\(block)")
+      #expect(loaded.settings?.credentials.count == 1, "\(block)")
+    }
+  }
+
   @Test("the settings in docs/token-exchange.md work, too, without a warning")
   func exchanges() throws {
     let blocks = try Example.file("docs/token-exchange.md").components(separatedBy: "```yaml\n").dropFirst().map {

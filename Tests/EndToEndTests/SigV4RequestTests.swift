@@ -135,6 +135,28 @@ import Testing
     }
   }
 
+  @Test func `a reload's lists and keys hold for the next request, on connections that stay`() throws {
+    let server = try AWSServer()
+    try server.set(#"{"keys": {"AKIDEXAMPLE": ["shh-5ecret-key", null], "OTHER": ["other-5ecret", null]}}"#)
+    try withProxy(server.configuration("service: [s3], \(AWSServer.keys)", top: "threads: 1")) { proxy throws in
+      let client = try proxy.connect()
+      func ask(_ service: String) throws -> Int {
+        try client.send(ProxyProcess.request("GET", "http://api.test/", [AWSServer.dummy(service)]))
+        return try client.readAnswer().status
+      }
+      #expect(try [ask("s3"), ask("sqs")] == [200, 403])
+      let top = "threads: 1\nlisten: \(proxy.addresses[0])"
+      try proxy.reload(server.configuration("service: [sqs], \(AWSServer.keys)", top: top))
+      #expect(try [ask("s3"), ask("sqs")] == [403, 200])
+      let other = "access_key_id: OTHER, secret_access_key: other-5ecret"
+      try proxy.reload(server.configuration("service: [sqs], \(other)", top: top))
+      #expect(try [ask("s3"), ask("sqs")] == [403, 200])
+      let seen = try server.seen()
+      #expect(seen.map(\.why) == ["", "", ""])
+      #expect(seen[2].all("Authorization").first?.contains("Credential=OTHER/") == true)
+    }
+  }
+
   @Test func `SigV4A, event streams and POST policies are 501, and reach nobody`() throws {
     let server = try AWSServer()
     try withProxy(server.configuration("service: s3, region: eu-central-1, \(AWSServer.keys)")) { proxy throws in
