@@ -156,6 +156,9 @@ public struct TokenExchange: Sendable {
     }
   }
 
+  /// A source that was chosen among several is chosen again by the next `start`.
+  public mutating func chooseAgain() { source?.chooseAgain() }
+
   /// Nobody wants the token any more. Forgets what was sent.
   public mutating func abandon() {
     source?.forget()

@@ -111,11 +111,11 @@ import Testing
     let folder = try Surroundings.newFolder()
     try ProxyProcess.write(
       try ProxyProcess.complete(world.configuration(", repositories: [example]")), to: folder + "/proxy.conf")
-    for command in [["check"], ["explain", "http://api.test/x"]] {
+    for command in [["check"], ["explain", "GET", "http://api.test/x"]] {
       let done = try ChildProcess.run(
         Surroundings.program, [command[0], "--config", folder + "/proxy.conf"] + command.dropFirst())
       #expect(
-        done.output.contains("github_app 12345, installation 678 at \(world.sources.base): example; all permissions"),
+        done.output.flowed.contains("github_app 12345, installation 678 at \(world.sources.base): example; all permissions"),
         "\(done.output)\(done.errors)")
       #expect(done.status == .exited(0))
     }

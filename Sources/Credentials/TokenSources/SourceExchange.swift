@@ -8,6 +8,12 @@ protocol SourceSteps: Sendable {
   mutating func failed(_ failure: TokenFailure) -> TokenExchange.Step
   /// Forgets tokens and what was sent. Keeps what later fetches need.
   mutating func forget()
+  /// Forgets which of several sources was chosen.
+  mutating func chooseAgain()
+}
+
+extension SourceSteps {
+  mutating func chooseAgain() {}
 }
 
 /// The steps of one source. It outlives a fetch, as it keeps which source was chosen and how wrong the clock is.
@@ -27,6 +33,7 @@ struct SourceExchange: Sendable {
   mutating func answered(_ reply: SourceReply, wall: Int64) -> TokenExchange.Step { ended(steps.answered(reply, wall: wall)) }
   mutating func failed(_ failure: TokenFailure) -> TokenExchange.Step { ended(steps.failed(failure)) }
   mutating func forget() { steps.forget() }
+  mutating func chooseAgain() { steps.chooseAgain() }
 
   private mutating func ended(_ step: TokenExchange.Step) -> TokenExchange.Step {
     if case .finished = step { steps.forget() }

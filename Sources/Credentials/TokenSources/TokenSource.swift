@@ -12,6 +12,9 @@ extension TokenSource {
   /// Reading it may run a program, which may take its time.
   public var runsPrograms: Bool { if case .aws(let source) = self { source.runsPrograms } else { false } }
 
+  /// It is chosen among several, and keeps to its choice until a reload.
+  public var isChosen: Bool { if case .aws(let source) = self { source.base == .standard } else { false } }
+
   /// What makes it the same source in another configuration, as parts of a digest. Leaves out rotating secrets.
   var continuity: [[UInt8]] {
     switch self {

@@ -256,6 +256,9 @@ public final class Snapshot: Sendable {
     return intercept.authorities.lacks(settings.signedNames, together: settings.namesTogether, at: now)
   }
 
+  /// A credential's source was chosen among several. A reload on demand chooses again, although the configuration is the same.
+  public var choosesSources: Bool { credentials.contains { $0.policy.tokens?.source?.isChosen == true } }
+
   /// The origin of a request that the entry serves.
   func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {
     if let origin = entry.origin { return origin }

@@ -38,9 +38,11 @@ final class TokenOwner: CredentialOwner {
 
   override func reconfigure() {
     guard let policy = setup.policy.tokens else { return }
-    // A source that was chosen among several is chosen again.
-    if policy != machine.policy || policy.source != nil {
+    if policy != machine.policy {
       exchange = TokenExchange(policy: policy)
+      epoch += 1
+    } else if policy.source?.isChosen == true {
+      exchange.chooseAgain()
       epoch += 1
     }
     perform(machine.reconfigure(policy, now: now))

@@ -170,6 +170,8 @@ struct AWSKeyFetchTests {
     #expect(driver.answer("no", status: 500).failure != nil)
     driver.files = [credentials: "[default]\naws_access_key_id = AKIAP\naws_secret_access_key = s"]
     #expect(driver.start().sending?.url == "http://169.254.170.2/c")
+    driver.steps.chooseAgain()
+    #expect(driver.start().keys?.accessKeyID == "AKIAP")
   }
 
   // MARK: STS

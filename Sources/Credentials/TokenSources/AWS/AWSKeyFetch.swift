@@ -37,6 +37,8 @@ struct AWSKeyFetch: SourceSteps {
     run = Run()
   }
 
+  mutating func chooseAgain() { chosen = nil }
+
   mutating func start(_ access: SourceAccess, wall: Int64) -> TokenExchange.Step {
     self.wall = wall
     do throws(AWSProfiles.Unusable) { return try begin(access) } catch { return .failed(.unfit(error.why)) }
@@ -96,7 +98,7 @@ struct AWSKeyFetch: SourceSteps {
     let (name, isExplicit) = source.profileName
     let known = try profiles()
     if isExplicit { return .profile }
-    if known.has(name), try known.plan(for: name, mayRun: true) != nil { return .profile }
+    if known.has(name), try known.plan(for: name, mayRun: false) != nil { return .profile }
     if ContainerEndpoint.isNamed(in: environment) { return .container }
     if InstanceMetadata.isDisabled(by: environment) {
       throw AWSProfiles.Unusable(
