@@ -1,5 +1,4 @@
 import Credentials
-import Files
 import Settings
 
 /// Reads where a `sigv4` credential's keys come from.
@@ -39,17 +38,8 @@ extension Reading {
 
   /// The region of the profile that `awsKeySource` uses; nil: it says none.
   func awsProfileRegion(_ section: Section<SigV4Keys>) -> String? {
-    let system = system
-    let access = SourceAccess { (path: String) throws(SourceAccess.Problem) in
-      do throws(FileError) {
-        return SourceAccess.File(
-          content: Secret(try system.readFile(path, AWSProfiles.longestFile).bytes), isOurs: false)
-      } catch { throw SourceAccess.Problem("\(error)", isAbsence: true) }
-    } run: { (_: SourceAccess.Program) throws(SourceAccess.Problem) in
-      throw SourceAccess.Problem("not run")
-    }
     return AWSProfiles.region(
-      profile: section.read(\.keySource.profile)?.value, SourceEnvironment(environment), through: access)
+      profile: section.read(\.keySource.profile)?.value, SourceEnvironment(environment), through: SourceAccess(system))
   }
 
   /// Whether these keys may come from STS. A profile may name a role.

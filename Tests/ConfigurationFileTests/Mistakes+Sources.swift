@@ -18,7 +18,7 @@ extension Mistake {
         "4:33: error: credentials.b.sigv4.source.command is empty",
         "5:34: error: credentials.c.sigv4.source.command: the program must be a path; the proxy does not search PATH",
         "6:24: error: unknown key 'comand' in credentials.d.sigv4.source (did you mean 'command'?)",
-        "7:55: error: credentials.e.sigv4.source.timeout: '5' needs a unit: ms, s, m or h",
+        "7:55: error: credentials.e.sigv4.source.timeout: '5' needs a unit: 250ms, 30s, 5m or 1h",
         "8:15: error: credentials.f.sigv4.session_token belongs to 'access_key_id', which is missing",
       ]),
     Mistake(
@@ -27,7 +27,7 @@ extension Mistake {
       credentials:
         a: {sigv4: {assume_role: {role_arn: "arn:aws:iam::1:user/x"}}}
         b: {sigv4: {assume_role: []}}
-        c: {sigv4: {assume_role: {session_name: x}}}
+        c: {sigv4: {assume_role: {session_name: xy}}}
         d: {sigv4: {assume_role: [{role_arn: "arn:aws:iam::1:role/x", session_name: "a b"}]}}
         e: {sigv4: {assume_role: {role_arn: "arn:aws:iam::1:role/x", duration: 10m}}}
         f: {sigv4: {assume_role: {role_arn: "arn:aws:iam::1:role/x", external_id: {file: words}}}}

@@ -268,7 +268,8 @@ import Testing
     let check = try ChildProcess.run(
       Surroundings.program, ["check", "--config", folder + "/proxy.conf"], environment: try environment([:]))
     #expect(
-      check.output.flowed.contains("keys from source container, then role arn:aws:iam::1:role/one by STS at \(sources.base)/sts"),
+      check.output.flowed.contains(
+        "keys from source container, then role arn:aws:iam::1:role/one by STS at \(sources.base)/sts"),
       "\(check.output)\(check.errors)")
     #expect(check.status == .exited(0))
     #expect(try sources.state().asked.isEmpty)

@@ -65,7 +65,7 @@ struct CredentialProcessKeys: KeySet {
 struct AssumeRoleKeys: KeySet {
   static let table = KeyTable(AssumeRoleKeys())
 
-  let roleARN = Key("role_arn", .text(.anything), .required, "The role.")
+  let roleARN = Key("role_arn", .text(.anything), .required, "The role's ARN.")
   let sessionName = Key(
     "session_name", .text(.anything), .text(AWSKeySource.Role.sessionName), "The name that AWS's records show.")
   let externalID = Key("external_id", .secret, .otherwise("not sent"), "What the role's trust policy asks for.")

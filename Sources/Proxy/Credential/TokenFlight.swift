@@ -2,6 +2,7 @@ import Credentials
 import Crypto
 import EventIO
 import Fetch
+import Settings
 
 /// Gets one token: waits for the credentials whose tokens it exchanges, if any, and sends the requests of a `TokenExchange`.
 /// Confined to the home loop of its owner, which finds it by its id when a lane or a transfer has ended.

@@ -1,12 +1,11 @@
 import Credentials
 import Files
-import Settings
 
 extension SourceAccess {
   /// This machine's files and programs.
-  static let system = SourceAccess(.system)
+  public static let system = SourceAccess(.system)
 
-  init(_ system: SystemAccess) {
+  public init(_ system: SystemAccess) {
     self.init { (path: String) throws(Problem) in
       do throws(FileError) {
         let content = try system.readFile(path, AWSProfiles.longestFile)
