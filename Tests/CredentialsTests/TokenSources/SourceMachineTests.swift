@@ -26,7 +26,7 @@ struct SourceMachineTests {
     var machine = driver(aws)
     let published = try #require(answered(&machine, keys.token).published.first)
     #expect(published.material == .awsKeys(keys))
-    #expect(published.line.isEmpty)
+    #expect(text(published.line) == "X-Amz-Security-Token: t\r\n")
     machine = driver(google)
     #expect(answered(&machine, Secret("ya29")).published.first.map { text($0.line) } == "Authorization: Bearer ya29\r\n")
     machine = driver(github(.bearer))
