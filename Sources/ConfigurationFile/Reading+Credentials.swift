@@ -55,17 +55,21 @@ extension Reading {
       }
       return draft
     }
-    let kind =
-      basic.flatMap(self.basic) ?? bearer.flatMap(self.bearer) ?? header.flatMap(self.header)
-      ?? oauth2.flatMap { self.oauth2($0, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore) }.map {
-        .oauth2($0)
-      } ?? sigv4.flatMap { sigV4($0, trust: trust, allowUntrusted: allowUntrusted) }
-      ?? cloudIdentity.flatMap(self.cloudIdentity)
-      ?? githubApp.flatMap { self.githubApp($0, trust: trust, allowUntrusted: allowUntrusted) }
-      ?? digest.flatMap(self.digest)
-      ?? jwt.flatMap(self.jwt)
-      ?? hmac.flatMap(self.hmac)
-      ?? httpSignature.flatMap(self.httpSignature)
+    var kind: CredentialPolicy.Kind?
+    // There is exactly one of them.
+    if let basic { kind = self.basic(basic) }
+    if let bearer { kind = self.bearer(bearer) }
+    if let header { kind = self.header(header) }
+    if let oauth2 {
+      kind = self.oauth2(oauth2, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore).map { .oauth2($0) }
+    }
+    if let sigv4 { kind = sigV4(sigv4, trust: trust, allowUntrusted: allowUntrusted) }
+    if let cloudIdentity { kind = self.cloudIdentity(cloudIdentity) }
+    if let jwt { kind = self.jwt(jwt) }
+    if let githubApp { kind = self.githubApp(githubApp, trust: trust, allowUntrusted: allowUntrusted) }
+    if let hmac { kind = self.hmac(hmac) }
+    if let httpSignature { kind = self.httpSignature(httpSignature) }
+    if let digest { kind = self.digest(digest) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
