@@ -111,8 +111,7 @@ extension Mistake {
         a: {bearer: {token: {env: TOKEN}}, basic: {username: u, password: {env: TOKEN}}}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', "
-          + "'github_app', 'hmac', 'http_signature' and 'digest'"
+        "3:3: error: credentials.a \(Mistake.oneKind)"
       ]),
     Mistake(
       "a credential of no kind",
@@ -121,8 +120,7 @@ extension Mistake {
         a: {allow_plaintext: true}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', "
-          + "'github_app', 'hmac', 'http_signature' and 'digest'"
+        "3:3: error: credentials.a \(Mistake.oneKind)"
       ]),
     Mistake(
       "a Basic user name with a colon",
@@ -443,4 +441,11 @@ extension Mistake {
         "2:39: error: token_store.key must be 32 bytes in base64 (openssl rand -base64 32)"
       ]),
   ]
+}
+
+extension Mistake {
+  /// What is said of a credential with several kinds, or none.
+  static let oneKind =
+    "must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', 'github_app', 'hmac', "
+    + "'http_signature' and 'digest'"
 }

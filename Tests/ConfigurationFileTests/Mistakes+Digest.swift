@@ -27,7 +27,7 @@ extension Mistake {
         "9:65: error: credentials.g.digest.algorithms must be a list, not a text",
         "10:29: error: unknown key 'pasword' in credentials.h.digest (did you mean 'password'?)",
         "10:52: error: unknown key 'realm' in credentials.h.digest",
-        "11:3: error: credentials.i must have one of 'basic', 'bearer', 'header', 'oauth2' and 'digest'",
+        "11:3: error: credentials.i \(Mistake.oneKind)",
       ]),
     Mistake(
       "an entry that keeps the app's own answer",

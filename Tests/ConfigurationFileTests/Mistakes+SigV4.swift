@@ -85,7 +85,7 @@ extension Mistake {
         a: {sigv4: {access_key_id: A, secret_access_key: {env: TOKEN}}, bearer: {token: {env: TOKEN}}}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity' and 'github_app'"
+        "3:3: error: credentials.a \(Mistake.oneKind)"
       ]),
   ]
 }
