@@ -34,6 +34,7 @@ let package = Package(
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
+    .target(name: "WayOut", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
@@ -53,7 +54,9 @@ let package = Package(
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
     .target(
       name: "Settings",
-      dependencies: ["CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS"]),
+      dependencies: [
+        "CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
+      ]),
     .target(
       name: "ConfigurationFile",
       dependencies: [
@@ -62,14 +65,16 @@ let package = Package(
       swiftSettings: fuzzed),
     .target(
       name: "Upstreams",
-      dependencies: ["CSystem", "Crypto", "EventIO", "Fetch", "Forwarding", "HTTPWire", "Settings", "Streams", "TLS", "Trust"],
+      dependencies: [
+        "CSystem", "Crypto", "EventIO", "Fetch", "Forwarding", "HTTPWire", "Settings", "Streams", "TLS", "Trust", "WayOut",
+      ],
       swiftSettings: dataPath),
     .target(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
         "Credentials", "Fetch",
-        "Interception", "JSON", "Settings", "Upstreams", "CZlib", "CZlibShims",
+        "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
@@ -93,6 +98,7 @@ let package = Package(
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
+    .testTarget(name: "WayOutTests", dependencies: ["WayOut"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),

@@ -25,6 +25,18 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// An IPv6 literal, or IPv4 in any form that inet_aton(3) takes: `0x7f.1`, `2130706433`; nil for anything else. Port 0.
+  public init?(anySpelling literal: String) {
+    var v4 = in_addr()
+    if let address = Address(literal: literal, port: 0) {
+      self = address
+    } else if inet_aton(literal, &v4) != 0 {
+      kind = .ip(v6: false, high: 0, low: 0xffff_0000_0000 | UInt64(UInt32(bigEndian: v4.s_addr)), port: 0, scope: 0)
+    } else {
+      return nil
+    }
+  }
+
   /// nil for any other family.
   public init?(_ storage: UnsafePointer<sockaddr>?) {
     guard let storage else { return nil }
@@ -85,6 +97,20 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     words.map { words in
       (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? words.high : words.low) >> UInt64(56 - 8 * ($0 & 7))) }
     }
+  }
+
+  /// 4 or 16 bytes in network order; nil for a unix address.
+  public var octets: [UInt8]? {
+    guard case .ip(let isV6, _, _, _, _) = kind, let bytes else { return nil }
+    return isV6 ? bytes : Array(bytes[12...])
+  }
+
+  /// - Parameter bytes: 16, IPv4 mapped.
+  public init?(mapped bytes: [UInt8], port: UInt16 = 0) {
+    guard bytes.count == 16 else { return nil }
+    let words = [0, 8].map { start in bytes[start..<(start + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+    let isV4 = words[0] == 0 && words[1] >> 32 == 0xffff
+    kind = .ip(v6: !isV4, high: words[0], low: words[1], port: port, scope: 0)
   }
 
   public var isLoopbackOrUnix: Bool {

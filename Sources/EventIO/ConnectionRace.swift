@@ -8,6 +8,8 @@ public final class ConnectionRace: EventHandler {
     case system(Int32)
     /// Out of descriptors, of memory for them, or of room to register them.
     case outOfDescriptors
+    /// This machine does not have the address that connections are to come from; errno.
+    case badSource(Address, Int32)
   }
   /// The connection that was made first. Its receiver owns the descriptor and its registration (`EventLoop.hand`).
   public struct Winner {
@@ -43,14 +45,21 @@ public final class ConnectionRace: EventHandler {
   private var attempts: [Attempt] = []
   private var lastError: Int32 = EHOSTUNREACH
   private var ranOut = false
+  private var badSource: (Address, Int32)?
+  private let sources: [Address]
   private var deliver: ((Result<Winner, Failure>) -> Void)?
 
   /// - Parameters:
   ///   - addresses: with ports, best first; not empty.
+  ///   - sources: addresses to connect from, at most one of each family; a family without one takes the kernel's.
   ///   - deliver: called once, possibly before `start` returns.
-  public init(on loop: EventLoop, to addresses: [Address], deliver: @escaping (Result<Winner, Failure>) -> Void) {
+  public init(
+    on loop: EventLoop, to addresses: [Address], from sources: [Address] = [],
+    deliver: @escaping (Result<Winner, Failure>) -> Void
+  ) {
     self.loop = loop
     self.deliver = deliver
+    self.sources = sources
     remaining = Self.interleaved(addresses)[...]
   }
 
@@ -79,7 +88,7 @@ public final class ConnectionRace: EventHandler {
   private func next() {
     while deliver != nil {
       guard let address = remaining.popFirst() else {
-        if attempts.isEmpty { finish(.failure(ranOut ? .outOfDescriptors : .system(lastError))) }
+        if attempts.isEmpty { finish(.failure(failure)) }
         return
       }
       let descriptor = Socket.stream(family: address.family)
@@ -89,6 +98,14 @@ public final class ConnectionRace: EventHandler {
         continue
       }
       if case .ip = address.kind { Socket.setNoDelay(descriptor) }
+      if !sources.isEmpty, let source = sources.first(where: { $0.family == address.family }) {
+        let error = -Socket.bindSource(descriptor, source)
+        guard error == 0 else {
+          badSource = (source, error)
+          Socket.close(descriptor)
+          continue
+        }
+      }
       let result = address.withSockaddr { csys_connect(descriptor, $0, $1) } ?? -ENAMETOOLONG
       guard result == 0 || result == -EINPROGRESS else {
         lastError = -result
@@ -107,6 +124,12 @@ public final class ConnectionRace: EventHandler {
       if !remaining.isEmpty { loop.arm(self, at: loop.now + Self.stagger) }
       return
     }
+  }
+
+  private var failure: Failure {
+    if ranOut { return .outOfDescriptors }
+    if let (source, error) = badSource { return .badSource(source, error) }
+    return .system(lastError)
   }
 
   /// Starts no further attempt; the running ones decide.

@@ -27,6 +27,13 @@ public enum Socket {
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
   public static func setNoDelay(_ descriptor: Int32) { _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+  /// Binds a socket to the address that it connects from. The kernel chooses the port when it connects, by the whole connection: a
+  /// port that is in use towards another peer serves, too (ip(7), IP_BIND_ADDRESS_NO_PORT).
+  /// - Returns: 0 or -errno.
+  static func bindSource(_ descriptor: Int32, _ source: Address) -> Int32 {
+    _ = csys_set_option(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1)
+    return source.withSockaddr { csys_bind(descriptor, $0, $1) } ?? -ENAMETOOLONG
+  }
   /// The pending error of a socket, as an errno; 0 = none.
   public static func error(of descriptor: Int32) -> Int32 { csys_error_of(descriptor) }
 

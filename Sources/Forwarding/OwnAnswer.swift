@@ -8,6 +8,18 @@ public struct OwnAnswer: Sendable {
   public var error: StaticString?
   /// Proxy-Status details: one line, no secret.
   public var details: String?
+  /// A hop before the origin that failed.
+  public struct Hop: Sendable {
+    public var name: String
+    /// Of its answer; nil: there was none.
+    public var status: Int?
+    public init(name: String, status: Int? = nil) {
+      self.name = name
+      self.status = status
+    }
+  }
+  /// RFC 9209 sections 2.1.2 and 2.1.4.
+  public var hop: Hop?
   /// One or two sentences: what happened, and what to do.
   public var body: String
   public var contentType: StaticString
@@ -36,7 +48,7 @@ public struct OwnAnswer: Sendable {
 
   /// Most bytes that `write` needs.
   public func sizeLimit(by name: ProxyName) -> Int {
-    ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details) + body.utf8.count + reason.utf8CodeUnitCount
+    ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details, at: hop) + body.utf8.count + reason.utf8CodeUnitCount
       + contentType.utf8CodeUnitCount + fields.utf8CodeUnitCount + 256
   }
 
@@ -50,7 +62,7 @@ public struct OwnAnswer: Sendable {
     writer.append(reason)
     writer.appendCRLF()
     writer.append(dateLine)
-    if error != nil { writer.append(proxyStatusOf: name, error: error, details: details) }
+    if error != nil { writer.append(proxyStatusOf: name, error: error, details: details, at: hop) }
     if let retryAfter { writer.appendField("Retry-After", decimal: Int64(retryAfter)) }
     writer.append(fields)
     writer.appendField("Cache-Control", "no-store")

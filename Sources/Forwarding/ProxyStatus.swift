@@ -3,13 +3,24 @@ import HTTPWire
 /// The proxy's member of Proxy-Status (RFC 9209).
 extension ByteWriter {
   /// `Proxy-Status: <name>; error=...; details="..."`.
-  /// - Parameter details: without secrets. Characters that a Structured Fields string cannot contain become `?`.
-  mutating func append(proxyStatusOf name: ProxyName, error: StaticString?, details: String?) {
+  /// - Parameters:
+  ///   - details: without secrets. Characters that a Structured Fields string cannot contain become `?`.
+  ///   - hop: where it went wrong; nil: at the origin, or here.
+  mutating func append(proxyStatusOf name: ProxyName, error: StaticString?, details: String?, at hop: OwnAnswer.Hop? = nil) {
     append("Proxy-Status: ")
     append(name.bytes)
     if let error {
       append("; error=")
       append(error)
+    }
+    if let hop {
+      append("; next-hop=\"")
+      append(quoting: hop.name)
+      append("\"")
+      if let status = hop.status {
+        append("; received-status=")
+        appendDecimal(status)
+      }
     }
     if let details {
       append("; details=\"")
@@ -20,8 +31,11 @@ extension ByteWriter {
   }
 
   /// Most bytes that this takes.
-  static func sizeLimit(ofProxyStatus name: ProxyName, error: StaticString?, details: String?) -> Int {
+  static func sizeLimit(
+    ofProxyStatus name: ProxyName, error: StaticString?, details: String?, at hop: OwnAnswer.Hop? = nil
+  ) -> Int {
     40 + name.bytes.count + (error?.utf8CodeUnitCount ?? 0) + (details?.utf8.count ?? 0) * 2
+      + (hop.map { 64 + $0.name.utf8.count * 2 } ?? 0)
   }
 
   /// The content of a Structured Fields string (RFC 8941 section 3.3.3), bounded.

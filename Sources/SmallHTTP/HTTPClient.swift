@@ -67,7 +67,7 @@ public final class HTTPClient: EventHandler {
       stream = ByteStream(connection)
       loop.hand(connection.token, to: self)
       proceed()
-    case .failure(.system(let error)): fail(Socket.text(ofError: error))
+    case .failure(.system(let error)), .failure(.badSource(_, let error)): fail(Socket.text(ofError: error))
     case .failure(.outOfDescriptors): fail("out of file descriptors")
     }
   }

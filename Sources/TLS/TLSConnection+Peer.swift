@@ -20,6 +20,11 @@ extension TLSConnection {
   /// As the peer sent it, leaf first. Empty after a resumption.
   public var peerChain: [Certificate] { findings.served }
 
+  /// Of the certificate that a server showed, as text; nil: it showed none.
+  public var leafIssuer: String? {
+    findings.served.first?.issuer ?? SSL_get1_peer_certificate(pointer).map { Certificate(owning: $0).issuer }
+  }
+
   /// As validated, leaf first, anchor last. Empty after a resumption, or if the verifier wanted no chain.
   public var verifiedChain: [Certificate] { findings.verified }
 

@@ -64,13 +64,20 @@ public final class TLSConnection {
 
   /// A client's side. Sends `serverName` as SNI unless it is an IP literal. Offers `session`; after the handshake `isResumed`
   /// says whether the server accepted it.
+  /// - Parameters:
+  ///   - below: the connection that it lies over; nil: `descriptor`.
+  ///   - received: what was read of the server's bytes already. Copied.
   public convenience init(
-    context: TLSContext, descriptor: Int32, serverName: String, session: TLSSession? = nil
+    context: TLSContext, over below: TLSConnection? = nil, descriptor: Int32, serverName: String,
+    session: TLSSession? = nil, received: [UInt8] = []
   ) throws(OpenSSLError) {
     let name = PeerName(serverName)
-    try self.init(context, .descriptor(descriptor), peerName: name)
+    try self.init(context, below.map { .connection($0) } ?? .descriptor(descriptor), peerName: name)
     if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
       throw .drained(.configuration, "server name")
+    }
+    if !received.isEmpty, received.withUnsafeBytes({ cossl_socket_set_prefix(socket, $0.baseAddress, $0.count) }) != 1 {
+      throw .drained(.configuration, "out of memory")
     }
     if let session { SSL_set_session(pointer, session.pointer) }
     SSL_set_connect_state(pointer)
@@ -109,16 +116,6 @@ public final class TLSConnection {
       throw .drained(.configuration, "out of memory")
     }
     SSL_set_accept_state(pointer)
-  }
-
-  /// A client's side inside of another connection. For tests.
-  package convenience init(context: TLSContext, over below: TLSConnection, serverName: String) throws(OpenSSLError) {
-    let name = PeerName(serverName)
-    try self.init(context, .connection(below), peerName: name)
-    if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
-      throw .drained(.configuration, "server name")
-    }
-    SSL_set_connect_state(pointer)
   }
 
   deinit {

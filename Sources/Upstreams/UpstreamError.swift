@@ -10,6 +10,12 @@ public enum UpstreamError: Error, Sendable {
   /// errno.
   case connectFailed(Int32)
   case connectTimeout
+  /// All addresses of that host are of families that `bind` or `address_family` excludes.
+  case familyExcluded(String)
+  /// An address of `bind` that this machine does not have; errno.
+  case badSource(String, Int32)
+  /// On the way through a parent proxy.
+  indirect case parent(ParentFailure)
   case outOfDescriptors
   case tlsFailed(String)
   case untrusted(evaluator: String, reason: String, detail: String)
@@ -34,7 +40,10 @@ public enum UpstreamError: Error, Sendable {
     switch self {
     case .connectFailed, .connectTimeout, .connectionLost, .responseTimeout, .resolverFailed, .resolverTimeout, .spokeFirst:
       true
-    case .nameNotFound, .addressForbidden, .outOfDescriptors, .tlsFailed, .untrusted, .badResponse, .responseHeadTooLarge: false
+    case .nameNotFound, .addressForbidden, .outOfDescriptors, .tlsFailed, .untrusted, .badResponse, .responseHeadTooLarge,
+      .familyExcluded, .badSource:
+      false
+    case .parent(let failure): failure.isWorthRepeating
     }
   }
 }

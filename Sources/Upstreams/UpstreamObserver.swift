@@ -1,4 +1,5 @@
 import Trust
+import WayOut
 
 /// Gets the events of one loop's connections to origins, for log and metrics. Called on the loop; must not block.
 open class UpstreamObserver {
@@ -13,6 +14,11 @@ open class UpstreamObserver {
   /// The proxy trusted a connection, but an operator should know of this.
   open func trustWarned(_ warning: TrustWarning) {}
   open func descriptorsExhausted() {}
+  /// A connection through a parent was tried.
+  /// - Parameter nanoseconds: from the beginning of the try to its end.
+  open func parentTried(_ parent: String, _ outcome: WayAttempt.Outcome, nanoseconds: Int64) {}
+  /// A parent is down, or works again.
+  open func parentChanged(_ parent: String, isUp: Bool) {}
 }
 
 extension UpstreamObserver {

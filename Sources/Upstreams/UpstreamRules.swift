@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import Settings
 import Trust
 
@@ -9,6 +10,11 @@ public struct UpstreamRules: Sendable {
   /// How many connections an origin may have in the whole process.
   public var connections: Int
   public var forbiddenAddresses: [AddressRange]
+  /// Of this proxy, in Via.
+  public var name: ProxyName
+  public var parents: [ParentSettings]
+  /// Bytes of a response head.
+  public var responseHead: Int
   /// Hosts that the configuration itself names, as an origin or as a tunnel's target. No client is charged for looking them up.
   public var writtenHosts: Set<String>
   /// The trust for OCSP responders that the operator configured with https: the default anchors, without a check of revocation.
@@ -18,6 +24,9 @@ public struct UpstreamRules: Sendable {
     timeouts = Deadlines(settings.timeouts)
     connections = settings.limits.upstreamConnections
     forbiddenAddresses = settings.forbiddenAddresses
+    parents = settings.parents
+    name = ProxyName(settings.name)
+    responseHead = settings.limits.responseHead
     self.writtenHosts = writtenHosts
     self.responderTrust = responderTrust
   }

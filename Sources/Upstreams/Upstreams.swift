@@ -2,14 +2,20 @@ import Crypto
 import EventIO
 import Fetch
 import HTTPWire
+import Synchronization
 import TLS
 import Trust
+import WayOut
 
 /// What all loops share of the connections to origins.
 public final class SharedUpstreams: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
   public let revocation = RevocationCache()
+  /// Of parents. Asked where a connection through one is opened, so a lock costs nothing that anybody notices; and only a lock lets
+  /// exactly one connection of the process try one that is down.
+  let health = Mutex(WayHealth())
+  let logins = LoginTrials()
   public init(group: LoopGroup) { self.group = group }
 }
 
@@ -28,6 +34,7 @@ public final class Upstreams {
   /// The TLS sessions of this loop, each with its verdict.
   let sessions = SessionCache()
   private(set) lazy var revocations = RevocationFetches(self)
+  let logins = LoginWaits()
   private lazy var endpointGate = EndpointGate(self)
   /// Scratch for response heads that arrive in one piece. A head that arrives in pieces gets its own.
   public var responseHead = ResponseHead()
@@ -100,7 +107,11 @@ public final class Upstreams {
       kept.policies.contains($0.key.trust) && kept.certificates.contains($0.key.certificate)
     }
     // The new configuration may correct a responder that failed.
-    if loop.executor.index == 0 { shared.revocation.forgetFailures() }
+    if loop.executor.index == 0 {
+      shared.revocation.forgetFailures()
+      let hops = Set(next.parents.map(\.hop))
+      shared.health.withLock { $0.keep(only: hops) }
+    }
     sessions.retire { kept.policies.contains($0.policy) && kept.certificates.contains($0.identity) }
   }
 
@@ -117,6 +128,20 @@ public final class Upstreams {
     pools[origin.identity] = pool
     return pool
   }
+
+  /// Whether a way that is preferred to this connection's may work again: then the connection is not kept.
+  func hasBetterWay(than connection: UpstreamConnection, on route: Route) -> Bool {
+    guard route.ways.count > 1, let rank = route.ways.firstIndex(where: { $0 === connection.parent }), rank > 0 else {
+      return false
+    }
+    let now = loop.now
+    return shared.health.withLock { health in
+      route.ways[..<rank].contains { way in way.map { health.isWorthTrying($0.hop, now: now) } ?? false }
+    }
+  }
+
+  /// The parent that is reached so, as the configuration names it.
+  func name(of hop: Hop) -> String { rules.parents.first { $0.hop == hop }?.name ?? "\(hop.host):\(hop.port)" }
 
   private var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
 
@@ -167,10 +192,21 @@ public final class Upstreams {
 
   /// One SSL_CTX per policy and client certificate.
   func context(for origin: Origin) throws(OpenSSLError) -> TLSContext {
-    let key = ContextKey(
-      trust: origin.identity.trustDigest, certificate: origin.identity.certificateDigest, policy: origin.trust?.policy.name)
+    guard let trust = origin.trust else { throw OpenSSLError(.configuration, "an http origin has no TLS") }
+    return try context(trust, origin.clientIdentity, certificate: origin.identity.certificateDigest)
+  }
+
+  /// The same for a parent.
+  func context(_ trust: TrustMaterial, _ identity: TLSIdentity?) throws(OpenSSLError) -> TLSContext {
+    try context(trust, identity, certificate: PolicyDigest.of(identity))
+  }
+
+  private func context(
+    _ trust: TrustMaterial, _ identity: TLSIdentity?, certificate: [UInt8]
+  ) throws(OpenSSLError) -> TLSContext {
+    let key = ContextKey(trust: trust.digest, certificate: certificate, policy: trust.policy.name)
     if let context = contexts[key] { return context }
-    let context = try TLSContext.client(for: origin)
+    let context = try TLSContext.client(trust.evaluation.clientOptions(anchors: trust.anchors, identity: identity))
     contexts[key] = context
     return context
   }

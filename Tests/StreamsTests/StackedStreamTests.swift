@@ -107,7 +107,7 @@ import Testing
     far.note(EPOLLIN.rawValue)
     #expect(read(far) == ("one", "later"))
 
-    let inner = try TLSConnection(context: client(), over: outer, serverName: "api.example.com")
+    let inner = try TLSConnection(context: client(), over: outer, descriptor: -1, serverName: "api.example.com")
     let above = try TLSConnection(context: context, acceptingOver: accepted, for: PeerName("api.example.com"))
     near.secure(inner)
     far.secure(above)

@@ -26,7 +26,7 @@ import Testing
     wire.client.limit(to: version)
     wire.portion = portion
     #expect(try wire.handshake() == .done)
-    let client = try TLSConnection(context: clientContext, over: wire.client, serverName: "api.example.com")
+    let client = try TLSConnection(context: clientContext, over: wire.client, descriptor: -1, serverName: "api.example.com")
     let server = try TLSConnection(context: context, acceptingOver: wire.server, for: PeerName("api.example.com"))
     client.becomeEdgeTriggered()
     server.becomeEdgeTriggered()

@@ -9,6 +9,8 @@ struct ClientIdentities {
   let credentials: [String: TLSIdentity]
   /// By name of the entry, for its origin.
   let upstreams: [String: TLSIdentity]
+  /// By name of the parent.
+  let parents: [String: TLSIdentity]
 
   init(_ settings: Settings) throws(SnapshotBuilder.LoadError) {
     var credentials: [String: TLSIdentity] = [:]
@@ -24,6 +26,13 @@ struct ClientIdentities {
         upstreams[upstream.name] = credentials[name]
       }
     }
+    var parents: [String: TLSIdentity] = [:]
+    for parent in settings.parents {
+      if let certificate = parent.clientCertificate {
+        parents[parent.name] = try Self.identity(certificate, "parents.\(parent.name)")
+      }
+    }
+    self.parents = parents
     self.credentials = credentials
     self.upstreams = upstreams
   }

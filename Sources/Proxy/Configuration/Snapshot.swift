@@ -69,11 +69,14 @@ public final class SnapshotBuilder: Sendable {
       let grants = settings.upstreams.lazy.filter { $0.credential == policy.name }.map { upstream in
         Self.grant(upstream, upstream.trust.flatMap { trust[$0] } ?? fallback, identities[upstream.name])
       }
+      let parents = settings.parents.lazy.filter { $0.credential == policy.name }.map { parent in
+        Self.grant(parent, parent.trust.flatMap { trust[$0] } ?? fallback, certificates.parents[parent.name])
+      }
       let before = previous?.credentials.first { $0.name == policy.name }
       let exchanged = policy.sourceNames.compactMap { setups[$0] }
       let identity = CredentialIdentity(
         policy.name,
-        digest: CredentialIdentity.digest(of: policy, grants: Array(grants), exchanged: exchanged.map(\.identity)),
+        digest: CredentialIdentity.digest(of: policy, grants: Array(grants) + parents, exchanged: exchanged.map(\.identity)),
         after: before?.identity,
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       setups[policy.name] = CredentialSetup(
@@ -90,7 +93,7 @@ public final class SnapshotBuilder: Sendable {
     }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
-      identities: identities, credentials: credentials, intercept: intercept, listeners: listeners,
+      identities: certificates, credentials: credentials, intercept: intercept, listeners: listeners,
       leavingListeners: previous?.listeners ?? [:])
   }
 
@@ -120,6 +123,15 @@ public final class SnapshotBuilder: Sendable {
     return SHA256.digest(parts: [
       Array(origin.scheme.rawValue.utf8), Array((isOpen ? "*." + upstream.match.host : origin.host).utf8),
       Array("\(origin.port)".utf8), trust.digest, PolicyDigest.of(identity),
+    ])
+  }
+
+  /// The same of the parent that it is for.
+  private static func grant(_ parent: ParentSettings, _ trust: TrustMaterial, _ identity: TLSIdentity?) -> [UInt8] {
+    let isTLS = parent.scheme == .https
+    return SHA256.digest(parts: [
+      Array("parent \(parent.scheme.rawValue)".utf8), Array(parent.host.utf8), Array("\(parent.port)".utf8),
+      isTLS ? trust.digest : [], isTLS ? PolicyDigest.of(identity) : [],
     ])
   }
 
@@ -154,16 +166,21 @@ public final class Snapshot: Sendable {
   /// What those of the configuration before showed: one that goes accepts what its queue holds.
   let leavingListeners: [ListenerTLS: ListenerIdentity]
   let clientCertificates: ClientCertificateNames
+  /// How hosts are reached.
+  let ways: WayPlan
   let name: ProxyName
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
-    responderTrust: TrustMaterial, identities: [String: TLSIdentity], credentials: [CredentialSetup],
+    responderTrust: TrustMaterial, identities certificates: ClientIdentities, credentials: [CredentialSetup],
     intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity],
     leavingListeners: [ListenerTLS: ListenerIdentity]
   ) {
     self.generation = generation
     self.settings = settings
+    let identities = certificates.upstreams
+    let ways = WayPlan(settings, trust, defaultTrust, certificates.parents, credentials)
+    self.ways = ways
     self.trust = trust
     self.defaultTrust = defaultTrust
     self.credentials = credentials
@@ -181,7 +198,8 @@ public final class Snapshot: Sendable {
       var origin: Origin?
       if !upstream.origin.host.isEmpty {
         origin = Self.origin(
-          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit)
+          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit,
+          route: ways.route(to: upstream.origin, of: upstream))
       }
       entries.append(
         Entry(
@@ -216,7 +234,7 @@ public final class Snapshot: Sendable {
 
   /// What upstreams keep of older configurations under this one.
   func kept(entry: @escaping (OriginIdentity) -> String?) -> Upstreams.Kept {
-    let certificates = entries.map(\.identity) + credentials.map(\.certificate)
+    let certificates = entries.map(\.identity) + credentials.map(\.certificate) + ways.identities
     return Upstreams.Kept(
       policies: Set(trust.values.map(\.digest) + [defaultTrust.digest]),
       certificates: Set(certificates.map { PolicyDigest.of($0) } + [[]]), entry: entry)
@@ -224,7 +242,7 @@ public final class Snapshot: Sendable {
 
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
   func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
-    guard identity.checksAddresses else { return false }
+    guard identity.checksAddresses, ways.route(to: identity, of: entry)?.digest ?? [] == identity.route else { return false }
     if identity.isTLS {
       guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
         PolicyDigest.of(entry.identity) == identity.certificateDigest
@@ -264,20 +282,24 @@ public final class Snapshot: Sendable {
     if let origin = entry.origin { return origin }
     // A wildcard or unlisted host is an origin of its own. A listed host uses https, an unlisted one what the app asked for.
     let https = entry.isUnlisted ? isHTTPS : true
+    let origin = UpstreamSettings.Origin(
+      scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : entry.settings.origin.port)
     return Snapshot.origin(
-      .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : entry.settings.origin.port),
-      entry.trust ?? defaultTrust, entry.identity, checksAddresses: true)
+      origin, entry.trust ?? defaultTrust, entry.identity, checksAddresses: true,
+      route: ways.route(to: origin, of: entry.settings))
   }
 
   static func origin(
-    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool
+    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool,
+    route: Route? = nil
   ) -> Origin {
     let isTLS = origin.scheme == .https
     return Origin(
       OriginIdentity(
         scheme: origin.scheme, host: origin.host, port: origin.port, trustDigest: isTLS ? trust.digest : [],
-        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses),
-      trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil)
+        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses,
+        route: route?.digest ?? []),
+      trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil, route: route)
   }
 }
 

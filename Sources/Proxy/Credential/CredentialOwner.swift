@@ -53,6 +53,8 @@ class CredentialOwner: EventHandler {
   }
   func decide(version: UInt64, by key: RequestKey, isRetry: Bool, ticket: UInt64?, from executor: LoopExecutor) {}
   func accepted(_ key: RequestKey) {}
+  /// The parent proxy refuses this version, and there is no other: it is not sent again until it changes.
+  func refusedByParent(_ version: UInt64) {}
   /// The flight in the air with this id.
   func flight(_ id: UInt64) -> TokenFlight? { nil }
   /// An exchange on behalf of a user has succeeded with this version of the actor's token.

@@ -6,6 +6,8 @@ final class StaticOwner: CredentialOwner {
   private var machine: StaticCredentialMachine?
   private var version: UInt64
   private var problem = ""
+  /// The one that its parent proxy refuses.
+  private var refusedVersion: UInt64?
 
   /// - Parameter version: number of the last one that an earlier owner of this name published.
   init(_ setup: CredentialSetup, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
@@ -56,6 +58,12 @@ final class StaticOwner: CredentialOwner {
 
   override func accepted(_ key: RequestKey) { machine?.accepted(key) }
 
+  override func refusedByParent(_ version: UInt64) {
+    guard version == self.version else { return }
+    refusedVersion = version
+    note()
+  }
+
   private func perform(_ actions: [StaticCredentialMachine.Action]) {
     for action in actions {
       switch action {
@@ -86,8 +94,9 @@ final class StaticOwner: CredentialOwner {
 
   private func note() {
     if isRetired { return }
+    var reason: String?
+    if machine == nil { reason = problem } else if refusedVersion == version { reason = "the parent proxy refuses it" }
     desk.registry.note(
-      CredentialReport(
-        name: name, phase: machine == nil ? .needsOperator : .ready, version: version, reason: machine == nil ? problem : nil))
+      CredentialReport(name: name, phase: reason == nil ? .ready : .needsOperator, version: version, reason: reason))
   }
 }

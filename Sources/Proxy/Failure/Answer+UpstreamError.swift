@@ -31,6 +31,17 @@ extension UpstreamError {
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: "no connection in time",
         body: "The proxy could not connect to \(upstream) in time (timeouts.connect).\n")
+    case .familyExcluded(let host):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "destination_ip_unroutable",
+        details: "\(host) has no address of a family that may be used",
+        body: "\(host) has only addresses of a family that `bind` or `address_family` excludes.\n")
+    case .badSource(let address, let error):
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "proxy_configuration_error",
+        details: "bind \(address): \(Socket.text(ofError: error))",
+        body: "The proxy cannot connect from \(address): \(Socket.text(ofError: error)). Check `bind`.\n")
+    case .parent(let failure): return failure.answer(for: upstream)
     case .outOfDescriptors:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_internal_error", details: "out of file descriptors",

@@ -58,7 +58,10 @@ public struct RequestRecord: ~Copyable {
   /// How it was sent to its origin.
   public struct Upstream {
     public var entry: Entry?
+    /// Of the far end of the connection: the origin's, or the parent's.
     public var address: Address?
+    /// Name of the parent proxy through which it was reached; nil: directly.
+    public var parent: String?
     public var isReused = false
     public var attempts = 0
     /// Name of the trust policy that judged the origin; nil: reached without TLS.

@@ -48,12 +48,12 @@ extension Request {
     note(connection)
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
-    var size = head.count + (credential?.count ?? 0) + 32
+    var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added ?? 0)
     let signer = way.entry.isSigned ? authorization.view?.signer : nil
     if let signer { size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted) }
     // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
-    block.append(head.bytes)
+    if let absolute = connection.absolute { absolute.append(head.bytes, to: block) } else { block.append(head.bytes) }
     if let credential { block.append(credential) }
     if let signer, let input = prepare(head, signer, into: block) { return input }
     attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields)
@@ -108,6 +108,7 @@ extension Request {
   private func note(_ connection: UpstreamConnection) {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
+    if let parent = connection.parent { record.upstream.parent = parent.name }
     guard !connection.isReused else { return }
     record.times.connectStarted = connection.began
     record.times.connected = connection.connected
@@ -142,6 +143,7 @@ extension Request {
       case .later: return nil
       case .failed(let error): return exchangeFailed(error)
       case .head(let bytes):
+        if let absolute = exchange.connection?.absolute, let refusal = refusal(by: absolute, bytes) { return refusal }
         let decision: AnswerPlan
         do throws(ProxyError) { decision = try plan(for: bytes) } catch { return attemptFailed(error, isStale: false) }
         if case .interim(let isContinue) = decision {
@@ -154,6 +156,18 @@ extension Request {
       }
     }
     return nil
+  }
+
+  /// A parent that takes requests in absolute-form answers for itself only with 407. The app never gets that.
+  private func refusal(by absolute: AbsoluteForm, _ bytes: UnsafeRawBufferPointer) -> RequestMachine.Input? {
+    let status = services.upstreams.responseHead.status
+    guard status == 407 else {
+      if status >= 200 { absolute.accepted() }
+      return nil
+    }
+    let error = absolute.refused(services.upstreams.responseHead, in: bytes, now: loop.now)
+    // Nothing was done. A new connection goes on only with another credential than this one.
+    return attemptFailed(.upstream(error), isStale: true)
   }
 
   private func follow(_ plan: AnswerPlan) -> RequestMachine.Input? {

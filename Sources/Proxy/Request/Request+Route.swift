@@ -148,7 +148,10 @@ extension Request {
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
-    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
+    var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
+    if message.outbound.isUpgrade, let tunnelling = pool.origin.tunnelling {
+      pool = services.upstreams.pool(of: tunnelling, named: entry.name)
+    }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
     if entry.takesSubject {

@@ -13,11 +13,12 @@ extension Request {
     record.times.connectStarted = loop.now
     let timeouts = snapshot.settings.timeouts
     loop.arm(timer, afterMilliseconds: timeouts.resolve + timeouts.connect)
-    let dial = Dial(Dial.Target(host: target.host, port: target.port, checksAddresses: true), on: services.upstreams) {
-      [unowned self] in self.dialled($0)
-    }
+    let route = snapshot.ways.route(to: target.host, port: target.port, isTLS: true)
+    let dial = Dial.to(
+      Dial.Target(host: target.host, port: target.port, checksAddresses: true, route: route), on: services.upstreams
+    ) { [unowned self] in self.dialled($0) }
     tunnel.dial = dial
-    dial.start(for: nameAsker)
+    dial.start(for: nameAsker, within: Int64(timeouts.connect) * 1_000_000)
     return nil
   }
 
@@ -28,12 +29,14 @@ extension Request {
     case .failed(let error):
       tunnel.dial = nil
       take(failing(.upstream(error)))
-    case .connected(let stream, let address):
+    case .connected(let connected):
       tunnel.dial = nil
       record.times.connected = loop.clock()
-      record.upstream.address = address
+      record.upstream.address = connected.address
+      record.upstream.parent = connected.parent?.name
       record.answer.status = 200
-      tunnel.far = stream
+      tunnel.far = connected.stream
+      tunnel.rest = connected.rest
       if machine.answer == .none { writeEstablished() }
       take(.tunnelOpened)
     }
@@ -51,11 +54,21 @@ extension Request {
       state.open = Tunnel(app, far: upstream.stream, upstream: upstream, rest: rest, pulse)
     } else if let far = state.far {
       if let token = far.token { loop.hand(token, to: FarEnd(far, of: self)) }
-      state.open = Tunnel(app, far: far, upstream: nil, rest: nil, pulse)
+      state.open = Tunnel(app, far: far, upstream: nil, rest: block(of: state.rest), pulse)
+      state.rest = []
     }
     services.observer.tunnels(1)
     pulse.moved()
     return pumpTunnel()
+  }
+
+  /// What the far end has sent already; nil: nothing.
+  private func block(of bytes: [UInt8]) -> Block? {
+    if bytes.isEmpty { return nil }
+    // The tunnel goes on with this block.
+    let block = bytes.count <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: bytes.count)
+    block.append(bytes)
+    return block
   }
 
   func farEndReady() { take(pumpTunnel()) }

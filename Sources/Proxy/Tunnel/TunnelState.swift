@@ -12,6 +12,8 @@ final class TunnelState {
   let target: TunnelTarget?
   var dial: Dial?
   var far: ByteStream?
+  /// What the far end has sent before the tunnel began.
+  var rest: [UInt8] = []
   var open: Tunnel?
   /// False if both directions have ended cleanly.
   var endsByReset = true

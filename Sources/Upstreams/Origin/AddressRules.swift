@@ -11,6 +11,26 @@ extension Upstreams {
     }
   }
 
+  /// Those of `addresses` that a parent may be asked for.
+  func permitted(_ addresses: [Address], port: UInt16) -> [Address] {
+    permitted(
+      addresses.map { address in
+        var address = address
+        address.port = port
+        return address
+      })
+  }
+
+  /// Whether a host that somebody else will resolve may not be asked for: an address in any spelling, or this machine's own name
+  /// (RFC 6761 section 6.3). What else the name leads to is not known here.
+  func isForbidden(unresolved host: String) -> Bool {
+    var name = host[...]
+    if name.hasSuffix(".") { name = name.dropLast() }
+    if name == "localhost" || name.hasSuffix(".localhost") { return true }
+    guard let address = Address(anySpelling: String(name)) else { return false }
+    return permitted([address]).isEmpty
+  }
+
   /// Whether a connection to `address` would reach this process.
   func isOwnListener(_ address: Address) -> Bool {
     ownAddresses.contains { own in

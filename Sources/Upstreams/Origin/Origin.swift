@@ -17,11 +17,14 @@ public struct OriginIdentity: Sendable, Hashable {
   public var certificateDigest: [UInt8]
   /// Whether `forbidden_addresses` applies. False if the operator wrote the origin in the configuration.
   public var checksAddresses: Bool
+  /// Digest of the route; empty: directly.
+  public var route: [UInt8]
 
   public init(
     scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
-    checksAddresses: Bool
+    checksAddresses: Bool, route: [UInt8] = []
   ) {
+    self.route = route
     self.scheme = scheme
     self.host = host
     self.port = port
@@ -40,13 +43,26 @@ public final class Origin: Sendable {
   public let trust: TrustMaterial?
   /// Client certificate for mutual TLS; nil: none.
   let clientIdentity: TLSIdentity?
+  /// How it is reached; nil: directly.
+  public let route: Route?
   /// Scheme, host and port as HTTP messages spell them.
   public let authority: OriginAuthority
 
-  public init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?) {
+  /// - Parameter route: the one whose digest is in `identity`.
+  public init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?, route: Route? = nil) {
+    self.route = route
     self.identity = identity
     self.trust = trust
     self.clientIdentity = clientIdentity
     authority = OriginAuthority(isTLS: identity.isTLS, host: identity.host, port: identity.port)
+  }
+
+  /// The same origin through tunnels only. nil: this one is as good.
+  public var tunnelling: Origin? {
+    guard !identity.isTLS, let route, route.hasAbsoluteForm, !route.tunnelsAlways else { return nil }
+    var identity = identity
+    let next = route.tunnelling
+    identity.route = next.digest
+    return Origin(identity, trust: trust, clientIdentity: clientIdentity, route: next)
   }
 }

@@ -330,6 +330,7 @@ public final class OriginPool {
       if isRetired || upstreams.isDraining { return connection.close() }
       // Another loop's requests wait for a place, and need it more than an idle connection here.
       if limit.isWaitedFor(byOtherThan: upstreams.loop.executor) { return connection.close() }
+      if let route = origin.route, upstreams.hasBetterWay(than: connection, on: route) { return connection.close() }
       idle.append(connection)
       return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
     }

@@ -85,7 +85,15 @@ extension UpstreamConnection: RevocationWaiter {
     upstreams.observer.trustFailed(upstream: pool.upstream, evaluator: refusal.evaluator, reason: refusal.reason)
     // A pooled connection is just closed. The pool opens and judges another one for the request that would have got it.
     if isJudgedAgain { return close() }
-    failOpening(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail))
+    failOpening(
+      .untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail + issuerBehindParent))
+  }
+
+  /// A chain that fails behind a parent: that is how TLS inspection looks, and the issuer says whose.
+  private var issuerBehindParent: String {
+    guard let parent else { return "" }
+    let issuer = stream.tls?.leafIssuer.map { ", issued by \($0)" } ?? ""
+    return "; behind the parent \(parent.name)\(issuer)"
   }
 
   private func report() {

@@ -41,7 +41,12 @@ public final class UpstreamConnection: EventHandler {
   public private(set) var began: Int64 = 0
   public private(set) var connected: Int64 = 0
   public internal(set) var secured: Int64 = 0
+  /// Of the far end of the socket: the origin's, or the parent's.
   public private(set) var address: Address?
+  /// The parent through which the origin is reached; nil: directly.
+  public private(set) var parent: Parent?
+  /// Not nil: requests go to the parent in absolute-form.
+  public private(set) var absolute: AbsoluteForm?
 
   /// The verdict of the session that the proxy offered.
   var offered: VerdictRecord?
@@ -76,10 +81,12 @@ public final class UpstreamConnection: EventHandler {
   func open() {
     loop.arm(self, at: loop.now + pool.timeouts.resolve)
     let identity = origin.identity
-    let target = Dial.Target(host: identity.host, port: identity.port, checksAddresses: identity.checksAddresses)
-    let dial = Dial(target, on: upstreams) { [unowned self] in self.dialled($0) }
+    let target = Dial.Target(
+      host: identity.host, port: identity.port, checksAddresses: identity.checksAddresses, route: origin.route,
+      isClear: !identity.isTLS)
+    let dial = Dial.to(target, on: upstreams) { [unowned self] in self.dialled($0) }
     self.dial = dial
-    dial.start(for: pool.nameAsker)
+    dial.start(for: pool.nameAsker, within: pool.timeouts.connect)
   }
 
   private func dialled(_ progress: Dial.Progress) {
@@ -90,25 +97,28 @@ public final class UpstreamConnection: EventHandler {
     case .failed(let error):
       dial = nil
       failOpening(error)
-    case .connected(let stream, let address):
+    case .connected(let result):
       dial = nil
-      connected(stream, address)
+      connected(result)
     }
   }
 
-  private func connected(_ stream: ByteStream, _ address: Address) {
+  private func connected(_ result: Dial.Connected) {
+    let stream = result.stream
     self.stream = stream
     if let token = stream.token { loop.hand(token, to: self) }
-    self.address = address
+    address = result.address
+    parent = result.parent
+    absolute = result.absolute
     connected = loop.clock()
-    guard origin.identity.isTLS else { return offer(isNew: true) }
+    guard origin.identity.isTLS else { return result.rest.isEmpty ? offer(isNew: true) : spokeFirst(isNew: true) }
     let known = upstreams.sessions.take(pool.trustKey, now: wallClockSeconds())
     offered = known?.record
     do {
       stream.secure(
         try TLSConnection(
-          context: upstreams.context(for: origin), descriptor: stream.descriptor, serverName: origin.identity.host,
-          session: known?.session))
+          context: upstreams.context(for: origin), over: stream.tls, descriptor: stream.descriptor,
+          serverName: origin.identity.host, session: known?.session, received: result.rest))
     } catch { return failOpening(.tlsFailed(error.message)) }
     phase = .handshaking
     handshake()
@@ -297,7 +307,7 @@ public final class UpstreamConnection: EventHandler {
   override public func expired(on loop: EventLoop) {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
-    case .connecting, .handshaking: failOpening(.connectTimeout)
+    case .connecting, .handshaking: failOpening(dial?.timeUp() ?? .connectTimeout)
     case .idle: close()
     case .settling: discard()
     case .completing: spokeFirst(isNew: exchanges == 0)

@@ -1,0 +1,52 @@
+import EventIO
+import HTTPWire
+
+/// A connection over which a parent takes requests for an http origin in absolute-form (RFC 9112 section 3.2.2). Confined to its loop.
+public final class AbsoluteForm {
+  public let parent: Parent
+  /// `http://host[:port]`, before the target's path.
+  public let base: [UInt8]
+  /// `Proxy-Authorization: ...` with CRLF; empty: none.
+  public let loginLine: [UInt8]
+  private let trial: LoginTrial?
+  private var isUntried = true
+
+  init(_ parent: Parent, host: String, port: UInt16, _ login: ParentLogin?, _ trial: LoginTrial?) {
+    self.parent = parent
+    base = Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
+    loginLine = login?.line ?? []
+    self.trial = trial
+  }
+
+  /// Appends a head that was written for the origin, as the parent wants it.
+  /// - Parameter head: in origin-form, without the blank line.
+  public func append(_ head: UnsafeRawBufferPointer, to block: Block) {
+    guard let space = head.firstIndex(of: UInt8(ascii: " ")) else { return }
+    block.append(UnsafeRawBufferPointer(rebasing: head[...space]))
+    base.withUnsafeBytes { block.append($0) }
+    // OPTIONS of the whole origin has no path there (RFC 9112 section 3.2.4).
+    let isWholeOrigin = head.count > space + 1 && head[space + 1] == UInt8(ascii: "*")
+    block.append(UnsafeRawBufferPointer(rebasing: head[(space + (isWholeOrigin ? 2 : 1))...]))
+    loginLine.withUnsafeBytes { block.append($0) }
+  }
+
+  /// Most bytes that this adds to a head.
+  public var added: Int { base.count + loginLine.count }
+
+  /// The parent has answered 407: the credential is not sent again, unless its source has another.
+  public func refused(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, now: Int64) -> UpstreamError {
+    let asked = head.proxySchemes(in: bytes)
+    trial?.refused(asked: asked, now: now)
+    return .parent(
+      ParentFailure(
+        parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: head.status))
+  }
+
+  /// The parent has answered something else than 407.
+  @inline(__always)
+  public func accepted() {
+    guard isUntried else { return }
+    isUntried = false
+    trial?.accepted()
+  }
+}

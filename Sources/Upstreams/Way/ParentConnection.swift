@@ -1,0 +1,352 @@
+import CSystem
+import EventIO
+import HTTPWire
+import Streams
+import TLS
+import Trust
+import WayOut
+
+/// Opens one stream through one parent proxy: TCP, TLS and its verdict, then the request for the target. No byte of the parent's
+/// credential leaves before the verdict, and no byte for the target before the parent's answer.
+///
+/// The socket's registration and the dial hold it until it has reported.
+final class ParentConnection: EventHandler {
+  enum Report {
+    case open(Dial.Connected)
+    case failed(ParentFailure)
+  }
+
+  private enum Phase { case idle, dialling, handshaking, judging, obtaining, awaitingTrial, asking, answered, ended }
+
+  let parent: Parent
+  private let target: Target
+  private unowned let upstreams: Upstreams
+  private let report: (Report) -> Void
+  private var phase = Phase.idle
+  private var dial: Dial?
+  private var stream: ByteStream?
+  private var address: Address?
+  private var offered: VerdictRecord?
+  private var verdict: VerdictRecord?
+  private var gate: RevocationCheck?
+  private var wait: (any ParentWait)?
+  private var login: ParentLogin?
+  private var trial: LoginTrial?
+  /// The parent has refused one version already; it gets one more.
+  private var isSecondTry = false
+  private var unsent: ArraySlice<UInt8> = []
+  private var received: [UInt8] = []
+  private var exchange: ParentExchange?
+
+  struct Target {
+    /// What the parent is asked for. A name: lower-case, IPv6 without brackets.
+    var host: String
+    var port: UInt16
+    /// The origin speaks clear HTTP, and its requests may go in absolute-form.
+    var mayBeAbsolute: Bool
+  }
+
+  init(_ parent: Parent, _ target: Target, on upstreams: Upstreams, report: @escaping (Report) -> Void) {
+    self.parent = parent
+    self.target = target
+    self.upstreams = upstreams
+    self.report = report
+  }
+
+  private var loop: EventLoop { upstreams.loop }
+
+  func start() {
+    phase = .dialling
+    // The operator wrote the parent, so `forbidden_addresses` does not apply; it must not be this process, though.
+    let dial = Dial.to(
+      Dial.Target(host: parent.settings.host, port: parent.settings.port, checksAddresses: false, route: parent.route),
+      on: upstreams
+    ) { [unowned self] in self.dialled($0) }
+    self.dial = dial
+    dial.start(for: .configuration, within: 0)
+  }
+
+  func cancel() {
+    guard phase != .ended else { return }
+    finish()
+    if let stream { stream.close(on: loop) }
+    stream = nil
+  }
+
+  /// It reports nothing any more. The stream is the caller's.
+  private func finish() {
+    phase = .ended
+    dial?.cancel()
+    dial = nil
+    wait?.cancel()
+    wait = nil
+    if gate != nil { upstreams.revocations.leave(self) }
+    gate = nil
+    upstreams.logins.forget(self)
+    trial = nil
+    loop.forget(self)
+  }
+
+  private func fail(_ reason: ParentFailure.Reason, status: Int? = nil, reply: UInt8? = nil) {
+    guard phase != .ended else { return }
+    finish()
+    if let stream { stream.close(on: loop) }
+    stream = nil
+    report(
+      .failed(
+        ParentFailure(
+          parent: parent.name, credential: parent.credential?.name, reason: reason, status: status, reply: reply)))
+  }
+
+  // MARK: The parent itself
+
+  private func dialled(_ progress: Dial.Progress) {
+    switch progress {
+    case .connecting: break
+    case .failed(let error):
+      dial = nil
+      fail(.unreached(error))
+    case .connected(let connected):
+      dial = nil
+      stream = connected.stream
+      address = connected.address
+      if let token = connected.stream.token { loop.hand(token, to: self) }
+      guard !upstreams.isOwnListener(connected.address),
+        !upstreams.isOwnListener(connected: connected.stream.descriptor, to: connected.address)
+      else { return fail(.unreached(.addressForbidden(parent.settings.host))) }
+      secure(connected.stream)
+    }
+  }
+
+  private func secure(_ stream: ByteStream) {
+    guard parent.isTLS, let trust = parent.trust else { return obtainLogin() }
+    let known = upstreams.sessions.take(parent.trustKey, now: wallClockSeconds())
+    offered = known?.record
+    do {
+      stream.secure(
+        try TLSConnection(
+          context: upstreams.context(trust, parent.clientIdentity), descriptor: stream.descriptor,
+          serverName: parent.settings.host, session: known?.session))
+    } catch { return fail(.unreached(.tlsFailed(error.message))) }
+    phase = .handshaking
+    handshake()
+  }
+
+  private func handshake() {
+    guard let tls = stream?.tls else { return }
+    switch tls.handshake() {
+    case .done: judge(tls)
+    case .wantRead, .wantWrite: break
+    case .failed(let error):
+      if let refusal = tls.refusal { refuse(refusal) } else { fail(.unreached(.tlsFailed(error.message))) }
+    }
+  }
+
+  private func judge(_ tls: TLSConnection) {
+    guard let trust = parent.trust else { return }
+    if tls.isResumed {
+      guard let offered else {
+        return refuse(
+          PeerRefusal(
+            evaluator: "default", reason: .verdictExpired, detail: "a session without a verdict was resumed"))
+      }
+      verdict = offered
+    } else {
+      verdict = VerdictRecord(chain: tls.verifiedChain, until: 0, staple: tls.stapledOCSP)
+    }
+    tls.dropChains()
+    guard let verdict else { return }
+    phase = .judging
+    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    passGate()
+  }
+
+  private func passGate() {
+    guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
+    switch action {
+    case .fetch(let request): upstreams.revocations.ask(request, for: self)
+    case .refused(let refusal):
+      if let gate { upstreams.observer.report(gate) }
+      refuse(refusal)
+    case .trusted(let until):
+      if let gate { upstreams.observer.report(gate) }
+      gate = nil
+      verdict?.until = until
+      obtainLogin()
+    }
+  }
+
+  private func refuse(_ refusal: TrustRefusal) {
+    upstreams.observer.trustFailed(upstream: "parent \(parent.name)", evaluator: refusal.evaluator, reason: refusal.reason)
+    fail(
+      .unreached(.untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail)))
+  }
+
+  // MARK: Its credential
+
+  private func obtainLogin() {
+    guard let credential = parent.credential else { return enterTrial() }
+    phase = .obtaining
+    let wait = credential.obtain(on: loop) { [unowned self] result in
+      guard phase == .obtaining else { return }
+      self.wait = nil
+      switch result {
+      case .success(let login):
+        self.login = login
+        enterTrial()
+      case .failure(let missing): fail(.loginMissing(missing.reason))
+      }
+    }
+    // What was known has been delivered already.
+    if phase == .obtaining { self.wait = wait }
+  }
+
+  private func enterTrial() {
+    let key = LoginTrials.Key(hop: parent.hop, credential: parent.credential?.digest ?? [], version: login?.version ?? 0)
+    switch upstreams.shared.logins.enter(key, from: loop.executor, now: loop.now) {
+    case .go(let isFirst):
+      trial = LoginTrial(key, isFirst: isFirst, upstreams.shared)
+      begin()
+    case .wait:
+      phase = .awaitingTrial
+      upstreams.logins.await(key, self)
+    case .refused(let asked): refused(.loginRefused(asked: asked), nil, nil)
+    }
+  }
+
+  /// What came of another connection's trial is known.
+  func trialSettled() {
+    guard phase == .awaitingTrial else { return }
+    // The version may have been replaced meanwhile.
+    obtainLogin()
+  }
+
+  // MARK: The target
+
+  private func begin() {
+    if target.mayBeAbsolute, parent.takesAbsoluteForm { return opened(isAbsolute: true) }
+    phase = .asking
+    let exchange: ParentExchange
+    do {
+      exchange = try ParentExchange(
+        parent, host: target.host, port: target.port, login: login, by: upstreams.rules.name, limit: upstreams.rules.responseHead)
+    } catch { return fail(error) }
+    self.exchange = exchange
+    unsent = exchange.opening[...]
+    proceed()
+  }
+
+  private func proceed() {
+    guard flush(), phase == .asking || phase == .answered else { return }
+    receive()
+  }
+
+  /// - Returns: false: it waits, or has failed.
+  private func flush() -> Bool {
+    guard let stream else { return false }
+    while !unsent.isEmpty {
+      switch unsent.withUnsafeBytes({ stream.write($0) }) {
+      case .bytes(let count): unsent.removeFirst(count)
+      case .later: return false
+      case .failed:
+        fail(.badAnswer("it closed the connection"))
+        return false
+      }
+    }
+    return true
+  }
+
+  private func receive() {
+    guard let stream else { return }
+    let block = loop.blocks.borrow()
+    defer { loop.blocks.giveBack(block) }
+    while phase == .asking {
+      block.clear()
+      switch stream.read(into: block.space) {
+      case .bytes(let count):
+        received += UnsafeRawBufferPointer(start: block.base, count: count)
+        interpret()
+      case .later: return
+      case .end, .truncated, .failed: return fail(.badAnswer("it closed the connection before its answer was complete"))
+      }
+    }
+  }
+
+  private func interpret() {
+    guard let exchange else { return }
+    while phase == .asking {
+      switch exchange.read(&received) {
+      case .incomplete: return
+      case .send(let bytes):
+        unsent += bytes[...]
+        guard flush() else { return }
+      case .open: return opened(isAbsolute: false)
+      case .refused(let reason, let status, let reply): return refused(reason, status, reply)
+      }
+    }
+  }
+
+  private func opened(isAbsolute: Bool) {
+    guard let stream, let address else { return }
+    if let tls = stream.tls, let verdict {
+      while let session = tls.takeSession() { upstreams.sessions.store(session, verdict, for: parent.trustKey) }
+    }
+    // Of requests in absolute-form each answer says what the parent thinks of the credential.
+    var absolute: AbsoluteForm?
+    if isAbsolute {
+      absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial)
+    } else {
+      trial?.accepted()
+    }
+    let rest = received
+    finish()
+    self.stream = nil
+    report(.open(Dial.Connected(stream: stream, address: address, parent: parent, absolute: absolute, rest: rest)))
+  }
+
+  private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {
+    guard case .loginRefused(let asked) = reason else {
+      trial?.accepted()
+      return fail(reason, status: status, reply: reply)
+    }
+    trial?.refused(asked: asked, now: loop.now)
+    guard let credential = parent.credential, let login, !isSecondTry else { return fail(reason, status: status, reply: reply) }
+    phase = .answered
+    let wait = credential.refused(login.version, on: loop) { [unowned self] hasAnother in
+      guard phase == .answered else { return }
+      self.wait = nil
+      guard hasAnother else { return fail(reason, status: status, reply: reply) }
+      again()
+    }
+    if phase == .answered { self.wait = wait }
+  }
+
+  /// Asks once more, over a new connection, with what the credential's source says now.
+  private func again() {
+    if let stream { stream.close(on: loop) }
+    stream = nil
+    isSecondTry = true
+    exchange = nil
+    received = []
+    unsent = []
+    verdict = nil
+    start()
+  }
+
+  // MARK: Events
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    stream?.note(events)
+    switch phase {
+    case .handshaking: handshake()
+    case .asking: proceed()
+    default: break
+    }
+  }
+}
+
+extension ParentConnection: RevocationWaiter {
+  func revocationAnswered() {
+    if phase == .judging { passGate() }
+  }
+}

@@ -1,0 +1,66 @@
+import WayOut
+
+/// What went wrong on the way through a parent proxy.
+public struct ParentFailure: Sendable {
+  public enum Reason: Error, Sendable {
+    /// The parent itself: its name, TCP, TLS, its certificate, or the time. As an origin's.
+    case unreached(UpstreamError)
+    /// Its answer is no HTTP or SOCKS, a redirect, or ended too early.
+    case badAnswer(String)
+    /// It wants another credential than it was given. `asked`: the schemes that it accepts.
+    case loginRefused(asked: String)
+    /// SOCKS cannot say the target's name, or the credential.
+    case unaskable(Unaskable)
+    /// Its credential has no value now.
+    case loginMissing(String)
+    /// It does not let this target through.
+    case refused
+    /// It could not reach the target.
+    case unreachable(Unreachable)
+    /// The request has come back to a proxy that it had passed.
+    case loop
+    /// Behind it, before the origin was asked: the look-up of the origin's name (`resolve: here`).
+    case origin(UpstreamError)
+  }
+  public typealias Unaskable = SOCKS5.Unaskable
+  public enum Unreachable: Sendable { case unavailable, unroutable, connectionRefused, timeout }
+
+  /// Its name in `parents`.
+  public let parent: String
+  /// Name of its credential; nil: none.
+  public let credential: String?
+  public let reason: Reason
+  /// Of its answer to CONNECT; nil: there was none.
+  public var status: Int?
+  /// SOCKS reply code; nil: no SOCKS, or no reply.
+  public var reply: UInt8?
+
+  var isWorthRepeating: Bool {
+    switch reason {
+    case .unreached(let error), .origin(let error): error.isWorthRepeating
+    case .badAnswer, .unreachable: true
+    case .loginRefused, .loginMissing, .refused, .loop, .unaskable: false
+    }
+  }
+
+  /// What it says of the way, for the order of ways.
+  var outcome: WayAttempt.Outcome {
+    switch reason {
+    case .unreached(let error): Self.outcome(ofReaching: error)
+    case .origin(let error): Self.outcome(ofReaching: error) == .unusable ? .unusable : .unreachable
+    case .badAnswer: .broken
+    case .loginRefused, .refused, .loop: .refused
+    case .loginMissing, .unaskable: .unusable
+    case .unreachable: .unreachable
+    }
+  }
+
+  /// What an error of connecting to a hop says of it.
+  static func outcome(ofReaching error: UpstreamError) -> WayAttempt.Outcome {
+    switch error {
+    // Ours to mend, or forbidden: no other way evades it.
+    case .outOfDescriptors, .badSource, .addressForbidden, .familyExcluded: .unusable
+    default: .broken
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import EventIO
+import Streams
+import WayOut
+
+/// Opens a stream by one of several ways, in their order and by their health (`WayAttempt`).
+final class WayDial: Dial {
+  private let target: Target
+  private let route: Route
+  private var attempt: WayAttempt?
+  private var asker = NameAsker.configuration
+  private var index = 0
+  private var began: Int64 = 0
+  private var parentConnection: ParentConnection?
+  private var direct: HostDial?
+  private var lookup: Resolver.Waiter?
+  /// Why each way failed.
+  private var failures: [UpstreamError?]
+  private var isOver = false
+
+  init(_ target: Target, _ route: Route, on upstreams: Upstreams, report: @escaping (Progress) -> Void) {
+    self.target = target
+    self.route = route
+    failures = Array(repeating: nil, count: route.ways.count)
+    super.init(on: upstreams, report: report)
+  }
+
+  private var loop: EventLoop { upstreams.loop }
+  private var parent: Parent? { route.ways[index] }
+
+  override func start(for asker: NameAsker, within limit: Int64) {
+    self.asker = asker
+    // The time for a look-up is part of the way's.
+    report(.connecting)
+    guard !isOver else { return }
+    var attempt = WayAttempt(route.ways.map { $0?.hop }, until: loop.now + limit)
+    let step = upstreams.shared.health.withLock { attempt.start(&$0, now: loop.now) }
+    self.attempt = attempt
+    follow(step)
+  }
+
+  override func cancel() {
+    guard !isOver else { return }
+    over()
+    upstreams.shared.health.withLock { attempt?.cancel(&$0) }
+  }
+
+  override func timeUp() -> UpstreamError {
+    guard !isOver else { return .connectTimeout }
+    let error = timeoutError
+    stopTrying()
+    _ = conclude(.broken)
+    over()
+    return error
+  }
+
+  private func over() {
+    isOver = true
+    stopTrying()
+    loop.forget(self)
+  }
+
+  private func stopTrying() {
+    parentConnection?.cancel()
+    parentConnection = nil
+    direct?.cancel()
+    direct = nil
+    lookup?.cancel()
+    lookup = nil
+  }
+
+  /// A way's share of the time is over.
+  override func expired(on loop: EventLoop) {
+    guard !isOver else { return }
+    let error = timeoutError
+    stopTrying()
+    failed(error, .broken)
+  }
+
+  private var timeoutError: UpstreamError {
+    guard let parent else { return .connectTimeout }
+    return .parent(
+      ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .unreached(.connectTimeout)))
+  }
+
+  // MARK: One way after the other
+
+  private func follow(_ step: WayAttempt.Step) {
+    switch step {
+    case .tryWay(let index, let until):
+      self.index = index
+      began = loop.now
+      loop.arm(self, at: until)
+      begin()
+    case .stop(let index):
+      let error = failures[index] ?? .connectTimeout
+      over()
+      report(.failed(error))
+    }
+  }
+
+  private func begin() {
+    guard let parent else { return goDirectly() }
+    guard parent.settings.resolvesHere else {
+      // The parent resolves the name, so the rules can only see how it is written.
+      guard !target.checksAddresses || !upstreams.isForbidden(unresolved: target.host) else {
+        return failed(.addressForbidden(target.host), .unusable)
+      }
+      return ask(parent, for: target.host)
+    }
+    if let written = route.addresses?.first { return ask(parent, for: written.host) }
+    let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
+    switch loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in resolved($0) }) {
+    case .known(let answer): resolved(answer)
+    case .pending(let waiter): lookup = waiter
+    }
+  }
+
+  private func resolved(_ answer: Resolver.Answer) {
+    lookup = nil
+    guard let parent else { return }
+    switch answer {
+    case .failure(let failure): behind(parent, UpstreamError(failure, of: target.host))
+    case .success(let addresses):
+      let permitted = target.checksAddresses ? upstreams.permitted(addresses, port: target.port) : addresses
+      guard let address = permitted.first else { return failed(.addressForbidden(target.host), .unusable) }
+      ask(parent, for: address.host)
+    }
+  }
+
+  private func behind(_ parent: Parent, _ error: UpstreamError) {
+    failed(ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .origin(error)))
+  }
+
+  private func ask(_ parent: Parent, for host: String) {
+    let connection = ParentConnection(
+      parent, .init(host: host, port: target.port, mayBeAbsolute: target.isClear && !route.tunnelsAlways), on: upstreams
+    ) { [unowned self] in answered($0) }
+    parentConnection = connection
+    connection.start()
+  }
+
+  private func answered(_ result: ParentConnection.Report) {
+    parentConnection = nil
+    switch result {
+    case .failed(let failure): failed(failure)
+    case .open(let connected): opened(connected)
+    }
+  }
+
+  private func goDirectly() {
+    let dial = HostDial(target, on: upstreams) { [unowned self] in dialled($0) }
+    direct = dial
+    dial.start(for: asker, within: 0)
+  }
+
+  private func dialled(_ progress: Progress) {
+    switch progress {
+    case .connecting: break
+    case .failed(let error):
+      direct = nil
+      failed(error, ParentFailure.outcome(ofReaching: error))
+    case .connected(let connected):
+      direct = nil
+      opened(connected)
+    }
+  }
+
+  private func opened(_ connected: Connected) {
+    _ = conclude(.connected)
+    isOver = true
+    loop.forget(self)
+    report(.connected(connected))
+  }
+
+  private func failed(_ failure: ParentFailure) { failed(.parent(failure), failure.outcome) }
+
+  private func failed(_ error: UpstreamError, _ outcome: WayAttempt.Outcome) {
+    failures[index] = error
+    if let step = conclude(outcome) { follow(step) }
+  }
+
+  /// Remembers what came of the present try, and tells the observer.
+  private func conclude(_ outcome: WayAttempt.Outcome) -> WayAttempt.Step? {
+    let (now, random) = (loop.now, UInt64.random(in: 0...UInt64.max))
+    let (step, changes) = upstreams.shared.health.withLock { health in
+      (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
+    }
+    if let parent { upstreams.observer.parentTried(parent.name, outcome, nanoseconds: loop.clock() - began) }
+    for change in changes { upstreams.observer.parentChanged(upstreams.name(of: change.hop), isUp: change.isUp) }
+    return step
+  }
+}
+
+extension UpstreamError {
+  init(_ failure: Resolver.Failure, of host: String) {
+    switch failure {
+    case .notFound: self = .nameNotFound(host)
+    case .broken(let text): self = .resolverFailed(host, text)
+    case .overloaded: self = .resolverFailed(host, "too many look-ups are waiting")
+    }
+  }
+}
