@@ -34,6 +34,7 @@ let package = Package(
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
+    .target(name: "WayOut", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
@@ -53,7 +54,9 @@ let package = Package(
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
     .target(
       name: "Settings",
-      dependencies: ["CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS"]),
+      dependencies: [
+        "CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
+      ]),
     .target(
       name: "ConfigurationFile",
       dependencies: [
@@ -93,6 +96,7 @@ let package = Package(
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
+    .testTarget(name: "WayOutTests", dependencies: ["WayOut"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),

@@ -2,6 +2,7 @@ import Credentials
 import Routing
 import TLS
 import Trust
+import WayOut
 
 /// The whole configuration, read and checked: names are resolved, files and secrets loaded, and nothing contradicts itself.
 /// All durations are milliseconds, all sizes bytes.
@@ -30,6 +31,12 @@ public struct Settings: Sendable, Hashable {
   public var systemRoots: SystemRoots?
   /// nil: nothing is intercepted.
   public let intercept: InterceptSettings?
+  /// Those of the file in its order, then those of `environment`.
+  public var parents: [ParentSettings] = []
+  public var ways = WayTable()
+  /// Addresses (16 bytes, IPv4 mapped) of hosts that are not resolved; at least one each.
+  public var hosts: [String: [[UInt8]]] = [:]
+  public var outbound = OutboundAddressing()
 
   @inlinable public var anonymous: Access { unnamed.access }
   @inlinable public var anonymousMaxRequests: Int? { unnamed.maxRequests }

@@ -1,5 +1,6 @@
 import Credentials
 import Routing
+import WayOut
 
 /// One entry of `upstreams`.
 public struct UpstreamSettings: Sendable, Hashable {
@@ -21,6 +22,10 @@ public struct UpstreamSettings: Sendable, Hashable {
   public let timeouts: Timeouts
   public let decompress: Bool
   public let hostHeader: HostHeader
+  /// nil = as `routes` and `via` of the file say.
+  public var via: Via?
+  /// nil = as the file says.
+  public var outbound: OutboundAddressing?
 
   /// The first one.
   @inlinable public var match: Match { matches[0] }
