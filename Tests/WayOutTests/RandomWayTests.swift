@@ -114,6 +114,6 @@ private struct SystemSeed {
     state ^= state >> 12
     state ^= state << 25
     state ^= state >> 27
-    return state &* 2_685_821_657_736_338_717 >> 16
+    return (state &* 2_685_821_657_736_338_717) >> 16
   }
 }
