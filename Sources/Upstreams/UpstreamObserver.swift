@@ -1,5 +1,4 @@
 import Trust
-import WayOut
 
 /// Gets the events of one loop's connections to origins, for log and metrics. Called on the loop; must not block.
 open class UpstreamObserver {
@@ -16,7 +15,7 @@ open class UpstreamObserver {
   open func descriptorsExhausted() {}
   /// A connection through a parent was tried.
   /// - Parameter nanoseconds: from the beginning of the try to its end.
-  open func parentTried(_ parent: String, _ outcome: WayAttempt.Outcome, nanoseconds: Int64) {}
+  open func parentTried(_ parent: String, _ result: ParentResult, nanoseconds: Int64) {}
   /// A parent is down, or works again.
   open func parentChanged(_ parent: String, isUp: Bool) {}
 }

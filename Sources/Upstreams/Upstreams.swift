@@ -2,6 +2,7 @@ import Crypto
 import EventIO
 import Fetch
 import HTTPWire
+import Settings
 import Synchronization
 import TLS
 import Trust
@@ -16,6 +17,11 @@ public final class SharedUpstreams: Sendable {
   /// exactly one connection of the process try one that is down.
   let health = Mutex(WayHealth())
   let logins = LoginTrials()
+
+  /// Whether each of the parents works, as far as is known.
+  public func parentsUp(_ parents: [ParentSettings]) -> [(name: String, isUp: Bool)] {
+    health.withLock { health in parents.map { ($0.name, health.isUp($0.hop)) } }
+  }
   public init(group: LoopGroup) { self.group = group }
 }
 

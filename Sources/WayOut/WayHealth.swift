@@ -44,6 +44,13 @@ public struct WayHealth: Sendable {
 
   public func isUp(_ hop: Hop) -> Bool { down[hop] == nil }
 
+  /// Whether the next connection would try it: it is up, or its pause is over and nobody tries it.
+  public func isWorthTrying(_ hop: Hop, now: Int64) -> Bool {
+    guard let state = down[hop] else { return true }
+    guard now >= state.pauseEnd else { return false }
+    return state.claim.map { now >= $0.until } ?? true
+  }
+
   /// The hops that are down.
   public var hopsThatAreDown: Set<Hop> { Set(down.keys) }
 

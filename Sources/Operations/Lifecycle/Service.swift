@@ -169,10 +169,12 @@ public final class Service: Sendable {
       executor.call { loop in
         let worker = Worker.of(loop)
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), worker.upstreams.poolReports())
-        let hashedBodies = worker.hashedBodies
+        let (hashedBodies, parentsUp) = (worker.hashedBodies, worker.parentsUp)
         gathering.add {
           $0.counters += counters
           $0.hashedBodies += hashedBodies
+          // The process has one memory of it.
+          $0.parentsUp = parentsUp
           $0.add(pools)
         }
       }

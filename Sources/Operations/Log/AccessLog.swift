@@ -47,8 +47,9 @@ final class AccessLog: EventHandler {
     if request.times.secured > 0 { line.add("tls_ms", nanoseconds: request.times.secured - request.times.connected) }
     if request.times.firstByte > 0 { line.add("first_byte_ms", nanoseconds: request.times.firstByte - request.times.started) }
     if let entry = request.upstream.entry { line.add("upstream", entry.settings.name) }
+    if let parent = request.upstream.parent { line.add("via", parent) }
     if let address = request.upstream.address {
-      line.add("upstream_address", address.description)
+      line.add(request.upstream.parent == nil ? "upstream_address" : "parent_address", address.description)
       line.add("reused", request.upstream.isReused)
     }
     if let credential = request.credential.name {

@@ -64,6 +64,18 @@ final class LoopRecorder: LoopObserver {
       fs.epoll.max_user_watches
       """)
   }
+  override func parentTried(_ parent: String, _ result: ParentResult, nanoseconds: Int64) {
+    guard let index = counters.parents.firstIndex(where: { $0.name == parent }) else { return }
+    counters.parents[index].results.add(result)
+    if result == .connected { counters.parents[index].connect.observe(nanoseconds) }
+  }
+  override func parentChanged(_ parent: String, isUp: Bool) {
+    if isUp {
+      logger.info("a parent proxy works again", metadata: ["parent": "\(parent)"])
+    } else {
+      logger.warning("a parent proxy is down", metadata: ["parent": "\(parent)"])
+    }
+  }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
   override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
   override func handshake(_ outcome: HandshakeOutcome) { counters.handshakes.add(outcome) }

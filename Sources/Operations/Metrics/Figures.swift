@@ -8,6 +8,7 @@ struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
   var connections = 0
+  var parentsUp: [(name: String, isUp: Bool)] = []
   /// Bytes.
   var hashedBodies = 0
   var credentials: [CredentialReport] = []
@@ -21,6 +22,7 @@ struct Figures: Sendable {
     var metrics = MetricsText()
     requests(&metrics)
     connections(&metrics)
+    ways(&metrics)
     credentials(&metrics)
     signing(&metrics)
     trust(&metrics)
@@ -96,6 +98,22 @@ struct Figures: Sendable {
     for upstream in counters.upstreams.dropFirst(2) { metrics.sample([("upstream", upstream.name)], upstream.discards) }
     metrics.family("authproxy_tunnels", .gauge, "Open CONNECT tunnels and upgraded connections.")
     metrics.sample(counters.tunnels)
+  }
+
+  private func ways(_ metrics: inout MetricsText) {
+    metrics.family("authproxy_parent_connections_total", .counter, "Connections that were tried through a parent proxy, by result.")
+    for parent in counters.parents {
+      for (result, count) in parent.results.entries {
+        metrics.sample([("parent", parent.name), ("result", result.rawValue)], count)
+      }
+    }
+    metrics.family(
+      "authproxy_parent_connect_seconds", .histogram, "Time until a way through a parent proxy was open.")
+    for parent in counters.parents where !parent.connect.counts.isEmpty {
+      metrics.sample([("parent", parent.name)], parent.connect)
+    }
+    metrics.family("authproxy_parent_up", .gauge, "0: the parent proxy failed when it was last used.")
+    for (name, isUp) in parentsUp { metrics.sample([("parent", name)], isUp) }
   }
 
   private func signing(_ metrics: inout MetricsText) {

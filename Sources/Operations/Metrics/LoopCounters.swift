@@ -1,6 +1,7 @@
 import Proxy
 import Settings
 import Trust
+import Upstreams
 
 /// The counters of one loop: plain arrays that only this loop changes. A scrape asks each loop for a copy and sums the copies.
 /// If a reload removes an entry, its series disappear, so that their number stays bounded.
@@ -48,6 +49,17 @@ struct LoopCounters: Sendable {
     }
   }
 
+  struct Parent: Sendable {
+    var name: String
+    var results = Tally<ParentResult>()
+    var connect = Histogram()
+
+    static func += (left: inout Parent, right: Parent) {
+      left.results += right.results
+      left.connect += right.connect
+    }
+  }
+
   /// The first two places: requests without an entry, and CONNECT tunnels. The entries follow.
   static let none = 0
   static let tunnel = 1
@@ -55,6 +67,7 @@ struct LoopCounters: Sendable {
 
   var upstreams: [Upstream] = [Upstream(name: "none"), Upstream(name: "tunnel")]
   var credentials: [Credential] = []
+  var parents: [Parent] = []
   var errors = Tally<String>()
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
@@ -71,6 +84,7 @@ struct LoopCounters: Sendable {
       let name = entry.settings.name
       upstreams.append(old.dropFirst(Self.fixed).first { $0.name == name } ?? Upstream(name: name))
     }
+    parents = snapshot.settings.parents.map { parent in parents.first { $0.name == parent.name } ?? Parent(name: parent.name) }
     let names = snapshot.settings.credentials.keys.sorted()
     credentials = names.map { name in credentials.first { $0.name == name } ?? Credential(name: name) }
     credentialOfUpstream =
@@ -128,6 +142,13 @@ struct LoopCounters: Sendable {
         left.credentials[index] += credential
       } else {
         left.credentials.append(credential)
+      }
+    }
+    for parent in right.parents {
+      if let index = left.parents.firstIndex(where: { $0.name == parent.name }) {
+        left.parents[index] += parent
+      } else {
+        left.parents.append(parent)
       }
     }
     left.errors += right.errors

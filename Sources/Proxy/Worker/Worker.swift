@@ -20,6 +20,10 @@ public final class Worker {
   public var upstreams: Upstreams { services.upstreams }
   /// Bytes of bodies that this loop reads whole before it sends them.
   public var hashedBodies: Int { services.buffers.whole }
+  /// The configuration's parent proxies, and whether each works, as far as the process knows.
+  public var parentsUp: [(name: String, isUp: Bool)] {
+    services.shared.upstreams.parentsUp(services.snapshot.settings.parents)
+  }
 
   /// Creates the loop's worker and leaves it with the loop.
   @discardableResult

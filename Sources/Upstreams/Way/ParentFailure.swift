@@ -64,3 +64,26 @@ public struct ParentFailure: Sendable {
     }
   }
 }
+
+/// What came of one try to get through a parent.
+public enum ParentResult: String, Sendable, CaseIterable {
+  case connected
+  /// Its name, TCP, TLS or answer failed: it is down.
+  case broken
+  /// It does not let the target through, or wants another credential.
+  case refused
+  /// It works, but could not reach the target.
+  case unreachable
+  /// It was not asked: the configuration, or its credential, does not allow it.
+  case unusable
+
+  init(_ outcome: WayAttempt.Outcome) {
+    switch outcome {
+    case .connected: self = .connected
+    case .broken: self = .broken
+    case .refused: self = .refused
+    case .unreachable: self = .unreachable
+    case .unusable: self = .unusable
+    }
+  }
+}

@@ -185,7 +185,7 @@ final class WayDial: Dial {
     let (step, changes) = upstreams.shared.health.withLock { health in
       (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
     }
-    if let parent { upstreams.observer.parentTried(parent.name, outcome, nanoseconds: loop.clock() - began) }
+    if let parent { upstreams.observer.parentTried(parent.name, ParentResult(outcome), nanoseconds: loop.clock() - began) }
     for change in changes { upstreams.observer.parentChanged(upstreams.name(of: change.hop), isUp: change.isUp) }
     return step
   }

@@ -1,0 +1,61 @@
+import Foundation
+
+/// Parent proxies of the test's own: HTTP, HTTPS and SOCKS5. See parent.py.
+final class ParentServer {
+  struct Ports: Decodable { let http, https, socks, control: Int }
+  struct Asked: Decodable {
+    /// connect, absolute or socks.
+    let kind: String
+    let target: String
+    /// By lower-case name.
+    let fields: [String: [String]]
+    let user: String?
+    let connection: Int
+    let tls: Bool
+  }
+  struct State: Decodable {
+    let asked: [Asked]
+    let open: Int
+  }
+
+  let ports: Ports
+  private let child: ChildProcess
+
+  init() throws {
+    child = try ChildProcess(Surroundings.python, [Surroundings.support + "/parent.py", try Surroundings.pki()])
+    guard let line = child.awaitLine(where: { _ in true }) else { throw HarnessError("parent.py: \(child.errors)") }
+    ports = try JSONDecoder().decode(Ports.self, from: Data(line.utf8))
+  }
+
+  deinit { child.closeInput() }
+
+  /// - Parameter settings: JSON; the keys are parent.py's.
+  @discardableResult
+  func set(_ settings: String) throws -> State {
+    let connection = try RawConnection(port: ports.control)
+    try connection.send(
+      "POST /set HTTP/1.1\r\nHost: control\r\nConnection: close\r\nContent-Length: \(settings.utf8.count)\r\n\r\n\(settings)")
+    return try JSONDecoder().decode(State.self, from: Data(try connection.readAnswer().body))
+  }
+
+  func asked() throws -> [Asked] { try set("{}").asked }
+
+  /// What came since the last call.
+  func news() throws -> [Asked] {
+    let asked = try asked()
+    try set(#"{"forget": true}"#)
+    return asked
+  }
+
+  static let login = "proxyuser:pw-5ecret-parent"
+
+  func url(_ scheme: String) -> String {
+    let port = scheme == "https" ? ports.https : scheme == "http" ? ports.http : ports.socks
+    return "\(scheme)://\(scheme == "https" ? "localhost" : "127.0.0.1"):\(port)"
+  }
+}
+
+extension RawConnection {
+  /// What came up to and with `mark`, as text.
+  func readText(through mark: String) throws -> String { String(decoding: try read(through: mark), as: UTF8.self) }
+}

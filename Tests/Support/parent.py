@@ -1,0 +1,267 @@
+"""Parent proxies in the tests: HTTP, HTTPS and SOCKS5 on loopback, one thread per connection.
+
+    parent.py PKI_FOLDER
+
+The first line on standard output is JSON: the ports of `http`, `https` (certificate of localhost), `socks` and `control`. It ends with its
+standard input. POST /set to the control port changes the settings and answers with the state:
+    login       "user:password" that it wants (Basic, RFC 1929); null: none
+    answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
+    piece       how many bytes of its answers leave at once; 0: all
+    reply       the reply code of SOCKS
+    bound       the address type in SOCKS replies: 1, 3 or 4
+    closes      closes each connection at once
+    names       {name: address} that it resolves; others are 127.0.0.1
+    forget      clears what was recorded
+State: `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls}, and `open`.
+"""
+
+import base64
+import http.server
+import ipaddress
+import itertools
+import json
+import pathlib
+import select
+import socket
+import ssl
+import struct
+import sys
+import threading
+
+pki = pathlib.Path(sys.argv[1])
+lock = threading.Lock()
+numbers = itertools.count(1)
+settings = {"login": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "names": {}}
+asked = []
+opened = set()
+
+
+def record(kind, target, fields, user, number, tls):
+    with lock:
+        asked.append({"kind": kind, "target": target, "fields": fields, "user": user, "connection": number, "tls": tls})
+
+
+def reach(host, port):
+    host = settings["names"].get(host, host)
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        host = "127.0.0.1"
+    return socket.create_connection((host, port), 5)
+
+
+def send(client, data):
+    piece = settings["piece"] or len(data)
+    for start in range(0, len(data), max(piece, 1)):
+        client.sendall(data[start : start + piece])
+
+
+def relay(client, far):
+    """Bytes both ways, until both have ended."""
+    sides = {client: far, far: client}
+    while sides:
+        pending = [side for side in sides if isinstance(side, ssl.SSLSocket) and side.pending()]
+        ready = pending or select.select(list(sides), [], [], 60)[0]
+        if not ready:
+            return
+        for side in ready:
+            try:
+                data = side.recv(65536)
+            except (OSError, ssl.SSLError):
+                return
+            other = far if side is client else client
+            try:
+                if data:
+                    other.sendall(data)
+                else:
+                    del sides[side]
+                    if isinstance(other, ssl.SSLSocket):
+                        return
+                    other.shutdown(socket.SHUT_WR)
+            except OSError:
+                return
+
+
+def read_head(client, data=b""):
+    while b"\r\n\r\n" not in data:
+        more = client.recv(65536)
+        if not more:
+            return None, None, data
+        data += more
+    head, _, rest = data.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    fields = {}
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        fields.setdefault(name.lower(), []).append(value.strip())
+    return lines[0].split(" "), fields, rest
+
+
+def is_welcome(fields):
+    if settings["login"] is None:
+        return True
+    wanted = "Basic " + base64.b64encode(settings["login"].encode()).decode()
+    return fields.get("proxy-authorization") == [wanted]
+
+
+def serve_http(client, number, tls):
+    rest = b""
+    while True:
+        line, fields, rest = read_head(client, rest)
+        if line is None:
+            return
+        method, target = line[0], line[1]
+        record("connect" if method == "CONNECT" else "absolute", target, fields, None, number, tls)
+        if not is_welcome(fields):
+            send(client, b"HTTP/1.1 407 Who Are You\r\nProxy-Authenticate: Basic realm=\"parent\"\r\nContent-Length: 4\r\n\r\nwho?")
+            continue
+        if method == "CONNECT":
+            answer = settings["answer"]
+            if answer is not None and not answer.endswith("{tunnel}"):
+                send(client, answer.encode("latin-1"))
+                return
+            host, _, port = target.rpartition(":")
+            try:
+                far = reach(host.strip("[]"), int(port))
+            except OSError:
+                send(client, b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+                continue
+            send(client, (answer[: -len("{tunnel}")] if answer else "HTTP/1.1 200 Connection established\r\n\r\n").encode("latin-1"))
+            if rest:
+                far.sendall(rest)
+            return relay(client, far)
+        authority, _, path = target.partition("://")[2].partition("/")
+        host, _, port = authority.partition(":")
+        try:
+            far = reach(host, int(port or 80))
+        except OSError:
+            send(client, b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+            continue
+        head = f"{method} /{path} HTTP/1.1\r\n"
+        for name, values in fields.items():
+            if name not in ("proxy-authorization", "connection"):
+                head += "".join(f"{name}: {value}\r\n" for value in values)
+        length = int(fields.get("content-length", ["0"])[0])
+        while len(rest) < length:
+            rest += client.recv(65536)
+        far.sendall(head.encode("latin-1") + b"connection: close\r\n\r\n" + rest[:length])
+        rest = rest[length:]
+        answer = b""
+        while True:
+            more = far.recv(65536)
+            if not more:
+                break
+            answer += more
+        head, _, body = answer.partition(b"\r\n\r\n")
+        kept = [line for line in head.split(b"\r\n") if not line.lower().startswith((b"connection:", b"content-length:", b"transfer-"))]
+        send(client, b"\r\n".join(kept) + b"\r\nX-Parent: yes\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+def exactly(client, count):
+    data = b""
+    while len(data) < count:
+        more = client.recv(count - len(data))
+        if not more:
+            raise OSError("cut")
+        data += more
+    return data
+
+
+def serve_socks(client, number):
+    version, count = exactly(client, 2)
+    methods = exactly(client, count)
+    user = None
+    if settings["login"] is None:
+        if 0 not in methods:
+            return send(client, b"\x05\xff")
+        send(client, b"\x05\x00")
+    else:
+        if 2 not in methods:
+            return send(client, b"\x05\xff")
+        send(client, b"\x05\x02")
+        _, length = exactly(client, 2)
+        user = exactly(client, length).decode()
+        password = exactly(client, exactly(client, 1)[0]).decode()
+        if f"{user}:{password}" != settings["login"]:
+            record("socks", "", {}, user, number, False)
+            return send(client, b"\x01\x01")
+        send(client, b"\x01\x00")
+    _, _, _, kind = exactly(client, 4)
+    if kind == 1:
+        host = str(ipaddress.ip_address(exactly(client, 4)))
+    elif kind == 4:
+        host = str(ipaddress.ip_address(exactly(client, 16)))
+    else:
+        host = exactly(client, exactly(client, 1)[0]).decode()
+    (port,) = struct.unpack(">H", exactly(client, 2))
+    record("socks", f"{'name' if kind == 3 else 'address'} {host}:{port}", {}, user, number, False)
+    bound = {1: b"\x01" + bytes(4), 3: b"\x03\x09localhost", 4: b"\x04" + bytes(16)}[settings["bound"]] + b"\x00\x00"
+    if settings["reply"]:
+        return send(client, b"\x05" + bytes([settings["reply"], 0]) + bound)
+    try:
+        far = reach(host, port)
+    except OSError:
+        return send(client, b"\x05\x05\x00" + bound)
+    send(client, b"\x05\x00\x00" + bound)
+    relay(client, far)
+
+
+def handle(client, kind):
+    number = next(numbers)
+    with lock:
+        opened.add(number)
+    try:
+        client.settimeout(60)
+        if settings["closes"]:
+            return
+        if kind == "https":
+            client = tls.wrap_socket(client, server_side=True)
+        if kind == "socks":
+            serve_socks(client, number)
+        else:
+            serve_http(client, number, kind == "https")
+    except (OSError, ssl.SSLError, ValueError):
+        pass
+    finally:
+        with lock:
+            opened.discard(number)
+        client.close()
+
+
+def listen(kind):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+
+    def run():
+        while True:
+            client, _ = listener.accept()
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=handle, args=(client, kind), daemon=True).start()
+
+    threading.Thread(target=run, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+class Control(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
+        with lock:
+            if wish.pop("forget", False):
+                asked.clear()
+            settings.update(wish)
+            body = json.dumps({"asked": asked, "open": len(opened)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+tls.load_cert_chain(pki / "good.pem", pki / "good.key")
+control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
+threading.Thread(target=control.serve_forever, daemon=True).start()
+ports = {kind: listen(kind) for kind in ("http", "https", "socks")}
+print(json.dumps(ports | {"control": control.server_port}), flush=True)
+sys.stdin.read()
