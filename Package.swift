@@ -61,6 +61,7 @@ let package = Package(
       name: "ConfigurationFile",
       dependencies: [
         "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials", "TLS",
+        "WayOut",
       ],
       swiftSettings: fuzzed),
     .target(
@@ -117,7 +118,7 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+        "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(

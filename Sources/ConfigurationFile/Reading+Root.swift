@@ -11,10 +11,16 @@ extension Reading {
     let tokenStore = isMisspelt(\.tokenStore) ? nil : tokenStore(root)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
     let clientNames = entryNames(root, \.clients, [\ClientKeys.name])
+    let known = isMisspelt(\.credentials) ? nil : credentials
+    let parentNames = parentNames(root)
+    let outbound = outbound(root, \.ways.outbound) ?? OutboundAddressing()
     let upstreams = upstreams(
       root,
       UpstreamContext(
-        trust: rules, credentials: isMisspelt(\.credentials) ? nil : credentials, clients: clientNames, timeouts: timeouts))
+        trust: rules, credentials: known, clients: clientNames, timeouts: timeouts, parents: parentNames, outbound: outbound))
+    let ways = ways(
+      root, parentNames, ParentContext(trust: rules, credentials: known), entries: upstreams.compactMap(\.via),
+      outbound: outbound)
 
     let unlisted = root.read(\.unlistedHosts)
     let tunnels = connectAllow(root)
@@ -39,20 +45,29 @@ extension Reading {
       clients: clients, anonymous: anonymous.allow, anonymousMaxRequests: anonymous.maxRequests, unlistedHosts: unlisted,
       connectAllow: connectAllow,
       forbiddenAddresses: forbiddenAddresses(root), upstreams: upstreams.map(\.settings),
-      credentials: credentials.compactMapValues(\.policy), tokenStore: tokenStore ?? .memory,
+      credentials: credentials.compactMapValues(\.policy).merging(ways.environment.credentials) { own, _ in own },
+      tokenStore: tokenStore ?? .memory,
       trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed, intercept: intercept?.settings)
+    settings.parents = ways.settings
+    settings.ways = ways.table
+    settings.hosts = ways.hosts
+    settings.outbound = ways.outbound
+    checkLoops(ways, listeners, admin: settings.admin)
     settings.systemRoots = systemRoots(for: settings)
     checkPublishedRoots(root, settings)
     if upstreams.isEmpty && unlisted == .deny && connectAllow.isEmpty && !root.mentions(\.upstreams) {
       warning(root.place, "there are no 'upstreams', and no other host is allowed: the proxy will refuse every request")
     }
     warnOfUnused(root, settings)
+    warnOfWays(root, ways, upstreams, settings)
     // Nothing may be dropped without an error in the report.
     assert(
       report.hasErrors
-        || (settings.credentials.count == credentials.count && settings.trust.count == policies.count
+        || (settings.credentials.count == credentials.count + ways.environment.credentials.count
+          && settings.trust.count == policies.count
           && upstreams.count == root.read(\.upstreams)?.items.count ?? 0
+          && settings.parents.count == parentNames.indices.count + ways.environment.parents.count
           && clients.count == root.read(\.clients)?.items.count ?? 0)
     )
     return settings
@@ -60,8 +75,8 @@ extension Reading {
 
   /// Warns of credentials and policies that nothing refers to: either a reference is mistyped, or they are left over.
   private func warnOfUnused(_ root: Section<RootKeys>, _ settings: Settings) {
-    var credentials = Set(settings.upstreams.compactMap(\.credential))
-    var trust = Set(settings.upstreams.compactMap(\.trust)).union(["default"])
+    var credentials = Set(settings.upstreams.compactMap(\.credential) + settings.parents.compactMap(\.credential))
+    var trust = Set(settings.upstreams.compactMap(\.trust) + settings.parents.compactMap(\.trust)).union(["default"])
     for policy in settings.credentials.values.compactMap(\.tokens) {
       if let name = policy.trust { trust.insert(name) }
       credentials.formUnion(policy.sourceNames)

@@ -35,6 +35,7 @@ extension Reading {
   func systemRoots(for settings: Settings) -> SystemRoots? {
     let usesFallback =
       settings.unlistedHosts == .forward || settings.upstreams.contains { $0.trust == nil }
+      || settings.parents.contains { $0.scheme == .https && $0.trust == nil }
       || settings.trust.values.contains(where: \.checksRevocation)
       || settings.credentials.values.contains { $0.tokens.map { $0.trust == nil } ?? false }
     let areAnchors = settings.trust.values.contains { $0.effectiveAnchors.haveSystem }

@@ -8,6 +8,7 @@ extension Reading {
     var name: Located<String>
     /// In the order of the settings'.
     var matches: [MatchDraft]
+    var via: ViaDraft?
   }
 
   struct MatchDraft {
@@ -23,6 +24,9 @@ extension Reading {
     var credentials: [String: CredentialDraft]?
     var clients: Set<String>?
     var timeouts: Timeouts
+    var parents: ParentNames
+    /// The file's.
+    var outbound: OutboundAddressing
   }
 
   func upstreams(_ root: Section<RootKeys>, _ context: UpstreamContext) -> [UpstreamDraft] {
@@ -78,6 +82,8 @@ extension Reading {
     let timeouts = timeouts(ofUpstream: entry, over: context.timeouts)
     let decompress = entry.read(\.decompress)
     let hostHeader = entry.read(\.hostHeader)
+    let via = via(entry, \.ways.via, context.parents)
+    let outbound = outbound(entry, \.ways.outbound, outer: context.outbound)
 
     if let name, !checkName(name, entry.path(\.name)) { return nil }
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
@@ -86,12 +92,14 @@ extension Reading {
     guard let written, written.isWhole, matches.count == written.items.count, let first = matches.first,
       origin != nil || !entry.has(\.origin)
     else { return nil }
-    let settings = UpstreamSettings(
+    var settings = UpstreamSettings(
       name: name?.value ?? written.items[0].text.value, matches: matches.map(\.match), clients: clients,
       origin: origin ?? standardOrigin(matches, entry),
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
+    settings.via = via?.via
+    settings.outbound = outbound
     if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)
@@ -111,7 +119,7 @@ extension Reading {
     }
     checkProtection(settings, entry, draft, context.trust)
     return UpstreamDraft(
-      settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches)
+      settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches, via: via)
   }
 
   /// Where the requests go if it is not written. Several matches lead to one place, or nobody could tell which.

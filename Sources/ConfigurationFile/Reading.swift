@@ -32,6 +32,8 @@ final class Reading {
   var secretSources: [String: SecretSource] = [:]
   /// Of the credential that is read now.
   var sourceReferences: [SourceReference] = []
+  /// Of keys that decide a way, by path, for `explain`.
+  var places: [String: Place] = [:]
   /// Schema path of every key that the reader asked for; tests compare it with the language's description.
   var askedKeys: Set<String> = []
 

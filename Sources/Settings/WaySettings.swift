@@ -75,3 +75,12 @@ extension WayTable {
     ways(host: host, address: IPAddress.parse(host), port: port, isTLS: isTLS, via: entry)
   }
 }
+
+extension Settings {
+  /// The parents among these ways, in their order.
+  public func parents(of ways: [WayTable.Name]) -> [ParentSettings] {
+    ways.compactMap { way in
+      if case .parent(let index) = way, parents.indices.contains(index) { parents[index] } else { nil }
+    }
+  }
+}

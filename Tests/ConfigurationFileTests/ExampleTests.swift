@@ -152,7 +152,9 @@ struct ExampleTests {
       case .sequence(let items): for item in items { collect(item, path) }
       case .mapping(let entries):
         for entry in entries {
-          let named = ["credentials", "trust"].contains(path.schema) ? path.named(entry.key) : path.key(entry.key)
+          let named =
+            ["credentials", "trust", "parents", "hosts", "parents.*.connect_headers"].contains(path.schema)
+            ? path.named(entry.key) : path.key(entry.key)
           shown.insert(named.schema)
           collect(entry.value, named)
         }

@@ -37,6 +37,9 @@ struct MistakeTests {
       + Mistake.ofHTTPSignatures + Mistake.ofDigest)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
+  @Test("in ways out", arguments: Mistake.ofWays)
+  func ways(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
+
   @Test("in trust policies", arguments: Mistake.ofTrust)
   func trust(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
@@ -48,7 +51,7 @@ struct MistakeTests {
 
   @Test(
     "and questionable settings are warnings",
-    arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest)
+    arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest + Mistake.ofOddWays)
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)
     #expect(loaded.lines == oddity.lines)

@@ -80,6 +80,31 @@ let wholeLanguage = #"""
     leaf_cache: 1000
     min_version: tls1.2
   forbidden_addresses: [default, 192.0.2.0/24]
+  via: [corporate, backup, direct]
+  routes:
+    - {match: ["*.internal.example.com", 10.0.0.0/8, "fd00::/8", "db.example.com:8443", "[2001:db8::1]:8080", 192.0.2.7], via: direct}
+    - {match: "*:25", via: environment}
+  parents:
+    corporate:
+      url: HTTP://Proxy.corp.example.:8080/
+      credential: proxy-login
+      resolve: parent
+      tunnel_http: true
+      connect_headers: {User-Agent: "Mozilla/5.0", X-Way: out}
+    backup:
+      url: https://[2001:db8::9]:3129
+      trust: lab
+      client_certificate:
+        certificate: cert.pem
+        key: {file: encrypted.pem}
+        passphrase: {env: TOKEN}
+    checking: {url: "http://192.0.2.9:8080", resolve: here}
+    here: {url: "socks5://127.0.0.1:1080", credential: socks-login}
+    there: {url: "socks5h://socks.example.com:1080"}
+  hosts:
+    API.example.com.: [192.0.2.7, "2001:db8::7"]
+  bind: [192.0.2.9, "2001:db8::9"]
+  address_family: auto
   upstreams:
     - name: payments
       match: api.example.com/v1/
@@ -106,7 +131,10 @@ let wholeLanguage = #"""
       timeouts: {response_head: 5m}
       decompress: false
       host_header: origin
-    - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true}
+      via: checking
+      bind: [192.0.2.10]
+      address_family: ipv4
+    - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true, via: [here, there]}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
     - {match: bearer.example.com., credential: static-bearer}
     - {match: key.example.com, credential: api-key}
@@ -139,6 +167,11 @@ let wholeLanguage = #"""
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
+    proxy-login:
+      basic: {username: svc, password: {env: TOKEN}}
+      allow_plaintext: true
+    socks-login:
+      basic: {username: svc, password: {file: token}}
     legacy-basic:
       basic: {username: svc, password: {env: TOKEN}}
     static-bearer:

@@ -36,6 +36,7 @@ struct RootKeys: KeySet {
   let forbiddenAddresses = Key(
     "forbidden_addresses", .texts(of: .oneOf([.words(["default"]), .text(.addressBlock)])), .list(["default"]),
     "Lists resolved addresses that the proxy never connects to.")
+  let ways = WayKeys()
   let upstreams = Key(
     "upstreams", .list(of: .section(UpstreamKeys.self)), .otherwise("none"), "Lists where requests may go.")
   let credentials = Key(

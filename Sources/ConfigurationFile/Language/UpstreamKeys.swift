@@ -38,6 +38,7 @@ struct UpstreamKeys: KeySet {
   let hostHeader = Key(
     "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
     "Says which authority the proxy sends in Host; SNI is always the origin's.")
+  let ways = EntryWayKeys()
 }
 
 /// `upstreams.client_certificate`, and `credentials.*.oauth2.client_certificate`.
