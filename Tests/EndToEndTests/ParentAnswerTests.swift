@@ -81,8 +81,7 @@ import Testing
   }
 
   @Test func `a parent that cannot be trusted gets no password`() throws {
-    let (parent, folder) = (try ParentServer(), try Surroundings.newFolder())
-    try Authority.create(folder, for: "localhost")
+    let (parent, pki) = (try ParentServer(), try Surroundings.pki())
     let port = try Origin.shared().ports.https
     try withProxy(
       """
@@ -94,7 +93,7 @@ import Testing
         proxy-login: {basic: {username: u, password: pw-5ecret}}
       trust:
         default: [default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: false}]
-        strict: [default: {ca_file: \(folder)/root.pem, system_roots: false}]
+        strict: [default: {ca_file: \(pki)/self-signed.pem, system_roots: false}]
 
       """
     ) { proxy throws in

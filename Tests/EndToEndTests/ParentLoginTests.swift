@@ -16,7 +16,7 @@ import Testing
         - {match: plain.test, origin: "http://localhost:\(origin.http)"}
       credentials:
         proxy-login: {basic: {username: proxyuser, password: {file: "\(folder)/password"}}}
-      watch: off
+      watch_files: off
       threads: 2
 
       """

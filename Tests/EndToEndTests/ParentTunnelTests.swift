@@ -21,6 +21,7 @@ import Testing
         - {match: api.test, origin: "https://localhost:\(origin.https)"\(parts == nil ? "" : ", credential: api")}
         - {match: plain.test, origin: "http://localhost:\(origin.http)"\(parts == nil ? "" : ", credential: api")}
       connect: {allow: ["localhost:\(origin.https)", "*.far.test:\(origin.http)"]}
+      threads: 1
       \(credentials ?? "")\(more)
       """
   }
