@@ -94,7 +94,7 @@ let package = Package(
         "Settings", "Credentials",
         "Trust",
         "TLS",
-        "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
+        "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams", "WayOut",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 

@@ -60,7 +60,7 @@ public enum ConfigurationFile {
     }
     let loaded = LoadedConfiguration(
       settings: reading.report.hasErrors ? nil : settings, diagnostics: reading.report.sorted, watched: reading.watched,
-      systemRootsFiles: reading.systemRootsFiles, secretSources: reading.secretSources)
+      systemRootsFiles: reading.systemRootsFiles, secretSources: reading.secretSources, places: reading.places)
     return (loaded, reading.askedKeys)
   }
 

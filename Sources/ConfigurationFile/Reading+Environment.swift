@@ -35,6 +35,12 @@ extension Reading {
             + "it into 'parents'")
       }
       if let credential {
+        if parent.scheme == .https, let gap = trust.gap(nil) {
+          error(
+            place,
+            "environment: \(variable.variable) has a password, but trust \(shown(gap.name)) \(gap.what); write the parent into 'parents'"
+          )
+        }
         if credentials.contains(credential.name) {
           error(place, "environment: the name of credential \(shown(credential.name)) is taken; rename the one in the file")
         }

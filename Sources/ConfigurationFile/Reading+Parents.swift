@@ -19,6 +19,8 @@ extension Reading {
     var trust: TrustRules
     /// nil: unknown, because the section's key is misspelt.
     var credentials: [String: CredentialDraft]?
+    /// One credential is read alone: mistakes of others do not count, and a parent that no shared way names keeps its secrets.
+    var isPartial = false
   }
 
   /// The names that `via` or a variable already means.
@@ -34,7 +36,7 @@ extension Reading {
       guard let section = entry.value else { continue }
       drafts.append(parent(entry.name, section, context))
     }
-    checkShared(drafts, root, context.credentials ?? [:])
+    if !context.isPartial { checkShared(drafts, root, context.credentials ?? [:]) }
     return drafts
   }
 
@@ -132,6 +134,7 @@ extension Reading {
     guard let known = context.credentials else { return }
     let path = section.path(\.credential).shown
     guard let draft = known[name.value] else {
+      if context.isPartial { return }
       error(
         name.place,
         "\(path): there is no \(shown(name.value)) in 'credentials'\(suggestion(for: name.value, among: known.keys))")

@@ -49,10 +49,7 @@ extension Reading {
       tokenStore: tokenStore ?? .memory,
       trust: policies.compactMapValues { $0 },
       allHostsMustBeEvaluated: allMustBeNamed, intercept: intercept?.settings)
-    settings.parents = ways.settings
-    settings.ways = ways.table
-    settings.hosts = ways.hosts
-    settings.outbound = ways.outbound
+    settings.apply(ways)
     checkLoops(ways, listeners, admin: settings.admin)
     settings.systemRoots = systemRoots(for: settings)
     checkPublishedRoots(root, settings)

@@ -1,14 +1,15 @@
 import Credentials
 import Files
 import Settings
+import WayOut
 
 /// One credential, read alone.
 public struct SingleCredential: Sendable {
   /// Always of kind `oauth2`.
   public var policy: CredentialPolicy
   public var oauth2: OAuth2Policy
-  /// `settings` has this credential, the token store, and the trust policy for its server; nothing else. Has the sources of
-  /// secrets, and warnings.
+  /// `settings` has this credential, the token store, the trust policy for its server, and the ways out with the credentials and
+  /// policies of their parents; nothing else. Has the sources of secrets, and warnings.
   public var configuration: LoadedConfiguration
   public var settings: Settings
 }
@@ -30,13 +31,17 @@ extension ConfigurationFile {
     let reading = peek.reading(system)
     let root = try peek.root(reading)
     let store = reading.tokenStore(root)
-    let trust = trust(for: entry, root, peek)
+    let names = reading.parentNames(root)
+    let parents = parentReferences(root, names, peek)
+    let trust = trust(for: entry, root, peek, also: parents.trust)
     let rules = TrustRules(policies: trust, allMustBeNamed: root.read(\.allHostsMustBeEvaluated))
     let section: Section<CredentialKeys>? = reading.section(entry.written)
     let policy = section.flatMap { reading.credential(entry.name.value, $0, trust: rules, tokenStore: store).policy }
+    let ways = reading.sharedWays(root, names, credentials: parents.credentials, trust: rules, tokenStore: store)
+    let credentials = ways.credentials.merging(policy.map { [$0.name: $0] } ?? [:]) { _, own in own }
     var settings = Settings(
-      listeners: [], credentials: policy.map { [$0.name: $0] } ?? [:], tokenStore: store ?? .memory,
-      trust: trust.compactMapValues { $0 })
+      listeners: [], credentials: credentials, tokenStore: store ?? .memory, trust: trust.compactMapValues { $0 })
+    settings.apply(ways.drafts)
     if policy != nil { settings.systemRoots = reading.systemRoots(for: settings) }
     guard !reading.report.hasErrors, let policy, case .oauth2(let oauth2) = policy.kind else {
       throw .configuration(reading.report.sorted)
@@ -49,13 +54,34 @@ extension ConfigurationFile {
 
   /// The policy that applies to the credential's server. If it asks for revocation, also the one that applies to responders.
   private static func trust(
-    for entry: CredentialLookup.Entry, _ root: Section<RootKeys>, _ peek: Peek
+    for entry: CredentialLookup.Entry, _ root: Section<RootKeys>, _ peek: Peek, also others: Set<String>
   ) -> Reading.TrustPolicies {
     let standard = "default"
     let name = CredentialLookup.oauth2(of: entry, peek.reading(.none))?.read(\.trust)?.value ?? standard
-    let policies = root.reading.trust(root, only: [name])
-    guard policies[name]??.checksRevocation == true, name != standard else { return policies }
-    return root.reading.trust(root, only: [name, standard])
+    let names = others.union([name])
+    let policies = root.reading.trust(root, only: names)
+    guard names.contains(where: { policies[$0]??.checksRevocation == true }), !names.contains(standard) else { return policies }
+    return root.reading.trust(root, only: names.union([standard]))
+  }
+
+  /// The credentials and policies of the parents that `via` and `routes` name: requests to the credential's server go through these.
+  private static func parentReferences(
+    _ root: Section<RootKeys>, _ names: Reading.ParentNames, _ peek: Peek
+  ) -> (credentials: Set<String>, trust: Set<String>) {
+    let reading = peek.reading(.none)
+    guard let root = try? peek.root(reading) else { return ([], []) }
+    let shared = [reading.via(root, \.ways.via, names)?.via].compactMap { $0 } + reading.routes(root, names).map(\.route.via)
+    var used: Set<WayTable.Name> = []
+    for case .ways(let names) in shared { used.formUnion(names) }
+    var result: (credentials: Set<String>, trust: Set<String>) = ([], [])
+    for (index, entry) in (root.read(\.ways.parents) ?? []).enumerated() where used.contains(.parent(index)) {
+      guard let section = entry.value else { continue }
+      if let name = section.read(\.credential) { result.credentials.insert(name.value) }
+      if section.read(\.url)?.value.lowercased().hasPrefix("https:") == true {
+        result.trust.insert(section.read(\.trust)?.value ?? "default")
+      }
+    }
+    return result
   }
 }
 

@@ -1,3 +1,4 @@
+import Credentials
 import Settings
 import WayOut
 
@@ -20,7 +21,33 @@ struct WayDrafts {
   }
 }
 
+extension Settings {
+  mutating func apply(_ drafts: WayDrafts) {
+    parents = drafts.settings
+    ways = drafts.table
+    hosts = drafts.hosts
+    outbound = drafts.outbound
+  }
+}
+
 extension Reading {
+  /// The ways of what is no entry, for a credential that is read alone.
+  /// - Parameter credentials: of the parents in question; others are not read.
+  func sharedWays(
+    _ root: Section<RootKeys>, _ names: ParentNames, credentials: Set<String>, trust: TrustRules,
+    tokenStore: TokenStoreSettings?
+  ) -> (drafts: WayDrafts, credentials: [String: CredentialPolicy]) {
+    var read: [String: CredentialDraft] = [:]
+    for entry in root.written(\.credentials).flatMap(named) ?? [] where credentials.contains(entry.name.value) {
+      let section: Section<CredentialKeys>? = section(entry.value)
+      read[entry.name.value] = section.map { credential(entry.name.value, $0, trust: trust, tokenStore: tokenStore) }
+    }
+    let drafts = ways(
+      root, names, ParentContext(trust: trust, credentials: read, isPartial: true), entries: [],
+      outbound: outbound(root, \.ways.outbound) ?? OutboundAddressing())
+    return (drafts, read.compactMapValues(\.policy).merging(drafts.environment.credentials) { own, _ in own })
+  }
+
   /// - Parameters:
   ///   - entries: the `via` of entries.
   ///   - outbound: the file's, which the entries have used already.

@@ -16,11 +16,13 @@ public struct LoadedConfiguration: Sendable {
   public var systemRootsFiles: [WatchedFile]
   /// By key path: `credentials.billing.basic.password`, `clients[0].password`.
   public var secretSources: [String: SecretSource]
+  /// Of the keys that decide a way, by key path: `via`, `routes[0]`, `upstreams[1].via`.
+  public var places: [String: Place]
 
   public init(
     settings: Settings? = nil, diagnostics: [Diagnostic] = [], configurationFile: WatchedFile? = nil,
     watched: [WatchedFile] = [], systemRootsFiles: [WatchedFile] = [],
-    secretSources: [String: SecretSource] = [:]
+    secretSources: [String: SecretSource] = [:], places: [String: Place] = [:]
   ) {
     self.settings = settings
     self.diagnostics = diagnostics
@@ -28,6 +30,7 @@ public struct LoadedConfiguration: Sendable {
     self.watched = watched
     self.systemRootsFiles = systemRootsFiles
     self.secretSources = secretSources
+    self.places = places
   }
 
   public var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }

@@ -38,7 +38,8 @@ struct Check: ParsableCommand {
     }
     Terminal.print("\(config) is valid" + (warnings == 0 ? "." : ", with \(Describing.count(warnings, "warning"))."))
     Terminal.print("")
-    ConfigurationSummary(settings: settings, sources: loaded.secretSources, logins: logins).page.print()
+    let ways = WayReport(settings: settings, places: loaded.places, file: config)
+    ConfigurationSummary(settings: settings, sources: loaded.secretSources, logins: logins, ways: ways).page.print()
   }
 }
 
@@ -47,11 +48,13 @@ struct ConfigurationSummary {
   let settings: Settings
   let sources: [String: SecretSource]
   let logins: LoginStandings
+  let ways: WayReport
 
   var page: Page {
     var page = Page(labelWidth: 18)
     listeners(&page)
     upstreams(&page)
+    ways.append(to: &page)
     interception(&page)
     credentials(&page)
     trust(&page)
@@ -134,6 +137,7 @@ struct ConfigurationSummary {
       }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
+      parts += ways.parts(of: upstream)
       page.row("", parts.joined(separator: ", "))
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
@@ -170,7 +174,10 @@ struct ConfigurationSummary {
 
   private func trust(_ page: inout Page) {
     page.heading("trust")
-    if settings.trust["default"] == nil, settings.upstreams.contains(where: { $0.origin.scheme == .https && $0.trust == nil }) {
+    if settings.trust["default"] == nil,
+      settings.upstreams.contains(where: { $0.origin.scheme == .https && $0.trust == nil })
+        || settings.parents.contains(where: { $0.scheme == .https && $0.trust == nil })
+    {
       page.rows("system roots", Describing.trust(.systemDefault))
     }
     for policy in settings.trust.values.sorted(by: { $0.name < $1.name }) { page.rows(policy.name, Describing.trust(policy)) }

@@ -45,7 +45,8 @@ struct Explain: ParsableCommand {
       throw ExitStatus.badConfiguration
     }
     let explanation = Explanation.of(method: method, target: url, client: asking, in: snapshot)
-    page(explanation, settings, interception(explanation, settings, asking)).print()
+    let ways = WayReport(settings: settings, places: loaded.places, file: config)
+    page(explanation, settings, interception(explanation, settings, asking), ways).print()
   }
 
   /// What an https:// match has to do with it; nil: nothing, or the client is not let in at all.
@@ -72,13 +73,13 @@ struct Explain: ParsableCommand {
   }
 
   private func page(
-    _ explanation: Explanation, _ settings: Settings, _ interception: [(label: String, text: String)]?
+    _ explanation: Explanation, _ settings: Settings, _ interception: [(label: String, text: String)]?, _ ways: WayReport
   ) -> Page {
     var page = Page(labelWidth: 12)
     page.heading("\(method) \(url)")
     page.row("client", who(settings))
     if method == "CONNECT", let interception {
-      for row in interception { page.row(row.label, row.text) }
+      for row in interception + waysOfConnect(explanation.outcome, ways) { page.row(row.label, row.text) }
       return page
     }
     for candidate in explanation.candidates where candidate.isTaken {
@@ -88,7 +89,7 @@ struct Explain: ParsableCommand {
       page.row("not", "\(candidate.name): \(candidate.reason)")
     }
     switch explanation.outcome {
-    case .forwarded(let forwarding): rows(of: forwarding, settings, &page)
+    case .forwarded(let forwarding): rows(of: forwarding, settings, ways, &page)
     case .tunnel: page.row("goes to", "\(url), through an opaque tunnel: no credential, no trust policy, no inspection")
     case .intercepted(let names): page.row("entries", names.joined(separator: ", "))
     case .entriesThroughConnect(let names, let tunnelsTLS):
@@ -104,6 +105,7 @@ struct Explain: ParsableCommand {
       for line in text.split(separator: "\n") { page.row("", String(line)) }
       if status == 407, let example = settings.clients.first { page.row("", "Try --client \(example.name) here.") }
     }
+    for row in waysOfConnect(explanation.outcome, ways) { page.row(row.label, row.text) }
     if let interception {
       page.row("how", "most tools send CONNECT for it")
       for row in interception { page.row(row.label, row.text) }
@@ -125,6 +127,29 @@ struct Explain: ParsableCommand {
     ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
 
+  /// The ways of what a CONNECT may become: a tunnel, or requests to entries; of one that is answered, and of a forwarded request,
+  /// none.
+  private func waysOfConnect(_ outcome: Explanation.Outcome, _ ways: WayReport) -> [(label: String, text: String)] {
+    guard let (host, port) = authority else { return [] }
+    let tunnel = ways.rows(entry: nil, host: host, port: port, isTLS: true)
+    func entries(_ names: [String]) -> [(label: String, text: String)] {
+      names.flatMap { name -> [(label: String, text: String)] in
+        guard let index = ways.settings.upstreams.firstIndex(where: { $0.name == name }) else { return [] }
+        let origin = ways.settings.upstreams[index].origin
+        let rows = ways.rows(
+          entry: index, host: origin.host.isEmpty ? host : origin.host, port: origin.port, isTLS: origin.scheme == .https)
+        return rows.isEmpty || names.count == 1 ? rows : [("of", name)] + rows
+      }
+    }
+    switch outcome {
+    case .tunnel: return tunnel
+    case .intercepted(let names): return entries(names)
+    case .entriesThroughConnect(let names, let tunnelsTLS):
+      return entries(names) + (tunnelsTLS && !tunnel.isEmpty ? [("of", "the tunnel")] + tunnel : [])
+    case .forwarded, .answered: return []
+    }
+  }
+
   private func who(_ settings: Settings) -> String {
     if let client { return client + Describing.limit(settings.clients.first { $0.name == client }?.maxRequests) }
     let closed = settings.listeners.filter(\.clientsRequired)
@@ -135,11 +160,18 @@ struct Explain: ParsableCommand {
       "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), which answers 407"
   }
 
-  private func rows(of forwarding: Explanation.Forwarded, _ settings: Settings, _ page: inout Page) {
+  private func rows(
+    of forwarding: Explanation.Forwarded, _ settings: Settings, _ ways: WayReport, _ page: inout Page
+  ) {
     let upstream = forwarding.upstream
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
     let checked = forwarding.checksAddresses ? ", unless the name resolves to forbidden_addresses only" : ""
     page.row("goes to", Describing.origin(forwarding.origin) + checked)
+    let index = forwarding.isUnlisted ? nil : settings.upstreams.firstIndex { $0.name == upstream.name }
+    let origin = forwarding.origin
+    for row in ways.rows(entry: index, host: origin.host, port: origin.port, isTLS: origin.scheme == .https) {
+      page.row(row.label, row.text)
+    }
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let subject = Describing.subject(of: credential) { page.row("", subject) }

@@ -159,6 +159,21 @@ struct EnvironmentTests {
     #expect(!"\(loaded)".contains("s3cr3t"))
   }
 
+  @Test("a password in a variable goes to no https:// parent that nobody verifies")
+  func untrusted() {
+    let text = """
+      listen: 127.0.0.1:3128
+      via: environment
+      unlisted_hosts: forward
+      trust: {default: [{disabled: {}}]}
+      """
+    #expect(
+      read(["https_proxy": "https://u:s3cr3t@proxy.test"], text).errorLines == [
+        "2:6: error: environment: https_proxy has a password, but trust 'default' is disabled; write the parent into 'parents'"
+      ])
+    #expect(read(["https_proxy": "https://proxy.test"], text).errorLines == [])
+  }
+
   @Test("an https:// parent of environment has no trust of its own, and a taken name is an error")
   func names() {
     let text = """

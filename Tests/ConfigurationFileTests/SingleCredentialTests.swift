@@ -56,6 +56,30 @@ struct SingleCredentialTests {
       path: "\(World.folder)/proxy.conf", environment: World.environment, system: system(text))
   }
 
+  @Test("brings the ways out, with the secrets of the parents that every host may use, and of no other")
+  func ways() throws {
+    let text =
+      withoutMistake.replacing("unmounted:", with: "mounted: {basic: {username: u, password: {file: token}}}\n  unmounted:")
+        + """
+
+        via: [corporate, backup]
+        parents:
+          corporate: {url: "https://proxy.corp.example:8443", trust: strict, credential: mounted}
+          other: {url: "https://other.example:1", trust: lost, credential: static}
+          backup: {url: "socks5://127.0.0.1:1080"}
+        hosts: {login.example.com: [192.0.2.7]}
+        bind: [192.0.2.9]
+        """
+    let single = try read("mailbox", text)
+    #expect(single.settings.parents.map(\.name) == ["corporate", "other", "backup"])
+    let ways = single.settings.ways.ways(host: "login.example.com", port: 443, isTLS: true).ways
+    #expect(ways == [.parent(0), .parent(2)])
+    #expect(single.settings.credentials.keys.sorted() == ["mailbox", "mounted"])
+    #expect(single.settings.trust["strict"] != nil)
+    #expect(single.settings.hosts.keys.sorted() == ["login.example.com"])
+    #expect(single.settings.outbound.bind.count == 1)
+  }
+
   private func expectUsage(_ name: String?, for use: CredentialUse = .login, in text: String = sample, _ reason: String) {
     #expect(throws: CredentialLookupError.usage(reason)) { try read(name, for: use, text) }
   }

@@ -31,7 +31,7 @@ struct WayTests {
     #expect(
       settings.ways
         == WayTable(
-          via: .ways([.parent(0), .parent(1), .direct]),
+          via: .ways([.parent(0), .direct]),
           routes: [
             .init(
               patterns: [WayPattern(.below("internal.example.com"))]

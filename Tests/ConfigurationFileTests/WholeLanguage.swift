@@ -80,7 +80,7 @@ let wholeLanguage = #"""
     leaf_cache: 1000
     min_version: tls1.2
   forbidden_addresses: [default, 192.0.2.0/24]
-  via: [corporate, backup, direct]
+  via: [corporate, direct]
   routes:
     - {match: ["*.internal.example.com", 10.0.0.0/8, "fd00::/8", "db.example.com:8443", "[2001:db8::1]:8080", 192.0.2.7], via: direct}
     - {match: "*:25", via: environment}
@@ -136,7 +136,7 @@ let wholeLanguage = #"""
       address_family: ipv4
     - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true, via: [here, there]}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
-    - {match: bearer.example.com., credential: static-bearer}
+    - {match: bearer.example.com., credential: static-bearer, via: backup}
     - {match: key.example.com, credential: api-key}
     - {match: refreshing.example.com, credential: refreshing}
     - {match: person.example.com, credential: person}
