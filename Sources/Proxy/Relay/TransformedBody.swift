@@ -43,7 +43,7 @@ final class TransformedBody {
     guard made == came || made < came && !isLast else {
       return .transform(.malformed("its length would change"))
     }
-    let kept = came - made + output.capacity
+    let kept = max(came - made, transform.memory) + output.capacity
     if kept > taken {
       guard buffers.take(kept - taken) else { return .noMemory }
     } else {

@@ -9,6 +9,8 @@ public final class ChunkSignatures: BodyTransform {
   /// Of size, signature and CRLF, with some to spare.
   private static let headLimit = 128
   private static let trailerLimit = 16 << 10
+  /// Bytes: an ordinary chunk of 64 KiB and its head.
+  private static let keptCapacity = 160 << 10
   private static let extensionName: StaticString = ";chunk-signature="
   private static let trailerName: StaticString = "x-amz-trailer-signature"
 
@@ -105,9 +107,12 @@ public final class ChunkSignatures: BodyTransform {
   private var dataEnd: Int { start + size }
   private var size = 0
 
+  public override var memory: Int { kept.capacity }
+
   private func release(into output: inout [UInt8]) {
     output.append(contentsOf: kept)
-    kept.removeAll(keepingCapacity: true)
+    // What one large chunk has left behind is not kept for the rest of a slow upload.
+    kept.removeAll(keepingCapacity: kept.capacity <= Self.keptCapacity)
     start = 0
   }
 

@@ -120,6 +120,19 @@ struct ChunkSignatureTests {
     }
   }
 
+  @Test("leave no memory behind when a large one has gone")
+  func memory() throws {
+    let transform = try Self.transform(seed: Array(Self.dead.utf8), announced: nil, trailers: nil)
+    func take(_ data: String) throws {
+      var output: [UInt8] = []
+      try Array(Self.chunk(data).utf8).withUnsafeBytes { try transform.take($0, isLast: false, into: &output) }
+    }
+    try take(String(repeating: "x", count: ChunkSignatures.chunkLimit))
+    #expect(transform.memory == 0)
+    try take(Self.large)
+    #expect((Self.large.utf8.count...160 << 10).contains(transform.memory))
+  }
+
   @Test("of one MiB go on, larger ones do not")
   func limit() throws {
     let data = String(repeating: "x", count: ChunkSignatures.chunkLimit)
