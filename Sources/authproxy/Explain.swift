@@ -121,7 +121,7 @@ struct Explain: ParsableCommand {
     }
     return ExplainSigning(
       method: method, url: url, origin: forwarding.origin, keepsHost: forwarding.upstream.hostHeader == .app,
-      now: csys_wall_clock() / 1_000_000_000
+      ownSignature: forwarding.upstream.clientAuthorization, now: csys_wall_clock() / 1_000_000_000
     ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
 

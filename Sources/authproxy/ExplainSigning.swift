@@ -19,14 +19,20 @@ struct ExplainSigning {
   /// The value of Host.
   let host: String
   let isTLS: Bool
+  /// What happens to an app's own signature.
+  let ownSignature: UpstreamSettings.ClientAuthorization
   /// Seconds since 1970.
   let now: Int64
 
   /// - Parameters:
   ///   - url: what the app asks for: absolute.
   ///   - origin: where it goes.
-  init(method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool, now: Int64) {
+  init(
+    method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool,
+    ownSignature: UpstreamSettings.ClientAuthorization, now: Int64
+  ) {
     self.method = method
+    self.ownSignature = ownSignature
     isTLS = origin.scheme == .https
     self.now = now
     let rest = url.drop { $0 != ":" }.dropFirst(3)

@@ -10,6 +10,7 @@ with 403. POST /set changes settings and returns the log; every key is optional:
     age      an Age field for every answer
     date     a Date field in place of the right one; "" for none
     answers  a list of [status, content type, body, fields] for the next requests, whatever they are
+    cut      {"bytes": N, "answer": one of `answers` or null}: after N bytes of the next body it answers, or not, and closes
     forget   true: drops the log
 The log: a list of {method, target, fields, why, service, region, signed, payload, length, sha256, data}. `why` is empty if the signature is
 good; `data` is the body's SHA-256 without its chunks' heads and trailers.
@@ -163,6 +164,16 @@ class Request:
         }
 
 
+class Cut(Exception):
+    """The body is not read to its end."""
+
+
+async def read_cut(reader, cut):
+    """Chunked or not: bytes are counted as they come."""
+    await reader.readexactly(cut["bytes"])
+    raise Cut
+
+
 async def read_body(reader, fields):
     values = {name.lower(): value for name, value in fields}
     if values.get("transfer-encoding", "").lower() == "chunked":
@@ -204,6 +215,19 @@ async def serve(reader, writer):
                 fields.append([name, value.strip()])
             if any(name.lower() == "expect" for name, _ in fields):
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            cut = settings.pop("cut", None) if target != "/set" else None
+            if cut:
+                try:
+                    await read_cut(reader, cut)
+                except Cut:
+                    request = Request(method, target, fields, b"", secure)
+                    log.append(request.entry("cut"))
+                if cut.get("answer"):
+                    status, kind, text, _ = cut["answer"]
+                    writer.write(f"HTTP/1.1 {status} x\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n"
+                                 f"Connection: close\r\n\r\n{text}".encode())
+                    await writer.drain()
+                return
             body = await read_body(reader, fields)
             if target == "/set":
                 answer = [200, "application/json", json.dumps(log), []]

@@ -96,6 +96,15 @@ class RequestSigner {
   /// - Throws: the request is not signed, and not sent.
   func note(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnyObject? { nil }
 
+  /// Called when the head is written, before a connection or the credential is there: what will not be signed costs neither.
+  /// - Parameters:
+  ///   - length: of the body; nil: it is chunked.
+  ///   - credential: its name, for people.
+  /// - Returns: the request is not sent; the text is for the log. nil: nothing is known against it.
+  func refusal(
+    of head: WrittenHead, length: Int64?, noted: AnyObject?, isTLS: Bool, by credential: String
+  ) -> (error: ProxyError, why: String)? { nil }
+
   /// Called before a connection is taken.
   /// - Parameter length: of the body; nil: it is chunked.
   func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse { .streams }

@@ -18,6 +18,25 @@ extension Request {
     authorization.signing = state
   }
 
+  /// Lets the signer refuse a request before anything is spent on it.
+  func checkSigned(_ entry: Entry, _ origin: OriginAuthority) throws(ProxyError) {
+    guard let index = entry.credential, let signer = services.credentials.view(index, of: snapshot).signer,
+      let head = message.head, let written = WrittenHead(head.bytes)
+    else { return }
+    let name = entry.settings.credential ?? ""
+    let length: Int64? =
+      switch message.outbound.framing {
+      case .none: 0
+      case .length(let length): Int64(length)
+      case .chunked, .untilClose: nil
+      }
+    let refusal = signer.refusal(
+      of: written, length: length, noted: authorization.signing?.noted, isTLS: origin.isTLS, by: name)
+    guard let refusal else { return }
+    if signer.admitsReport(at: loop.now) { services.observer.signingFailed(name, refusal.why) }
+    throw refusal.error
+  }
+
   /// Adds to the block, behind head and credential, what the signer has to say about this attempt.
   /// - Returns: the input if the request is not sent now.
   func prepare(_ head: Block, _ signer: RequestSigner, into block: Block) -> RequestMachine.Input? {

@@ -10,6 +10,8 @@ final class SigV4Signer: RequestSigner {
   /// The app's own signature, and what later calls have found out.
   private final class Noted {
     var app: AppSignature?
+    /// What it is signed for, and by which rules.
+    var scope: (found: SigningScope, rules: Int)?
     /// The origin is not on TLS: what the app said nothing about is hashed.
     var isClear = false
   }
@@ -42,6 +44,8 @@ final class SigV4Signer: RequestSigner {
   private static let lineSize = 1_024
 
   private var rules: ScopeRules
+  /// Counts them.
+  private var rulesNumber = 0
   private var policy: SigV4Policy
   private var material: Material?
   private var clocks = OriginClocks<OriginAuthority>(tolerance: tolerance)
@@ -57,6 +61,7 @@ final class SigV4Signer: RequestSigner {
     guard case .sigv4(let policy) = policy.kind else { return }
     self.policy = policy
     rules = ScopeRules(policy)
+    rulesNumber += 1
   }
 
   // MARK: Before the attempt
@@ -68,6 +73,15 @@ final class SigV4Signer: RequestSigner {
     }
     if noted.app == nil { noted.app = AppSignature(presigned: head.target.bytes(in: bytes)) }
     return noted
+  }
+
+  override func refusal(
+    of head: WrittenHead, length: Int64?, noted: AnyObject?, isTLS: Bool, by credential: String
+  ) -> (error: ProxyError, why: String)? {
+    do throws(ProxyError) {
+      _ = try plan(head, noted as? Noted, isTLS: isTLS, hasBody: length != 0, length: length, of: credential)
+      return nil
+    } catch { return (error, Self.reason(error)) }
   }
 
   override func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse {
@@ -85,12 +99,10 @@ final class SigV4Signer: RequestSigner {
     _ head: WrittenHead, _ noted: Noted?, isTLS: Bool, hasBody: Bool, length: Int64?, of credential: String
   ) throws(ProxyError) -> Plan {
     if noted?.app?.algorithm == .other { throw .signing(.unsupported("the app's signature is not AWS4-HMAC-SHA256")) }
-    let scope: SigningScope
-    do throws(ScopeRules.Problem) {
-      scope = try rules.scope(app: noted?.app?.scope, host: head.host.bytes(in: head.bytes))
-    } catch { throw .signing(Self.problem(error, of: credential)) }
+    let scope = try scope(head, noted, of: credential)
     let fields = AWSFields(head.fields, in: head.bytes)
     if fields.isRepeated { throw .signing(.body(.malformed("X-Amz-Content-Sha256 is there twice"))) }
+    if fields.isAmbiguous { throw .signing(.body(.malformed("a field that AWS reads is written with '_'"))) }
     // A POST policy signs a form, inside of it.
     if hasBody, fields.payload == nil, PathForm(of: scope.service) == .asWritten, head.method.equals("POST", in: head.bytes),
       let type = fields.contentType, type.hasMediaType("multipart/form-data", in: head.bytes)
@@ -108,6 +120,15 @@ final class SigV4Signer: RequestSigner {
       case .unsignedStream: throw .signing(.unsupported("the body is an unsigned stream, and `payload` is signed"))
       }
     }
+  }
+
+  private func scope(_ head: WrittenHead, _ noted: Noted?, of credential: String) throws(ProxyError) -> SigningScope {
+    if let known = noted?.scope, known.rules == rulesNumber { return known.found }
+    do throws(ScopeRules.Problem) {
+      let found = try rules.scope(app: noted?.app?.scope, host: head.host.bytes(in: head.bytes))
+      noted?.scope = (found, rulesNumber)
+      return found
+    } catch { throw .signing(Self.problem(error, of: credential)) }
   }
 
   private static func problem(_ problem: ScopeRules.Problem, of credential: String) -> SigningProblem {
@@ -149,7 +170,7 @@ final class SigV4Signer: RequestSigner {
         body = bytes
       }
       return try write(plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, origin, into: block)
-    } catch { return .refused(error, why: "\(Self.reason(error))") }
+    } catch { return .refused(error, why: Self.reason(error)) }
   }
 
   private static func reason(_ error: ProxyError) -> String {
