@@ -164,6 +164,8 @@ def hand_out(request, path, query, body):
             return 401, "", {}
         if path.endswith("/security-credentials/"):
             return 200, "my-role", {}
+        if not path.endswith("/security-credentials/my-role"):
+            return 404, "", {}
         return 200, endpoint_keys("ASIAIMDS"), json_fields
     if path.startswith("/computeMetadata/"):
         if request.headers.get("Metadata-Flavor") != "Google":
