@@ -8,6 +8,9 @@ let fuzzer = Context.environment["AUTHPROXY_FUZZ"] == "1" ? Context.environment[
 /// Flags of the targets that the fuzzer observes.
 let fuzzed: [SwiftSetting] = fuzzer == nil ? [] : [.unsafeFlags(["-sanitize=fuzzer,address"])]
 
+/// The same of targets whose inner parts the fuzzer calls.
+let fuzzedInside: [SwiftSetting] = fuzzer == nil ? [] : fuzzed + [.unsafeFlags(["-enable-testing"])]
+
 /// The data path: no dynamic exclusivity checks in release builds, as they cost about 6 ns per access of a class field. Debug
 /// builds, which the unit tests use, keep them.
 let dataPath: [SwiftSetting] = [
@@ -34,7 +37,7 @@ let package = Package(
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
-    .target(name: "JSON", swiftSettings: dataPath),
+    .target(name: "JSON", swiftSettings: dataPath + fuzzed),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
@@ -44,7 +47,7 @@ let package = Package(
     .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
-    .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
+    .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"], swiftSettings: fuzzedInside),
     .target(
       name: "Signing", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON"],
       swiftSettings: dataPath + fuzzed),
@@ -135,7 +138,8 @@ if let fuzzer {
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
     ("AWSChunkedFuzz", ["Signing"]), ("CanonicalTargetFuzz", ["Forwarding", "HTTPWire", "Signing"]),
-    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]),
+    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
+    ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.
