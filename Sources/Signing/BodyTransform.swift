@@ -3,15 +3,15 @@
 open class BodyTransform {
   public init() {}
 
-  /// Bytes that it has allocated for what it keeps back.
-  open var memory: Int { 0 }
-
   /// Takes the next piece and appends what can go on. What it keeps back is bounded.
   /// - Parameter isLast: no piece follows.
   /// - Throws: the body is not what the request's head says; the request ends, and the origin must not take it for whole.
   open func take(
     _ piece: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]
   ) throws(BodyTransformError) { output.append(contentsOf: piece) }
+
+  /// Bytes of memory for what it keeps back.
+  open var held: Int { 0 }
 }
 
 /// Why a body cannot go on.
