@@ -64,7 +64,7 @@ extension Reading {
       kind = self.oauth2(oauth2, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore).map { .oauth2($0) }
     }
     if let sigv4 { kind = sigV4(sigv4, trust: trust, allowUntrusted: allowUntrusted) }
-    if let cloudIdentity { kind = self.cloudIdentity(cloudIdentity) }
+    if let cloudIdentity { kind = self.cloudIdentity(cloudIdentity, trust: trust, allowUntrusted: allowUntrusted) }
     if let jwt { kind = self.jwt(jwt) }
     if let githubApp { kind = self.githubApp(githubApp, trust: trust, allowUntrusted: allowUntrusted) }
     if let hmac { kind = self.hmac(hmac) }

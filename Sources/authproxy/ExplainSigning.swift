@@ -47,7 +47,10 @@ struct ExplainSigning {
   func report(_ policy: CredentialPolicy) -> Report? {
     switch policy.kind {
     case .sigv4(let sigv4): self.sigV4(sigv4)
-    case .basic, .bearer, .header, .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .hmac(let hmac): self.hmac(hmac)
+    case .httpSignature(let signature): httpSignature(signature)
+    case .digest: Report(rows: [("signs", "an answer to the origin's challenge; before it, nothing")])
+    case .basic, .bearer, .header, .oauth2, .jwt, .negotiate: nil
     }
   }
 }

@@ -305,5 +305,30 @@ extension Mistake {
         "3:73: error: credentials.a.http_signature.label must begin with a lower-case letter, and go on with these, digits and "
           + "_-.*, not 'Sig'",
       ]),
+    Mistake(
+      "a host that the app writes and the proxy signs",
+      #"""
+      upstreams:
+        - {match: a, host_header: app, credential: aws}
+        - {match: b, host_header: app, credential: standard}
+        - {match: c, host_header: app, credential: uri}
+        - {match: d, host_header: app, credential: url}
+        - {match: e, host_header: app, credential: authority}
+        - {match: f, host_header: app, credential: path}
+        - {match: g, host_header: app, credential: target}
+        - {match: h, host_header: origin, credential: standard}
+      credentials:
+        aws: {sigv4: {access_key_id: A, secret_access_key: {env: TOKEN}}}
+        standard: {http_signature: {key_id: k, secret: s}}
+        uri: {http_signature: {key_id: k, secret: s, components: ["@target-uri"]}}
+        path: {http_signature: {key_id: k, secret: s, components: ["@path"]}}
+        url: {hmac: {key: k, message: "{url}", fields: {X: "{signature}"}}}
+        authority: {hmac: {key: k, message: "{authority}", fields: {X: "{signature}"}}}
+        target: {hmac: {key: k, message: "{target}", fields: {X: "{signature}", Y: "{authority}"}}}
+      """#,
+      ["aws", "standard", "uri", "url", "authority"].enumerated().map { index, name in
+        "\(index + 3):29: error: upstreams[\(index)].host_header cannot be app: credential '\(name)' signs for the host that the "
+          + "request goes to"
+      }),
   ]
 }

@@ -65,6 +65,7 @@ import Upstreams
     upstream.unauthorized.add(.refreshed)
     upstream.retries.add(.status)
     upstream.nonceRetries = 1
+    upstream.noteClockSkew(-7, at: 1)
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)

@@ -12,6 +12,7 @@ with 403. POST /set changes settings and returns the log; every key is optional:
     answers  a list of [status, content type, body, fields] for the next requests, whatever they are
     cut      {"bytes": N, "answer": one of `answers` or null}: after N bytes of the next body it answers, or not, and closes
     forget   true: drops the log
+    gather   no request is answered before the log has as many
 The log: a list of {method, target, fields, why, service, region, signed, payload, length, sha256, data}. `why` is empty if the signature is
 good; `data` is the body's SHA-256 without its chunks' heads and trailers.
 """
@@ -31,7 +32,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 AS_WRITTEN = {"s3", "s3-object-lambda", "s3-outposts", "s3express"}
-settings = {"keys": {"AKIDEXAMPLE": ["shh-5ecret-key", None]}, "clock": 0, "answers": []}
+settings = {"keys": {"AKIDEXAMPLE": ["shh-5ecret-key", None]}, "clock": 0, "answers": [], "gather": 0}
 log = []
 
 
@@ -237,6 +238,8 @@ async def serve(reader, writer):
                     log.clear()
             else:
                 answer = judge(Request(method, target, fields, body, secure))
+                while len(log) < settings["gather"]:
+                    await asyncio.sleep(0.01)
             status, kind, text, more = answer
             lines = [f"HTTP/1.1 {status} x", f"Content-Type: {kind}", f"Content-Length: {len(text.encode())}", *more]
             date = settings.get("date", formatdate(time.time() + settings["clock"], usegmt=True))

@@ -1,3 +1,4 @@
+import CSystem
 import EventIO
 import Logging
 import Proxy
@@ -46,6 +47,9 @@ final class LoopRecorder: LoopObserver {
   override func challenged(_ credential: String, _ result: ChallengeResult) {
     guard let index = counters.credentials.firstIndex(where: { $0.name == credential }) else { return }
     counters.credentials[index].challenges.add(result)
+  }
+  override func clockSkewed(_ entry: Entry, _ seconds: Int64) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].noteClockSkew(seconds, at: csys_monotonic())
   }
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)

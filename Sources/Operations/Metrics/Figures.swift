@@ -111,6 +111,12 @@ struct Figures: Sendable {
         metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
       }
     }
+    metrics.family(
+      "authproxy_clock_skew_seconds", .gauge,
+      "Seconds that an origin's clock is ahead of the proxy's, as of the last refusal that showed a difference.")
+    for upstream in counters.upstreams {
+      if let skew = upstream.clockSkew { metrics.sample([("upstream", upstream.name)], Int(skew.seconds)) }
+    }
     metrics.family("authproxy_hashed_body_bytes", .gauge, "Bytes of bodies that are read whole before they are sent.")
     metrics.sample(hashedBodies)
   }

@@ -256,8 +256,8 @@ public final class Snapshot: Sendable {
     return intercept.authorities.lacks(settings.signedNames, together: settings.namesTogether, at: now)
   }
 
-  /// A credential's source was chosen among several. A reload on demand chooses again, although the configuration is the same.
-  public var choosesSources: Bool { credentials.contains { $0.policy.tokens?.source?.isChosen == true } }
+  /// A reload on demand changes something about a credential's source, although the configuration is the same.
+  public var hasSourcesToAsk: Bool { credentials.contains { $0.policy.tokens?.source?.heedsReload == true } }
 
   /// The origin of a request that the entry serves.
   func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {

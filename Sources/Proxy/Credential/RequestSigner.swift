@@ -1,3 +1,4 @@
+import CSystem
 import Credentials
 import Crypto
 import EventIO
@@ -77,14 +78,17 @@ class RequestSigner {
   func tell(_ observer: LoopObserver, _ result: ChallengeResult, to credential: String, of entry: Entry) {
     observer.challenged(credential, result)
   }
-  /// When the exchange happened whose answer is read.
+  /// When the exchange happened whose answer is read, in nanoseconds of the loop's clock.
   struct Times {
-    /// Nanoseconds of the loop's clock; 0: the request was not sent whole.
+    /// The request's last byte; 0: it was not sent whole.
     var sent: Int64 = 0
-    /// The answer's first byte.
+    /// The answer's head.
     var answered: Int64 = 0
   }
   final var times = Times()
+  /// Seconds that the origin's clock is ahead of ours, as the answer that was read last has shown; nil: it has shown nothing. Who reads it
+  /// takes it.
+  final var skew: Int64?
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
 
@@ -112,6 +116,11 @@ class RequestSigner {
   /// Most bytes that `prepare` adds for this head.
   func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int { 0 }
 
+  /// The same, where it depends on the key: another version may have a longer one. A signer overrides one of both.
+  func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?, by credential: AttachedCredential) -> Int {
+    sizeLimit(of: head, noted: noted)
+  }
+
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
   /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
   func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
@@ -136,6 +145,22 @@ class RequestSigner {
   func read(body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority)
     -> Reading
   { .other }
+
+  /// The same, with what `note` has kept of the request. A signer overrides one of both.
+  func read(
+    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, noted: AnyObject?,
+    from origin: OriginAuthority
+  ) -> Reading { read(body: body, of: head, in: bytes, from: origin) }
+
+  /// What the answer's Date tells of the origin's clock.
+  final func clock(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) -> ClockReading? {
+    let (now, wall) = (csys_monotonic(), csys_wall_clock())
+    func seconds(_ time: Int64) -> Int64 { (wall - (now - time)) / 1_000_000_000 }
+    let answered = times.answered == 0 ? now : times.answered
+    return AnswerDate.reading(
+      status: head.status, fields: head.fields, in: bytes, sent: seconds(times.sent == 0 ? answered : times.sent),
+      received: seconds(answered))
+  }
 
   /// Nanoseconds between two reports of refused requests.
   private static let reportInterval: Int64 = 60_000_000_000

@@ -124,20 +124,30 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
-    signer.times = exchangeTimes
+    signer.times = times(answered: loop.now)
     let reading = signer.read(
       &head, in: bytes, of: authorization.signing?.noted, from: way.pool.origin.authority, isNews: isNews)
+    reportSkew(signer)
     return isNews ? reading : .other
   }
 
   /// An answer without a body has all of it in its head.
   func readEmpty(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> RequestSigner.Reading {
-    authorization.view?.signer?.read(body: [], of: head, in: bytes, from: way.pool.origin.authority) ?? .other
+    guard let signer = authorization.view?.signer else { return .other }
+    defer { reportSkew(signer) }
+    return signer.read(
+      body: [], of: head, in: bytes, noted: authorization.signing?.noted, from: way.pool.origin.authority)
   }
 
-  private var exchangeTimes: RequestSigner.Times {
-    let answered = attempt.exchange?.firstByte ?? record.times.firstByte
-    return RequestSigner.Times(sent: record.times.sent, answered: answered == 0 ? loop.now : answered)
+  /// - Parameter answered: when the answer's head had arrived.
+  private func times(answered: Int64) -> RequestSigner.Times {
+    RequestSigner.Times(sent: attempt.upload.isSent ? record.times.sent : 0, answered: answered)
+  }
+
+  private func reportSkew(_ signer: RequestSigner) {
+    guard let skew = signer.skew, let entry = way?.entry else { return }
+    signer.skew = nil
+    services.observer.clockSkewed(entry, skew)
   }
 
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
@@ -175,9 +185,12 @@ extension Request {
     guard let way, let signer = authorization.view?.signer,
       case .complete = services.upstreams.responseHead.parse(head, limit: head.count)
     else { return .other }
-    signer.times = exchangeTimes
+    signer.times = times(answered: held.arrived)
+    defer { reportSkew(signer) }
     let body = held.beginning(services.upstreams.responseHead)
-    return signer.read(body: body, of: services.upstreams.responseHead, in: head, from: way.pool.origin.authority)
+    return signer.read(
+      body: body, of: services.upstreams.responseHead, in: head, noted: authorization.signing?.noted,
+      from: way.pool.origin.authority)
   }
 
   // MARK: Challenges

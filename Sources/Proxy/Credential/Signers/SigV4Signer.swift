@@ -14,6 +14,8 @@ final class SigV4Signer: RequestSigner {
     var scope: (found: SigningScope, rules: Int)?
     /// The origin is not on TLS: what the app said nothing about is hashed.
     var isClear = false
+    /// Seconds that were added to our clock in the last attempt.
+    var clockOffset: Int64 = 0
   }
 
   /// What is made of one version of the keys.
@@ -169,8 +171,11 @@ final class SigV4Signer: RequestSigner {
         plan = try self.plan(head, noted, isTLS: origin.isTLS, hasBody: !bytes.isEmpty, length: nil, of: name)
         body = bytes
       }
-      return try write(plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, origin, into: block)
-    } catch { return .refused(error, why: Self.reason(error)) }
+      let offset = clocks.offset(of: origin)
+      noted?.clockOffset = offset
+      return try write(
+        plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, at: wallClockSeconds() + offset, into: block)
+    } catch { return .refused(error, why: "\(Self.reason(error))") }
   }
 
   private static func reason(_ error: ProxyError) -> String {
@@ -191,11 +196,10 @@ final class SigV4Signer: RequestSigner {
   }
 
   private func write(
-    _ plan: Plan, _ head: WrittenHead, _ body: UnsafeRawBufferPointer?, digest: [UInt8]?, _ origin: OriginAuthority,
+    _ plan: Plan, _ head: WrittenHead, _ body: UnsafeRawBufferPointer?, digest: [UInt8]?, at seconds: Int64,
     into block: Block
   ) throws(ProxyError) -> Preparation {
     guard let material else { throw .internalError }
-    let seconds = clocks.time(for: origin, at: wallClockSeconds())
     if time.seconds != seconds { time = SigningTime(seconds) }
     let line =
       digest.map { SigV4Payload.line(of: $0) } ?? plan.payload.line(body: body ?? UnsafeRawBufferPointer(start: nil, count: 0))
@@ -255,26 +259,32 @@ final class SigV4Signer: RequestSigner {
   // MARK: The answer
 
   override func read(
-    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
+    isNews: Bool
   ) -> Reading {
     guard isNews, Self.mayConcernKeys(head.status) else { return .other }
-    if let error = AWSError(head, in: bytes) { return reading(of: error, head, bytes, origin) }
+    if let error = AWSError(head, in: bytes) { return reading(of: error, head, bytes, noted, origin) }
     return .needsBody
   }
 
   override func read(
-    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority
-  )
-    -> Reading
-  { reading(of: AWSError(body: body), head, bytes, origin) }
+    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, noted: AnyObject?,
+    from origin: OriginAuthority
+  ) -> Reading { reading(of: AWSError(body: body), head, bytes, noted, origin) }
 
   private static func mayConcernKeys(_ status: Int) -> Bool { status == 400 || status == 401 || status == 403 }
 
   private func reading(
-    of error: AWSError, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ origin: OriginAuthority
+    of error: AWSError, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ noted: AnyObject?,
+    _ origin: OriginAuthority
   ) -> Reading {
     if error == .accessDenied { return .other }
-    if clocks.correct(by: head, in: bytes, from: origin, at: wallClockSeconds()) { return .challenge(canAnswer: true) }
+    if let clock = clock(head, in: bytes), let noted = noted as? Noted,
+      clocks.correct(clock, from: origin, used: noted.clockOffset)
+    {
+      skew = clock.offset
+      return .challenge(canAnswer: true)
+    }
     return error == .keysRefused ? .refused : .other
   }
 }
@@ -289,15 +299,5 @@ extension SignedPayload {
       case .unsigned, .unsignedStream: .unsigned
       case .signedStream: .streaming
       }
-  }
-}
-
-extension Block {
-  /// Takes a piece out of what it is filled with.
-  /// - Parameter piece: offsets from the first byte.
-  fileprivate func remove(_ piece: ByteSlice) {
-    let rest = count - piece.end
-    (base + start + piece.start).copyMemory(from: base + start + piece.end, byteCount: rest)
-    end -= piece.count
   }
 }
