@@ -135,7 +135,7 @@ if let fuzzer {
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
     ("AWSChunkedFuzz", ["Signing"]), ("CanonicalTargetFuzz", ["Forwarding", "HTTPWire", "Signing"]),
-    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]),
+    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("ProxyHeaderFuzz", ["HTTPWire"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.
