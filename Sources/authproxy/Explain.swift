@@ -77,6 +77,7 @@ struct Explain: ParsableCommand {
     var page = Page(labelWidth: 12)
     page.heading("\(method) \(url)")
     page.row("client", who(settings))
+    page.rows("", addresses(settings))
     if method == "CONNECT", let interception {
       for row in interception { page.row(row.label, row.text) }
       return page
@@ -133,6 +134,16 @@ struct Explain: ParsableCommand {
     if closed.count == settings.listeners.count { return "none: every listener requires one" }
     return
       "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), which answers 407"
+  }
+
+  /// Where the address that identifies the client is not the connection's own.
+  private func addresses(_ settings: Settings) -> [String] {
+    guard let client = settings.clients.first(where: { $0.name == client }), !client.from.isEmpty else { return [] }
+    return settings.listeners.compactMap { listener in
+      listener.proxyProtocol.map {
+        "its address at \(Describing.endpoint(listener.endpoint)): what the PROXY header of \($0) says"
+      }
+    }
   }
 
   private func rows(of forwarding: Explanation.Forwarded, _ settings: Settings, _ page: inout Page) {

@@ -43,7 +43,7 @@ struct MistakeTests {
   @Test("in interception", arguments: Mistake.ofInterception)
   func interception(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in TLS listeners", arguments: Mistake.ofTLSListeners)
+  @Test("in TLS listeners and lists of balancers", arguments: Mistake.ofTLSListeners + Mistake.ofProxyProtocol)
   func listeners(_ mistake: Mistake) { expectErrors(mistake, in: mistake.text) }
 
   @Test(

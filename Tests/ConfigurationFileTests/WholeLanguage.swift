@@ -10,6 +10,7 @@ let wholeLanguage = #"""
     - address: 0.0.0.0:3128
       clients: required
     - address: fd:3
+      proxy_protocol: [10.0.0.0/8, "fd00::7", unix]
     - address: 0.0.0.0:3129
       tls:
         certificate: cert.pem

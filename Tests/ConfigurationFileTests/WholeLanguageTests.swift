@@ -30,7 +30,13 @@ struct WholeLanguageTests {
         ListenerSettings(
           endpoint: .unix(path: "/run/authproxy/proxy.sock", mode: 0o660, owner: "root", group: "app"), clientsRequired: true),
         ListenerSettings(endpoint: .tcp(host: "0.0.0.0", port: 3128), clientsRequired: true),
-        ListenerSettings(endpoint: .inherited(descriptor: 3), clientsRequired: true),
+        ListenerSettings(
+          endpoint: .inherited(descriptor: 3), clientsRequired: true,
+          proxyProtocol: ProxyProtocolPeers(
+            ranges: [
+              AddressRange(network: IPAddress.mapped([10, 0, 0, 0]), prefixLength: 104),
+              AddressRange(network: [0xfd] + [UInt8](repeating: 0, count: 14) + [7], prefixLength: 128),
+            ], includesUnix: true)),
         ListenerSettings(
           endpoint: .tcp(host: "0.0.0.0", port: 3129), clientsRequired: true,
           tls: ListenerTLS(

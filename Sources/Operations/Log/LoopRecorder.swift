@@ -75,5 +75,6 @@ final class LoopRecorder: LoopObserver {
   override func signingFailed(_ credential: String, _ why: String) {
     logger.error("a request could not be signed", metadata: ["credential": "\(credential)", "error": "\(why)"])
   }
+  override func proxyHeaderFailed(at listener: Address) { counters.proxyHeaderErrors.add(listener.description) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

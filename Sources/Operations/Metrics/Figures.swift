@@ -80,6 +80,13 @@ struct Figures: Sendable {
     metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
     metrics.sample(connections)
     metrics.family(
+      "authproxy_proxy_protocol_errors_total", .counter,
+      "Connections that the proxy closed because no valid PROXY header came from a peer in proxy_protocol.")
+    for listener in lifecycle.proxyProtocolAddresses {
+      let count = counters.proxyHeaderErrors.entries.first { $0.label == listener }?.count ?? 0
+      metrics.sample([("listener", listener)], count)
+    }
+    metrics.family(
       "authproxy_upstream_connections", .gauge, "Connections to origins; if several entries share one, it counts for the first."
     )
     for pool in pools {

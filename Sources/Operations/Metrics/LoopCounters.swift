@@ -70,6 +70,8 @@ struct LoopCounters: Sendable {
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
   var handshakes = Tally<HandshakeOutcome>()
+  /// By the listener's address.
+  var proxyHeaderErrors = Tally<String>()
 
   /// Index in `credentials` of each entry's credential; -1 = none.
   private var credentialOfUpstream: [Int] = [-1, -1]
@@ -145,5 +147,6 @@ struct LoopCounters: Sendable {
     left.revocation += right.revocation
     left.tunnels += right.tunnels
     left.handshakes += right.handshakes
+    left.proxyHeaderErrors += right.proxyHeaderErrors
   }
 }

@@ -60,6 +60,8 @@ open class LoopObserver: UpstreamObserver {
   open func handshake(_ outcome: HandshakeOutcome) {}
   /// Apps do not trust what they are shown.
   open func refused(_ refusal: HandshakeRefusal) {}
+  /// A connection to this listener did not begin with the PROXY header that it had to begin with.
+  open func proxyHeaderFailed(at listener: Address) {}
   /// Something that an operator should know. It contains no secrets.
   open func notice(_ message: String) {}
 }

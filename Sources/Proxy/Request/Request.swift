@@ -94,6 +94,7 @@ final class Request: CredentialWaiter {
     super.init()
     record.times.started = app.loop.now
     record.peer = app.peer
+    if let sender = app.sender { record.sender = sender }
   }
 
   deinit { account?.end() }

@@ -175,7 +175,7 @@ final class SigV4Signer: RequestSigner {
       noted?.clockOffset = offset
       return try write(
         plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, at: wallClockSeconds() + offset, into: block)
-    } catch { return .refused(error, why: "\(Self.reason(error))") }
+    } catch { return .refused(error, why: Self.reason(error)) }
   }
 
   private static func reason(_ error: ProxyError) -> String {
