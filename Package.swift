@@ -48,7 +48,7 @@ let package = Package(
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
     .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
-    .target(name: "Signing", swiftSettings: dataPath + fuzzed),
+    .target(name: "Signing", dependencies: ["Credentials", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
@@ -69,7 +69,7 @@ let package = Package(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
-        "Credentials", "Fetch",
+        "Credentials", "Fetch", "Files", "Kerberos",
         "Interception", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -85,7 +85,8 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings", "Credentials",
+        "Kerberos", "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Interception", "Routing", "Settings",
+        "Credentials",
         "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
@@ -103,7 +104,7 @@ let package = Package(
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
-    .testTarget(name: "SigningTests", dependencies: ["Signing"]),
+    .testTarget(name: "SigningTests", dependencies: ["Credentials", "HTTPWire", "Signing"]),
     .testTarget(name: "KerberosTests", dependencies: ["CGSSAPI", "Kerberos"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),

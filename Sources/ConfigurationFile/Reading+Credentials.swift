@@ -36,6 +36,7 @@ extension Reading {
     let bearer = entry.read(\.bearer)
     let header = entry.read(\.header)
     let oauth2 = entry.read(\.oauth2)
+    let negotiate = entry.read(\.negotiate)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -53,6 +54,7 @@ extension Reading {
       ?? oauth2.flatMap { self.oauth2($0, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore) }.map {
         .oauth2($0)
       }
+      ?? negotiate.flatMap(self.negotiate)
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

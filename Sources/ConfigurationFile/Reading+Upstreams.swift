@@ -95,6 +95,7 @@ extension Reading {
     if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)
+      checkNegotiate(settings, entry, draft)
     } else {
       if entry.has(\.wildcardCredential) {
         warning(

@@ -50,7 +50,8 @@ extension CredentialPolicy {
     case .hmac: return [Array("hmac".utf8)]
     case .httpSignature(let policy): return [Array("http_signature".utf8), Array(policy.keyID.utf8)]
     case .digest(let policy): return [Array("digest".utf8), Array(policy.username.utf8)]
-    case .negotiate(let policy): return [Array("negotiate".utf8), Array((policy.principal ?? "").utf8)]
+    case .negotiate(let policy):
+      return [Array("negotiate".utf8), Array((policy.principal ?? "").utf8)] + policy.source.continuity
     case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
     case .bearer: return [Array("bearer".utf8)]
     case .header(let name, _, let format): return [Array("header".utf8), Array(name.lowercased().utf8), Array(format.utf8)]

@@ -14,6 +14,8 @@ public enum RelayReason: Sendable, Hashable {
   case nonceRefused
   /// The origin challenges the answer to its challenge. No refusal of a token.
   case challengedAgain
+  /// The origin offers NTLM and nothing better.
+  case onlyNTLM
   /// A static credential whose source has not changed.
   case unchanged
   /// A reload has replaced the credential.
@@ -41,6 +43,7 @@ extension RelayReason: CustomStringConvertible {
     case .insufficientScope: "not retried, the token's scope does not suffice"
     case .nonceRefused: "not retried, the origin asks for yet another DPoP nonce, or names none"
     case .challengedAgain: "not retried, the upstream challenges the request again"
+    case .onlyNTLM: "not retried, the upstream offers NTLM alone, which the proxy does not speak"
     case .replaced: "not retried, a reload has replaced the credential"
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"

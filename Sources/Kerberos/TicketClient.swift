@@ -61,12 +61,7 @@ public final class TicketClient: TicketSource {
     var keytab: krb5_keytab?
     try library.check(krb5_kt_resolve(library.context, "FILE:" + path, &keytab), subject)
     defer { krb5_kt_close(library.context, keytab) }
-    let client: krb5_principal
-    if let principal {
-      client = try library.principal(principal, subject)
-    } else {
-      client = try Self.first(of: keytab, library, subject)
-    }
+    let client = try client(of: keytab, library, subject)
     defer { krb5_free_principal(library.context, client) }
     subject.client = library.name(of: client)
     return try request(library, client, subject) { ticket, options in
@@ -74,9 +69,11 @@ public final class TicketClient: TicketSource {
     }
   }
 
-  private static func first(
+  /// The configured principal, or the keytab's first one. The caller frees it.
+  func client(
     of keytab: krb5_keytab?, _ library: Library, _ subject: KerberosProblem.Subject
   ) throws(KerberosProblem) -> krb5_principal {
+    if let principal { return try library.principal(principal, subject) }
     var cursor: krb5_kt_cursor?
     try library.check(krb5_kt_start_seq_get(library.context, keytab, &cursor), subject)
     defer { krb5_kt_end_seq_get(library.context, keytab, &cursor) }

@@ -77,7 +77,7 @@ enum Describing {
     case .hmac: return "hmac"
     case .httpSignature: return "http_signature"
     case .digest: return "digest"
-    case .negotiate: return "negotiate"
+    case .negotiate(let policy): return negotiate(policy)
     }
   }
 

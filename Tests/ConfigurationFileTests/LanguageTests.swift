@@ -75,7 +75,7 @@ struct LanguageTests {
 
   @Test("says which keys exclude one another")
   func alternatives() {
-    #expect(CredentialKeys.alternativeNames == ["basic", "bearer", "header", "oauth2"])
+    #expect(CredentialKeys.alternativeNames == ["basic", "bearer", "header", "oauth2", "negotiate"])
     #expect(SecretKeys.alternativeNames == ["file", "env", "command"])
     #expect(EvaluatorKeys.alternativeNames == EvaluatorKeys.descriptions.map(\.name))
   }

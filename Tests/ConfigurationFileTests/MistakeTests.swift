@@ -33,7 +33,7 @@ struct MistakeTests {
   @Test(
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
-      + Mistake.ofExchanges)
+      + Mistake.ofExchanges + Mistake.ofNegotiate)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in trust policies", arguments: Mistake.ofTrust)

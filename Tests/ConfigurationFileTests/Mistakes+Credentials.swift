@@ -111,7 +111,7 @@ extension Mistake {
         a: {bearer: {token: {env: TOKEN}}, basic: {username: u, password: {env: TOKEN}}}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header' and 'oauth2'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2' and 'negotiate'"
       ]),
     Mistake(
       "a credential of no kind",
@@ -120,7 +120,7 @@ extension Mistake {
         a: {allow_plaintext: true}
       """#,
       [
-        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header' and 'oauth2'"
+        "3:3: error: credentials.a must have one of 'basic', 'bearer', 'header', 'oauth2' and 'negotiate'"
       ]),
     Mistake(
       "a Basic user name with a colon",

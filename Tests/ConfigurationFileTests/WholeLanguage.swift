@@ -121,6 +121,9 @@ let wholeLanguage = #"""
     - {match: partner.example.com, credential: partner}
     - {match: self-signed.example.com, credential: self-signed}
     - {match: hashed.example.com, credential: hashed}
+    - {match: intranet.example.com, credential: intranet}
+    - {match: tickets.example.com, credential: shared-tickets}
+    - {match: by-password.example.com, credential: by-password}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -264,6 +267,17 @@ let wholeLanguage = #"""
         client_id: my-app
         client_auth: client_secret_jwt
         client_secret: {file: long}
+    intranet:
+      negotiate:
+        keytab: svc.keytab
+        principal: svc@EXAMPLE.COM
+        service_principal: HTTP/web.example.com
+        channel_binding: false
+        mutual: required
+    shared-tickets:
+      negotiate: {ccache: "FILE:krb5cc"}
+    by-password:
+      negotiate: {password: {file: token}, principal: svc}
   token_store:
     file: tokens.json
     key: {file: key32}

@@ -1,12 +1,14 @@
 /// An entry of `credentials`.
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2] }
+  static var alternatives: [PartialKeyPath<Self>] { [\.basic, \.bearer, \.header, \.oauth2, \.negotiate] }
 
   let basic = Key("basic", .section(BasicKeys.self), .otherwise(another), "A user name and a password (RFC 7617).")
   let bearer = Key("bearer", .section(BearerKeys.self), .otherwise(another), "A token that does not change (RFC 6750).")
   let header = Key("header", .section(HeaderKeys.self), .otherwise(another), "A secret in a field of any name.")
   let oauth2 = Key("oauth2", .section(OAuth2Keys.self), .otherwise(another), "A token that the proxy gets and refreshes.")
+  let negotiate = Key(
+    "negotiate", .section(NegotiateKeys.self), .otherwise(another), "Kerberos tickets, presented in SPNEGO (RFC 4559).")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

@@ -33,6 +33,11 @@ class RequestSigner {
     case refused
     /// The first bytes of its body tell. `read(body:)` follows.
     case needsBody
+    /// A challenge whose answer must come over the same connection. The connection belongs to the app's connection from now on, so that
+    /// no other request gets it; the answer's body is read first, and `read(body:)` follows if there is one.
+    case continues
+    /// It does not prove what it should: nothing of it is relayed.
+    case invalid(ProxyError)
   }
 
   /// What an attempt needs of the request's body.
@@ -97,6 +102,12 @@ class RequestSigner {
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
   ) -> Reading { .other }
 
+  /// The same, with what `note` has kept of the request. A signer overrides one of both.
+  func read(
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
+    isNews: Bool
+  ) -> Reading { read(&head, in: bytes, from: origin, isNews: isNews) }
+
   /// Called behind `Reading.needsBody`.
   /// - Parameter body: the whole body, or its first 16 KiB.
   func read(body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority)
@@ -126,12 +137,16 @@ extension CredentialPolicy {
     }
   }
 
+  /// Its connections are authenticated as the proxy: no other entry may get them.
+  var authenticatesConnections: Bool { if case .negotiate = kind { true } else { false } }
+
   /// A new one for a loop; nil: the credential is a fixed field.
-  func signer() -> RequestSigner? {
+  func signer(on loop: EventLoop) -> RequestSigner? {
     switch kind {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
-    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: RequestSigner()
+    case .negotiate: NegotiateSigner(on: loop)
+    case .sigv4, .jwt, .hmac, .httpSignature, .digest: RequestSigner()
     }
   }
 }

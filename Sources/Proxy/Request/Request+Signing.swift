@@ -77,8 +77,21 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
-    let reading = signer.read(&head, in: bytes, from: way.pool.origin.authority, isNews: isNews)
+    let reading = signer.read(
+      &head, in: bytes, of: authorization.noted, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
+  }
+
+  /// After NTLM or Negotiate of the app's own, the connection serves only this app. After that of the entry's credential it serves the
+  /// entry, whose pool is its own; while an authentication goes on, this app's connection alone.
+  func bindConnection(
+    by head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ reading: RequestSigner.Reading, _ entry: Entry
+  ) {
+    guard !entry.account.isEmpty else {
+      if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+      return
+    }
+    if case .continues = reading { attempt.exchange?.bindToClient() } else { attempt.exchange?.unbindFromClient() }
   }
 
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
@@ -91,6 +104,7 @@ extension Request {
       authorization.relayReason = nil
       return .refusalStands
     case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands
+    case .continues, .invalid: return failing(.internalError)
     case .refused:
       if let reason = reasonToRelay(status: held.status, ofAnyMethod: true) {
         authorization.relayReason = reason

@@ -176,7 +176,8 @@ extension UnauthorizedResult {
   /// - Parameter reason: why the answer is relayed.
   init(_ reason: RelayReason) {
     switch reason {
-    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .challengedAgain, .notIdempotent: self = .relayed
+    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .challengedAgain, .onlyNTLM, .notIdempotent:
+      self = .relayed
     case .bodyNotKept: self = .bodyGone
     case .windowUsedUp, .backingOff, .refreshFailed, .sameToken, .needsOperator, .unchanged, .replaced, .tooManyWait,
       .tooManyHeld,

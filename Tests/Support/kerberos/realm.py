@@ -67,8 +67,9 @@ class Realm:
 
     def start(self, port):
         kdc = subprocess.Popen(
-            ["krb5kdc", "-n", "-r", REALM, "-P", str(self.folder / "pid")], env=self.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # It must not outlive this process, however that ends.
+            ["setpriv", "--pdeathsig", "KILL", "krb5kdc", "-n", "-r", REALM, "-P", str(self.folder / "pid")],
+            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(500):
             if kdc.poll() is not None:
                 return None
