@@ -36,6 +36,7 @@ extension Request {
     let status = head.status
     var reading = RequestSigner.Reading.other
     if entry.isSigned, let signer = authorization.view?.signer { reading = heed(&head, bytes, signer, way) }
+    if case .invalid(let error) = reading { throw error }
     if status == 101 {
       try writeUpgrade(&head, bytes, way)
       return .upgrade
@@ -44,7 +45,7 @@ extension Request {
       writeInterim(&head, bytes, way.rules)
       return .interim(isContinue: status == 100)
     }
-    if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+    bindConnection(by: head, bytes, reading, entry)
     let framing: BodyFraming
     do { framing = try head.framing(to: message.outbound.method, in: bytes) } catch { throw .upstream(.badResponse(error)) }
     let keepsUpstream = head.persists(in: bytes)
@@ -61,10 +62,19 @@ extension Request {
           attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
           return .challenge
         }
+      case .continues where !hasBody:
+        isChallenge = true
+        if answersChallenge(true) {
+          attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+          return .challenge
+        }
+      case .continues where !machine.refusalIsSettled:
+        attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
+        return .read
       case .needsBody where hasBody && status >= 400 && !machine.refusalIsSettled:
         attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
         return .read
-      case .other, .refused, .needsBody:
+      case .other, .refused, .needsBody, .continues, .invalid:
         let isRefusal = if case .refused = reading { true } else { false }
         if holds(head, bytes, isRefusal: isRefusal) {
           attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
