@@ -147,7 +147,8 @@ public enum TokenResponse {
   /// Unix seconds of the member `expires_on`, which Azure writes as a text; nil if there is none.
   static func endOfToken(in body: [UInt8]) -> Int64? {
     switch (try? JSONParser.parse(body))?["expires_on"] {
-    case .number(let text)?, .string(let text)?: Int64(text)
+    // What is computed with a time must not overflow.
+    case .number(let text)?, .string(let text)?: Int64(text).flatMap { 0..<1_000_000_000_000_000 ~= $0 ? $0 : nil }
     default: nil
     }
   }

@@ -29,7 +29,7 @@ import Testing
       #expect(state.asked.map { $0["Authorization"] } == ["container-5ecret", "container-5ecret-next"])
       #expect(state.uses.map(\.status) == [200, 403, 200])
       #expect(state.uses.allSatisfy { $0.used.hasPrefix("ASIACON") })
-      let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+      let expiry = try proxy.awaitExpiry(of: "api")
       #expect(abs(expiry - Date().timeIntervalSince1970 - 3600) < 30)
       for page in ["metrics", "status", "readyz?credentials"] {
         let text = try proxy.admin(page).text
@@ -131,7 +131,7 @@ import Testing
       try withProxy(sources.configuration(sigv4(keys)), environment: try environment([:])) { proxy in
         #expect(try proxy.ask(sources.url()).status == 200, "\(offset)")
         #expect(try sources.state().asked.count == 2)
-        let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+        let expiry = try proxy.awaitExpiry(of: "api")
         #expect(abs(expiry - Date().timeIntervalSince1970 - 900) < 30)
         // What was learnt stays.
         try sources.set(#"{"revoke": true}"#)

@@ -37,7 +37,7 @@ import Testing
         try sources.state().asked[0].line
           == "GET /computeMetadata/v1/instance/service-accounts/default/identity?audience=https%3A%2F%2Frun.test%2F&format=full"
       )
-      let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+      let expiry = try proxy.awaitExpiry(of: "api")
       #expect(abs(expiry - Date().timeIntervalSince1970 - 3600) < 30)
     }
   }
@@ -57,7 +57,7 @@ import Testing
     try withProxy(sources.configuration(azure), environment: named) { proxy in
       #expect(try proxy.ask(sources.url()).status == 200)
       #expect(try sources.state().asked[0].line.hasPrefix("GET /msi/token?api-version=2019-08-01&resource="))
-      let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+      let expiry = try proxy.awaitExpiry(of: "api")
       #expect(abs(expiry - Date().timeIntervalSince1970 - 3600) < 30)
     }
   }

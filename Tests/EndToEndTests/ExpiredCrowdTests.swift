@@ -22,7 +22,7 @@ import Testing
     defer { server.origin.goOn() }
     let crowd = try LoadGenerator.start(proxy, server.url(), ["--clients", "3000", "--requests", "3000"])
     #expect(try eventually { try proxy.metric("authproxy_client_connections") ?? 0 >= 3000 })
-    let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+    let expiry = try proxy.awaitExpiry(of: "api")
     // In whole seconds, rounded down.
     #expect(try eventually(seconds: 15) { Date().timeIntervalSince1970 > expiry + 2.5 })
     server.origin.goOn()

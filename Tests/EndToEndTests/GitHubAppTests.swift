@@ -34,7 +34,7 @@ import Testing
       #expect(state.uses.map(\.scheme) == ["Bearer", "Bearer", "Bearer"])
       let jwt = try SignedToken(String((state.asked[0]["Authorization"] ?? "").dropFirst("Bearer ".count)))
       #expect(jwt.time("exp") - jwt.time("iat") == 540)
-      let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+      let expiry = try proxy.awaitExpiry(of: "api")
       #expect(abs(expiry - Date().timeIntervalSince1970 - 3600) < 30)
     }
   }
@@ -89,7 +89,7 @@ import Testing
         #expect(try proxy.ask(world.sources.url()).status == 200, "\(offset)")
         #expect(try world.sources.state().asked.count == 2)
         // Its end is by that clock, too.
-        let expiry = try #require(try proxy.metric(#"authproxy_credential_expiry_timestamp_seconds{credential="api"}"#))
+        let expiry = try proxy.awaitExpiry(of: "api")
         #expect(abs(expiry - Date().timeIntervalSince1970 - 3600) < 30)
       }
     }

@@ -74,7 +74,9 @@ struct CloudIdentityFetch: SourceSteps {
       guard let secret = environment["IDENTITY_HEADER"] else {
         throw Unfit(why: "IDENTITY_ENDPOINT is set, but IDENTITY_HEADER is not")
       }
-      guard let url = try? HTTPURL(endpoint), url.isHTTPS || url.isLoopback || url.host.hasPrefix("169.254.") else {
+      guard let url = try? HTTPURL(endpoint),
+        url.isHTTPS || url.isLoopback || url.hostKind == .ipv4 && url.host.hasPrefix("169.254.")
+      else {
         throw Unfit(why: "IDENTITY_ENDPOINT must be a URL: https, or http on loopback or on 169.254.0.0/16")
       }
       let mark = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"

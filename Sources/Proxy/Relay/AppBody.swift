@@ -81,8 +81,11 @@ struct AppBody {
   /// Of the whole body, if it was asked for.
   var digest: [UInt8]? { isDone ? whole?.digest : nil }
 
-  /// The request has ended.
-  mutating func giveBack() {
+  /// Gives the memory back: nothing of the body is sent again.
+  @inline(__always)
+  mutating func giveBack() { if tee.isHolding || whole != nil { release() } }
+
+  private mutating func release() {
     tee.discard()
     whole = nil
   }
@@ -131,7 +134,7 @@ struct AppBody {
       // The app's FIN was seen before. Now that the body is complete it has another meaning, so the event is repeated.
       if source.isDone, app.stream.peerEnded { app.loop.again(app) }
       let bytes = UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count)
-      if whole == nil { tee.append(bytes) } else { refusal = keep(bytes) }
+      if isWhole { refusal = keep(bytes) } else { tee.append(bytes) }
       return .piece(range)
     } catch {
       if case .chunked(let error) = error { return .malformed(error) }

@@ -44,24 +44,23 @@ final class LoopBuffers {
   var clientShare: Int { shared.bound / 8 * 7 }
 
   /// False: nothing was taken.
+  @inline(__always)
   func take(_ count: Int) -> Bool {
-    guard takePortion(for: count) else { return false }
+    guard count <= free || takePortion(for: count) else { return false }
+    free -= count
     lent += count
     return true
   }
 
+  /// Makes `free` at least so large.
   private func takePortion(for count: Int) -> Bool {
-    if count <= free {
-      free -= count
-      return true
-    }
     let missing = count - free
     if missing < Self.portion, shared.take(Self.portion) {
-      free += Self.portion - count
+      free += Self.portion
       return true
     }
     guard shared.take(missing) else { return false }
-    free = 0
+    free = count
     return true
   }
 

@@ -1,6 +1,9 @@
 /// Keeps the first bytes of a request body while they are sent, so that the request can be sent again. If the body exceeds the
 /// cap, or the process keeps too much, the tee keeps nothing: the request does not fail, but is not sent again.
 struct ReplayTee {
+  /// Bytes. So little is not counted: a request takes several times as much for itself.
+  private static let uncounted = 1 << 10
+
   let capacity: Int
   private(set) var bytes: [UInt8] = []
   /// `bytes` has everything that was read of the body.
@@ -33,15 +36,19 @@ struct ReplayTee {
     bytes.reserveCapacity(length)
   }
 
+  @inline(__always)
+  var isHolding: Bool { taken > 0 }
+
   mutating func append(_ piece: UnsafeRawBufferPointer) {
     guard isIntact, !piece.isEmpty else { return }
-    guard bytes.count + piece.count <= capacity, makeRoom(for: bytes.count + piece.count) else { return discard() }
+    let count = bytes.count + piece.count
+    guard count <= capacity, count <= max(taken, Self.uncounted) || makeRoom(for: count) else { return discard() }
     bytes.append(contentsOf: piece)
   }
 
   /// What is taken is what the array occupies. It grows by doubling.
   private mutating func makeRoom(for count: Int) -> Bool {
-    if count <= bytes.capacity { return reserve(count) }
+    if bytes.isEmpty || count <= bytes.capacity { return reserve(count) }
     let doubled = min(max(count, 2 * bytes.capacity), capacity)
     let target = reserve(doubled) ? doubled : count
     guard reserve(target) else { return false }

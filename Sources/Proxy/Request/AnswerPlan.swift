@@ -51,36 +51,16 @@ extension Request {
     let keepsUpstream = head.persists(in: bytes)
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
-    let hasBody = framing != .none && framing != .length(0)
-    if case .needsBody = reading, !hasBody { reading = readEmpty(head, bytes, way) }
     var isChallenge = false
-    if authorization.view != nil {
-      switch reading {
-      case .challenge(let canAnswer):
-        isChallenge = true
-        if answersChallenge(canAnswer) {
-          attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
-          return .challenge
-        }
-      case .continues where !hasBody:
-        isChallenge = true
-        if answersChallenge(true) {
-          attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
-          return .challenge
-        }
-      case .continues where !machine.refusalIsSettled:
-        attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
-        return .read
-      case .needsBody where hasBody && status >= 400 && !machine.refusalIsSettled:
-        attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
-        return .read
-      case .other, .refused, .needsBody, .continues, .invalid:
-        let isRefusal = if case .refused = reading { true } else { false }
-        if holds(head, bytes, isRefusal: isRefusal) {
-          attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
-          return .hold
-        }
+    if entry.isSigned {
+      switch planSigned(reading, head, bytes, framing, keepsUpstream, way) {
+      case .other: break
+      case .relayedChallenge: isChallenge = true
+      case .plan(let plan): return plan
       }
+    } else if authorization.view != nil, holds(head, bytes, isRefusal: false) {
+      attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
+      return .hold
     }
     // The same proof would bring the same challenge.
     if !isChallenge, let wish = retryWish(head, bytes, entry) {
@@ -105,6 +85,46 @@ extension Request {
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
       behind: interim)
     return .relay
+  }
+
+  private enum SignedPlan {
+    case plan(AnswerPlan)
+    /// A challenge that the app gets.
+    case relayedChallenge
+    case other
+  }
+
+  /// What a signer's reading leads to.
+  @inline(never)
+  private func planSigned(
+    _ first: RequestSigner.Reading, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming,
+    _ keepsUpstream: Bool, _ way: Way
+  ) -> SignedPlan {
+    guard authorization.view != nil else { return .other }
+    let hasBody = framing != .none && framing != .length(0)
+    var reading = first
+    if case .needsBody = reading, !hasBody { reading = readEmpty(head, bytes, way) }
+    switch reading {
+    case .challenge(let canAnswer):
+      guard answersChallenge(canAnswer) else { return .relayedChallenge }
+      attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return .plan(.challenge)
+    case .continues where !hasBody:
+      guard answersChallenge(true) else { return .relayedChallenge }
+      attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return .plan(.challenge)
+    case .continues where !machine.refusalIsSettled:
+      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      return .plan(.read)
+    case .needsBody where hasBody && head.status >= 400 && !machine.refusalIsSettled:
+      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      return .plan(.read)
+    case .other, .refused, .needsBody, .continues, .invalid:
+      let isRefusal = if case .refused = reading { true } else { false }
+      guard holds(head, bytes, isRefusal: isRefusal) else { return .other }
+      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      return .plan(.hold)
+    }
   }
 
   private func writeUpgrade(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) throws(ProxyError) {

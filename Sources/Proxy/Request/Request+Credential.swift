@@ -9,20 +9,26 @@ struct Authorization {
   /// What the current attempt carries.
   var attached: AttachedCredential?
   var wait: CredentialWait?
-  /// What the credential's signer has noted of the app's head.
-  var noted: AnyObject?
+  /// What its signer knows of the request; nil: it has noted nothing, and the request has not waited for it.
+  var signing: SigningState?
   /// On whose behalf the request is; nil: the credential has one token for all requests.
   var subject: AppSubject?
-  /// Counts this request as one that waits for its signer; nil: it does not.
-  var preparation: CredentialView?
-  /// Nanoseconds of the loop's clock; nil: it has not waited for its signer.
-  var preparationEnds: Int64?
   /// When the current wait began, in nanoseconds of the loop's clock.
   var waitStarted: Int64 = 0
   /// The version that followed a refused one, and how the proxy got it.
   var successor: (version: AttachedCredential, result: UnauthorizedResult)?
   /// Why the app gets an answer that a newer version might have avoided.
   var relayReason: RelayReason?
+}
+
+/// What the signer of a request's credential knows of it.
+final class SigningState {
+  /// What it has noted of the app's head.
+  var noted: AnyObject?
+  /// Counts the request as one that waits for it; nil: it does not wait now.
+  var waiting: CredentialView?
+  /// Until when the request waits for it at most, in nanoseconds of the loop's clock; nil: it has not waited.
+  var waitEnds: Int64?
 }
 
 /// The credential of a request: available at once, waited for, or not available.
@@ -74,7 +80,7 @@ extension Request {
   }
 
   func endWait() {
-    endPreparation()
+    if authorization.signing != nil { endPreparation() }
     guard let wait = authorization.wait else { return }
     authorization.wait = nil
     wait.cancel()

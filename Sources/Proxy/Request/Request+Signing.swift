@@ -12,7 +12,10 @@ extension Request {
   /// - Parameter bytes: the app's head, before any of its fields is dropped.
   func noteForSigner(_ entry: Entry, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) {
     guard let index = entry.credential, let signer = services.credentials.view(index, of: snapshot).signer else { return }
-    authorization.noted = try signer.note(services.requestHead, in: bytes)
+    guard let noted = try signer.note(services.requestHead, in: bytes) else { return }
+    let state = SigningState()
+    state.noted = noted
+    authorization.signing = state
   }
 
   /// Adds to the block, behind head and credential, what the signer has to say about this attempt.
@@ -26,7 +29,7 @@ extension Request {
       signer.prepare(
         RequestSigner.Draft(
           head: written, body: preparedBody(kept), digest: body.digest, credential: attached,
-          origin: way.pool.origin.authority, noted: authorization.noted, request: self), into: block)
+          origin: way.pool.origin.authority, noted: authorization.signing?.noted, request: self), into: block)
     }
     switch preparation {
     case .ready: record.credential.payload = signer.payload
@@ -76,18 +79,20 @@ extension Request {
     guard let view = authorization.view, view.enterPreparation() else {
       return failing(.credentialUnavailable(entry.settings.credential ?? "", reason: CredentialView.queueIsFull, retryAfter: 1))
     }
-    authorization.preparation = view
+    let state = authorization.signing ?? SigningState()
+    authorization.signing = state
     authorization.waitStarted = loop.now
-    let end = authorization.preparationEnds ?? loop.now + entry.timeouts.credential
-    authorization.preparationEnds = end
+    let end = state.waitEnds ?? loop.now + entry.timeouts.credential
+    state.waiting = view
+    state.waitEnds = end
     loop.arm(timer, at: end)
     park()
     return .preparationNeeded
   }
 
   func endPreparation() {
-    guard let view = authorization.preparation else { return }
-    authorization.preparation = nil
+    guard let state = authorization.signing, let view = state.waiting else { return }
+    state.waiting = nil
     view.leavePreparation()
     record.times.waitedForCredential += loop.now - authorization.waitStarted
   }
@@ -102,7 +107,7 @@ extension Request {
     let isNews = attempt.held == nil
     signer.times = exchangeTimes
     let reading = signer.read(
-      &head, in: bytes, of: authorization.noted, from: way.pool.origin.authority, isNews: isNews)
+      &head, in: bytes, of: authorization.signing?.noted, from: way.pool.origin.authority, isNews: isNews)
     return isNews ? reading : .other
   }
 

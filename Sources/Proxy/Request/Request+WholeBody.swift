@@ -18,7 +18,7 @@ extension Request {
       let signer = authorization.view?.signer, let head = message.head, let written = WrittenHead(head.bytes)
     else { return nil }
     let length: Int64? = if case .length(let length) = body.framing { Int64(length) } else { nil }
-    let use = signer.bodyUse(of: written, length: length, noted: authorization.noted)
+    let use = signer.bodyUse(of: written, length: length, noted: authorization.signing?.noted)
     if case .streams = use { return nil }
     return use
   }

@@ -174,6 +174,15 @@ struct AWSKeyFetchTests {
     #expect(driver.start().keys?.accessKeyID == "AKIAP")
   }
 
+  @Test("the metadata service, which is asked where nothing else has anything, is chosen once it has handed out keys")
+  func unchosen() {
+    var driver = SourceDriver(aws: .standard, [:])
+    #expect(driver.start().sending?.url.hasPrefix("http://169.254.169.254/") == true)
+    #expect(driver.answer("no", status: 500).failure != nil)
+    driver.files = [credentials: "[default]\naws_access_key_id = AKIAP\naws_secret_access_key = s"]
+    #expect(driver.start().keys?.accessKeyID == "AKIAP")
+  }
+
   // MARK: STS
 
   @Test("web identity: unsigned, and its token is read for each fetch")

@@ -78,6 +78,11 @@ struct CloudIdentityTests {
     #expect(driver.answer(appService).grant?.lifetime == 7_200)
     _ = driver.start()
     #expect(driver.answer(appService.replacing("\(end)", with: "5")).failure == .expiredOnArrival)
+    // Times that nobody can compute with are none.
+    for odd in ["\(Int64.min)", "\(Int64.max)", "-1"] {
+      _ = driver.start()
+      #expect(driver.answer(appService.replacing("\(end)", with: odd)).grant?.lifetime == nil, "\(odd)")
+    }
   }
 
   @Test(
@@ -85,6 +90,7 @@ struct CloudIdentityTests {
     arguments: [
       ("http://localhost:1/x", true), ("http://169.254.129.3:8081/msi/token", true), ("https://a.test/x?y=1", true),
       ("http://10.0.0.1/x", false), ("http://evil.test/", false), ("x", false), ("http://169.254.1.1@evil.test/", false),
+      ("http://169.254.evil.test/", false),
     ])
   func azureHosts(_ url: String, _ isGood: Bool) {
     var driver = azure(["IDENTITY_ENDPOINT": url, "IDENTITY_HEADER": "5ecret"])

@@ -8,6 +8,17 @@ extension ProxyProcess {
     return try connection.readAnswer(to: method)
   }
 
+  /// When the credential's token expires, in seconds since 1970. Its owner notes that after it has published the token.
+  func awaitExpiry(of credential: String) throws -> Double {
+    for _ in 0..<200 {
+      if let expiry = try metric(#"authproxy_credential_expiry_timestamp_seconds{credential="\#(credential)"}"#) {
+        return expiry
+      }
+      usleep(10_000)
+    }
+    throw HarnessError("no token of \(credential) has an end")
+  }
+
   /// A sample of /metrics by its complete series: `authproxy_tunnels`, `authproxy_requests_total{upstream="a",code="200"}`.
   func metric(_ series: String) throws -> Double? {
     for line in try admin("metrics").text.split(separator: "\n") where line.hasPrefix(series + " ") {

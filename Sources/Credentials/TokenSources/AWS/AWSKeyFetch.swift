@@ -83,7 +83,8 @@ struct AWSKeyFetch: SourceSteps {
         throw AWSProfiles.Unusable(why: "no region is known for STS; write 'sts' or 'region', or set AWS_REGION")
       }
     }
-    if source.base == .standard { chosen = base }
+    // The metadata service is asked where nothing else has anything, so it counts once it has handed out keys.
+    if source.base == .standard, base != .instance { chosen = base }
     return try begin(first, access)
   }
 
@@ -192,6 +193,7 @@ struct AWSKeyFetch: SourceSteps {
         return .send(request)
       case .keys(let keys):
         lastOfInstance = keys
+        if source.base == .standard { chosen = .instance }
         return proceed(with: keys, after: 0, time: time)
       case .failed(let failure): return withLastKeys(failure, retryAfter: reply.wait)
       }
