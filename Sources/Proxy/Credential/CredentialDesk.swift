@@ -112,6 +112,8 @@ final class CredentialDesk {
       owner = SubjectOwner(setup, policy, subjects, self, serial: lastSerial)
     } else if let policy = setup.policy.tokens {
       owner = TokenOwner(setup, policy, self, serial: lastSerial, after: version)
+    } else if case .negotiate(let policy) = setup.policy.kind {
+      owner = TicketOwner(setup, policy, self, serial: lastSerial, after: version)
     } else {
       owner = StaticOwner(setup, self, serial: lastSerial, after: version)
     }

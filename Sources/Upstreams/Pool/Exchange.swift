@@ -149,4 +149,7 @@ open class Exchange {
 
   /// The app spoke NTLM or Negotiate: from now on the connection serves only this app connection.
   public final func bindToClient() { connection?.bind(to: holdings, name: clientName) }
+
+  /// The connection serves any exchange of its pool again.
+  public final func unbindFromClient() { connection?.unbind() }
 }

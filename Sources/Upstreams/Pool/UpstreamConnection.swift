@@ -68,6 +68,8 @@ public final class UpstreamConnection: EventHandler {
   var loop: EventLoop { upstreams.loop }
   var origin: Origin { pool.origin }
   public var isReused: Bool { exchanges > 1 }
+  /// What binds an authentication to this connection (RFC 5929); nil: there is no TLS, or its certificate has no hash for it.
+  public private(set) lazy var endPointBinding: [UInt8]? = stream.tls?.endPointBinding
   /// No byte of the current exchange was sent.
   public var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
 
@@ -186,7 +188,7 @@ public final class UpstreamConnection: EventHandler {
     holdings.add(self)
   }
 
-  private func unbind() {
+  func unbind() {
     owner?.holdings.remove(self)
     owner = nil
   }
