@@ -120,7 +120,9 @@ let package = Package(
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
       name: "ProxyTests",
-      dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Routing", "Settings"]),
+      dependencies: [
+        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Kerberos", "Routing", "Settings",
+      ]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

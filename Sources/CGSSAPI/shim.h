@@ -2,3 +2,4 @@
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <krb5.h>
+#include <string.h>

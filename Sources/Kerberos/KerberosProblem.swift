@@ -10,10 +10,13 @@ public struct KerberosProblem: Error, Sendable, Hashable, CustomStringConvertibl
   }
   public let kind: Kind
   public let text: String
+  /// It concerns tickets for one service. Those for others may be had.
+  public let isOfService: Bool
 
-  public init(_ kind: Kind, _ text: String) {
+  public init(_ kind: Kind, _ text: String, isOfService: Bool = false) {
     self.kind = kind
     self.text = text
+    self.isOfService = isOfService
   }
 
   public var description: String { text }

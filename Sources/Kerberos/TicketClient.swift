@@ -6,13 +6,13 @@ import Synchronization
 /// Nobody's file is written: what a file holds is copied into memory. Tickets are not forwardable, so that no service can act as the
 /// proxy elsewhere.
 public final class TicketClient: TicketSource {
-  public enum Source: Sendable, Hashable {
+  public enum Source: Sendable {
     /// Absolute path.
     case keytab(String)
     /// `TYPE:residual`.
     case cache(String)
-    /// Without NUL.
-    case password([UInt8])
+    /// Where its owner keeps it, without NUL: no copy stays here.
+    case password(@Sendable () -> [UInt8])
   }
 
   let source: Source
@@ -43,7 +43,11 @@ public final class TicketClient: TicketSource {
       granting = try self.grantingTicket(library)
       self.granting.withLock { $0 = granting }
     }
-    return try HeldTicket(service, granting, library)
+    do throws(KerberosProblem) { return try HeldTicket(service, granting, library) } catch {
+      // The KDC may take it no longer: the next try begins with another one.
+      if error.kind == .temporary { self.granting.withLock { $0 = nil } }
+      throw error
+    }
   }
 
   // MARK: The ticket-granting ticket
@@ -51,7 +55,7 @@ public final class TicketClient: TicketSource {
   private func grantingTicket(_ library: Library) throws(KerberosProblem) -> GrantingTicket {
     switch source {
     case .keytab(let path): try initial(library, path: path)
-    case .password(let password): try initial(library, password: password)
+    case .password(let password): try initial(library, password: password())
     case .cache(let name): try copied(library, name)
     }
   }
@@ -91,13 +95,16 @@ public final class TicketClient: TicketSource {
     let client = try library.principal(principal ?? "", subject)
     defer { krb5_free_principal(library.context, client) }
     subject.client = library.name(of: client)
-    var text = password.map { CChar(bitPattern: $0) } + [0]
-    defer { for index in text.indices { text[index] = 0 } }
+    let text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: password.count + 1)
+    text.initialize(repeating: 0)
+    for (index, byte) in password.enumerated() { text[index] = CChar(bitPattern: byte) }
+    defer {
+      if let base = text.baseAddress { explicit_bzero(base, text.count) }
+      text.deallocate()
+    }
     return try request(library, client, subject) { ticket, options in
-      text.withUnsafeBufferPointer {
-        // Without a prompter it asks nobody for another password.
-        krb5_get_init_creds_password(library.context, ticket, client, $0.baseAddress, nil, nil, 0, nil, options)
-      }
+      // Without a prompter it asks nobody for another password.
+      krb5_get_init_creds_password(library.context, ticket, client, text.baseAddress, nil, nil, 0, nil, options)
     }
   }
 
@@ -158,7 +165,8 @@ public final class TicketClient: TicketSource {
       defer { krb5_free_cred_contents(context, &ticket) }
       guard Self.isGranting(ticket.server) else { continue }
       try cache.store(&ticket, library)
-      if let server = ticket.server?.pointee, Self.equal(server.realm, realm) {
+      // Tickets for other realms are had with the one for this realm.
+      if let server = ticket.server?.pointee, Self.equal(server.realm, realm), Self.equal(server.data[1], realm) {
         end = max(end ?? 0, Library.seconds(ticket.times.endtime))
       }
     }

@@ -53,6 +53,25 @@ import Testing
   }
 
   @Test(arguments: [
+    (Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN), "HTTP/h", true), (Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN), "", false),
+    (Int(KRB5KDC_ERR_POLICY), "HTTP/h", true), (Int(KRB5KDC_ERR_CLIENT_REVOKED), "HTTP/h", false),
+    (Int(KRB5KDC_ERR_PREAUTH_FAILED), "", false),
+  ])
+  func `what one service's tickets lack is its own problem, what the key lacks is all services'`(
+    _ code: Int, _ service: String, _ isOfService: Bool
+  ) {
+    let subject = KerberosProblem.Subject(client: "svc@R", service: service)
+    #expect(KerberosProblem(krb5_error_code(code), "", subject).isOfService == isOfService)
+  }
+
+  @Test func `an answer for a service that cannot be read is no refused key`() {
+    let subject = KerberosProblem.Subject(client: "svc@R", service: "HTTP/h")
+    #expect(KerberosProblem(krb5_error_code(KRB5KRB_AP_ERR_BAD_INTEGRITY), "", subject).kind == .temporary)
+    let own = KerberosProblem.Subject(client: "svc@R")
+    #expect(KerberosProblem(krb5_error_code(KRB5KRB_AP_ERR_BAD_INTEGRITY), "", own).kind == .keyRefused)
+  }
+
+  @Test(arguments: [
     ("HTTP/web.example.com", false), ("HTTP/web.example.com@EXAMPLE.COM", true), (#"HTTP/we\@b"#, false),
     (#"HTTP/w\\@R"#, true), ("HTTP/web@", true),
   ])

@@ -65,7 +65,7 @@ final class CredentialView: EventHandler {
     count = desk.registry.waitCount(of: setup.name)
     subjects = setup.subjects.map { [home, count] in SubjectLine($0, setup, desk, home, count) }
     super.init()
-    (signer as? NegotiateSigner)?.view = self
+    (signer as? NegotiateSigner)?.tickets.view = self
   }
 
   private var name: String { setup.name }

@@ -1,8 +1,10 @@
+import CSystem
 import Credentials
 import EventIO
 import Files
 import Kerberos
 import Signing
+import Synchronization
 
 /// Owns a `negotiate` credential: fetches tickets for services in a lane of its own, one at a time, and tells all loops.
 final class TicketOwner: CredentialOwner {
@@ -18,7 +20,13 @@ final class TicketOwner: CredentialOwner {
   private var lastTicket: UInt64 = 0
   /// One credential's KDCs may be silent without holding up others.
   private let lane: Lane
+  /// Consulted in the lane, where other services' fetches may wait behind the one that is refused.
+  private var key = KeyGuard()
   private let begin: @Sendable (NegotiatePolicy) -> any TicketSource
+  /// Seconds since 1970: of the ticket that was fetched last.
+  private var expiry: Int64?
+
+  private final class KeyGuard: Sendable { let pause = Mutex(KeyPause<FileIdentity>()) }
 
   private struct TicketService {
     var machine = TicketMachine<FileIdentity>()
@@ -37,7 +45,7 @@ final class TicketOwner: CredentialOwner {
   ///   - begin: how tickets are had.
   init(
     _ setup: CredentialSetup, _ policy: NegotiatePolicy, _ desk: CredentialDesk, serial: UInt64, after version: UInt64,
-    begin: @escaping @Sendable (NegotiatePolicy) -> any TicketSource = { TicketClient($0) }
+    begin: @escaping @Sendable (NegotiatePolicy) -> any TicketSource
   ) {
     self.policy = policy
     self.begin = begin
@@ -56,6 +64,7 @@ final class TicketOwner: CredentialOwner {
     policy = next
     epoch += 1
     source = begin(next)
+    key = KeyGuard()
     rendered = RenderedCredential(name: name, material: .negotiate(next), version: rendered.version + 1)
     publish(rendered)
     let fetching = services.filter { $0.value.machine.isFetching }.keys
@@ -69,13 +78,13 @@ final class TicketOwner: CredentialOwner {
   /// - Parameter executor: the loop; nil: all of them.
   func want(_ service: String, _ reason: TicketMachine<FileIdentity>.Reason, from executor: LoopExecutor?) {
     if services[service] == nil, services.count >= Self.maximumServices, let idle = idleService { services[idle] = nil }
-    let (need, fetches, isFresh) =
-      services[service, default: TicketService()].machine.need(reason, mark: policy.mark, now: now)
+    let mark = policy.mark
+    let (need, fetches, isFresh) = services[service, default: TicketService()].machine.need(reason, mark: mark, now: now)
     switch need {
     case .ready: if let executor { tell(service, to: executor) }
     case .wait: if fetches { fetch(service, isFresh: isFresh, reason) }
     case .unavailable(let why):
-      if let executor { tell(executor) { $0.tickets?.failed(service, why) } }
+      if let executor { tell(failure(of: service, why, mark), to: executor) }
     }
   }
 
@@ -86,14 +95,22 @@ final class TicketOwner: CredentialOwner {
 
   private func fetch(_ service: String, isFresh: Bool, _ reason: TicketMachine<FileIdentity>.Reason) {
     let byRefusal = if case .refused = reason { true } else { false }
-    let (source, policy, epoch) = (source, policy, epoch)
+    let (source, key, policy, epoch) = (source, key, policy, epoch)
     note(.refreshing)
     inLane(lane) {
       // Before the fetch: a change while it runs is noticed by the next request.
       let mark = policy.mark
+      if let reason = key.pause.withLock({ $0.reason(mark: mark, now: csys_monotonic() / 1_000_000) }) {
+        return Fetched(result: .failure(KerberosProblem(.needsOperator, reason)), mark: mark)
+      }
       do throws(KerberosProblem) {
         return Fetched(result: .success(try source.ticket(for: service, isFresh: isFresh)), mark: mark)
-      } catch { return Fetched(result: .failure(error), mark: mark) }
+      } catch {
+        if error.kind == .keyRefused {
+          key.pause.withLock { $0.refused(error.text, mark: mark, now: csys_monotonic() / 1_000_000) }
+        }
+        return Fetched(result: .failure(error), mark: mark)
+      }
     } then: { owner, fetched in
       (owner as? TicketOwner)?.fetched(service, fetched, in: epoch, byRefusal: byRefusal)
     }
@@ -103,12 +120,17 @@ final class TicketOwner: CredentialOwner {
     guard epoch == self.epoch, services[service] != nil else { return }
     switch fetched?.result {
     case .success(let ticket):
-      lastTicket += 1
       let lifetime = ticket.lifetime * 1_000
+      guard lifetime >= TicketMachine<FileIdentity>.shortestLife else {
+        let why = "its ticket for \(service) expires at once: see the accounts' maximum ticket life, and all clocks"
+        return failed(service, KerberosProblem(.temporary, why), fetched?.mark)
+      }
+      lastTicket += 1
       services[service]?.ticket = ticket
       services[service]?.machine.fetched(version: lastTicket, lifetime: lifetime, mark: fetched?.mark, now: now)
       report(.refreshed(version: lastTicket, lifetime: lifetime, byRefusal: byRefusal))
-      note(.ready, expiry: wallClockSeconds() + ticket.lifetime)
+      expiry = wallClockSeconds() + ticket.lifetime
+      note(.ready, expiry: expiry)
       for executor in desk.group.executors { tell(service, to: executor) }
     case .failure(let problem): failed(service, problem, fetched?.mark)
     case nil: failed(service, KerberosProblem(.temporary, "too many services wait for tickets"), policy.mark)
@@ -129,18 +151,34 @@ final class TicketOwner: CredentialOwner {
       note(.failed, reason: text)
     case .needsOperator, .needsLogin:
       report(.needsOperator(problem.text))
-      note(.needsOperator, reason: problem.text)
+      noteOperator(problem)
     }
-    tellAll { $0.tickets?.failed(service, why) }
+    let failure = failure(of: service, why, mark)
+    for executor in desk.group.executors { tell(failure, to: executor) }
+  }
+
+  /// A service that the KDC does not know is not the credential's fault: any app could name one below a wildcard.
+  private func noteOperator(_ problem: KerberosProblem) {
+    guard problem.isOfService else { return note(.needsOperator, reason: problem.text) }
+    let isServing = services.values.contains { $0.machine.isUsable(at: now) }
+    if isServing { note(.ready, expiry: expiry) } else { note(.failed, reason: problem.text) }
   }
 
   private func tell(_ service: String, to executor: LoopExecutor) {
     guard let held = services[service], let ticket = held.ticket else { return }
-    let arrived = NegotiateSigner.Arrived(
+    let news = TicketNews.Held(
       ticket: ticket, version: held.machine.version, of: rendered.version, expiry: held.machine.expiry,
       renewal: held.machine.renewal, mark: held.machine.mark)
-    tell(executor) { $0.tickets?.arrived(service, arrived) }
+    tell(TicketNews(service: service, of: rendered.version, outcome: .ticket(news)), to: executor)
   }
+
+  private func failure(of service: String, _ why: CredentialUnavailable, _ mark: FileIdentity?) -> TicketNews {
+    let pause = services[service]?.machine.pause(at: now) ?? 0
+    return TicketNews(
+      service: service, of: rendered.version, outcome: .failure(TicketNews.Failure(why: why, mark: mark, pause: pause)))
+  }
+
+  private func tell(_ news: TicketNews, to executor: LoopExecutor) { tell(executor) { $0.tickets?.told(news) } }
 
   // MARK: What is seen from outside
 
@@ -156,8 +194,8 @@ final class TicketOwner: CredentialOwner {
 }
 
 extension CredentialView {
-  /// Its signer, if it is one with tickets.
-  fileprivate var tickets: NegotiateSigner? { signer as? NegotiateSigner }
+  /// Its loop's tickets, if it has such.
+  fileprivate var tickets: LoopTickets? { (signer as? NegotiateSigner)?.tickets }
 }
 
 extension NegotiatePolicy {
@@ -177,7 +215,7 @@ extension TicketClient {
       switch policy.source {
       case .keytab(let path): .keytab(path)
       case .cache(let name): .cache(name)
-      case .password(let password): .password(password.bytes)
+      case .password(let password): .password { password.bytes }
       }
     self.init(source, principal: policy.principal)
   }

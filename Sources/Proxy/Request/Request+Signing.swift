@@ -130,7 +130,7 @@ extension Request {
       if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
       return
     }
-    if case .continues = reading { attempt.exchange?.bindToClient() } else { attempt.exchange?.unbindFromClient() }
+    if case .continues = reading { attempt.exchange?.keepForNext() } else { attempt.exchange?.unbindFromClient() }
   }
 
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.

@@ -32,6 +32,27 @@ public enum NegotiateAnswer: Sendable, Hashable {
     }
   }
 
+  /// Takes the token out of a 401's challenge, and leaves `Negotiate` and all other challenges: it is for who authenticated, which the
+  /// app did not.
+  public static func hideToken(in head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) {
+    for index in head.fields.indices where head.fields[index].id == .wwwAuthenticate {
+      let field = head.fields[index]
+      var members = ListMembers(field.value, in: bytes)
+      while let member = members.next() {
+        guard case .token? = read(member, bytes) else { continue }
+        head.fields[index].value = ByteSlice(
+          start: field.value.start, count: member.start + "Negotiate".utf8.count - field.value.start)
+        // What follows goes behind a field name of its own.
+        if let next = members.next() {
+          var rest = field
+          rest.value = ByteSlice(start: next.start, count: field.value.start + field.value.count - next.start)
+          head.fields.append(rest)
+        }
+        break
+      }
+    }
+  }
+
   private static func read(_ member: ByteSlice, _ bytes: UnsafeRawBufferPointer) -> NegotiateAnswer? {
     let value = member.bytes(in: bytes)
     let end = value.firstIndex { $0 == 0x20 || $0 == 0x09 } ?? value.count

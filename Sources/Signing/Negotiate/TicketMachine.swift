@@ -35,7 +35,6 @@ public struct TicketMachine<Mark: Sendable & Hashable>: Sendable {
   /// Milliseconds.
   private static var longestPause: Int64 { 30_000 }
   private static var operatorPause: Int64 { 5_000 }
-  private static var refusedKeyPause: Int64 { 900_000 }
 
   /// Of the held ticket; 0: there is none. Never used twice.
   public private(set) var version: UInt64 = 0
@@ -52,6 +51,9 @@ public struct TicketMachine<Mark: Sendable & Hashable>: Sendable {
   public init() {}
 
   public func isUsable(at now: Int64) -> Bool { now < expiry }
+
+  /// Milliseconds until the next try after a failure; 0: there was none.
+  public func pause(at now: Int64) -> Int64 { max((failure?.until ?? now) - now, 0) }
 
   /// A loop asks for a ticket.
   /// - Parameter mark: as the source is now.
@@ -81,15 +83,17 @@ public struct TicketMachine<Mark: Sendable & Hashable>: Sendable {
     }
   }
 
+  /// A ticket with a shorter life serves nobody: the library counts whole seconds. In milliseconds.
+  public static var shortestLife: Int64 { 2_000 }
+
   /// - Parameters:
-  ///   - lifetime: of the ticket.
+  ///   - lifetime: of the ticket, at least `shortestLife`.
   ///   - mark: as the source was before the fetch.
   public mutating func fetched(version: UInt64, lifetime: Int64, mark: Mark?, now: Int64) {
     isFetching = false
     (failure, failures) = (nil, 0)
     self.version = version
     self.mark = mark
-    // The library counts whole seconds.
     expiry = now + lifetime - 1_000
     renewal = now + max(lifetime / 5 * 4, min(lifetime, 5_000))
   }
@@ -106,7 +110,7 @@ public struct TicketMachine<Mark: Sendable & Hashable>: Sendable {
       pause = min(1_000 << Int64(min(failures - 1, 10)), Self.longestPause)
       unavailable = .temporarily(text, retryAfter: pause)
     case .needsOperator: (pause, unavailable) = (Self.operatorPause, .needsOperator(text))
-    case .keyRefused: (pause, unavailable) = (Self.refusedKeyPause, .needsOperator(text))
+    case .keyRefused: (pause, unavailable) = (KeyPause<Mark>.length, .needsOperator(text))
     }
     failure = (unavailable, now + pause, mark)
     return unavailable

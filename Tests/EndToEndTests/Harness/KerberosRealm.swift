@@ -47,9 +47,10 @@ final class KerberosRealm: Sendable {
   func local(_ query: String) throws { try run(["local", query]) }
 
   /// Makes or renews a ticket cache, as a program of the operator's would.
-  func kinit(_ cache: String, lifetime: String = "1h") throws {
+  /// - Parameter options: more of kinit's.
+  func kinit(_ cache: String, lifetime: String = "1h", _ options: String...) throws {
     let done = try ChildProcess.run(
-      "kinit", ["-c", cache, "-l", lifetime, "-k", "-t", clientKeytab, "app"], environment: environment)
+      "kinit", ["-c", cache, "-l", lifetime] + options + ["-k", "-t", clientKeytab, "app"], environment: environment)
     guard done.status == .exited(0) else { throw HarnessError("kinit: \(done.errors)") }
   }
 
@@ -79,6 +80,8 @@ final class KerberosAcceptor {
     let connection, length, status, token: Int
     let method, path, user, why: String
     let delegated: Bool?
+    /// Base64: the proxy's token, and the answer's.
+    let sent, proof: String?
   }
   struct State: Decodable {
     let uses: [Use]

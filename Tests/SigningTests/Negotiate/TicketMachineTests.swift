@@ -75,4 +75,24 @@ import Testing
     #expect(machine.need(.missing, mark: nil, now: 904_999).need == .unavailable(.needsOperator("no keytab")))
     #expect(machine.need(.missing, mark: 7, now: 904_999).fetch, "the keytab has appeared")
   }
+
+  @Test func `a refused key pauses all services of its credential, until another one is there`() {
+    var pause = KeyPause<Int>()
+    #expect(pause.reason(mark: 1, now: 0) == nil)
+    pause.refused("wrong", mark: 1, now: 10)
+    #expect(pause.reason(mark: 1, now: 10) == "wrong")
+    #expect(pause.reason(mark: 1, now: 900_009) == "wrong")
+    #expect(pause.reason(mark: 1, now: 900_010) == nil)
+    #expect(pause.reason(mark: 2, now: 11) == nil)
+    #expect(pause.reason(mark: nil, now: 11) == nil)
+  }
+
+  @Test func `the time until the next try is known`() {
+    var machine = Machine()
+    #expect(machine.pause(at: 5) == 0)
+    _ = machine.need(.missing, mark: 1, now: 0)
+    _ = machine.failed(.needsOperator, "no keytab", mark: 1, now: 5)
+    #expect(machine.pause(at: 6) == 4_999)
+    #expect(machine.pause(at: 6_000) == 0)
+  }
 }

@@ -17,6 +17,8 @@ recorded; both answer with what it recorded before. Keys:
     bind      false: contexts are bound to no channel; "other": to another certificate
     close     true: each answer ends its connection
     status    of answers to authenticated requests; 200
+    open      start of paths that are answered without a look at the token
+    refused   start of paths to which every token is answered by 401 Negotiate
 """
 
 import base64
@@ -161,12 +163,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         scheme, _, text = (self.headers.get("Authorization") or "").partition(" ")
         if mode == "ntlm":
             return self.reply(401, b"NTLM only", "NTLM")
-        if mode == "refuse" or scheme.lower() != "negotiate":
+        if self.path.startswith(settings.get("open", "-")):
+            use["status"] = 200
+            return self.reply(200, b"for everybody")
+        if mode == "refuse" or self.path.startswith(settings.get("refused", "-")) or scheme.lower() != "negotiate":
             use["why"] = "no token" if scheme.lower() != "negotiate" else "refused"
             return self.reply(401, b"who are you?", "Negotiate", 'Basic realm="x"')
         try:
             token = base64.b64decode(text, validate=True)
             use["token"] = len(token)
+            use["sent"] = text
             if mode == "rounds":
                 self.rounds = self.rounds if token[0] != 0x60 and self.rounds else Rounds()
                 done, out = self.rounds.step(token)
@@ -186,6 +192,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         use["user"] = str(made.initiator_name)
         use["delegated"] = made.delegated_creds is not None
         challenge = ["Negotiate " + base64.b64encode(out or b"").decode()]
+        use["proof"] = base64.b64encode(out or b"").decode()
         if mode == "silent" or not out:
             challenge = []
         elif mode == "garbage":

@@ -27,6 +27,9 @@ def main():
 
 def serve(folder, keytab):
     (folder / "root").mkdir()
+    # The library keeps what it has seen in the folder for temporary files, which may be root's alone.
+    replays = folder / "replays"
+    replays.mkdir()
     for name in ("x", "open"):
         (folder / "root" / name).write_text("")
     for _ in range(10):
@@ -39,6 +42,7 @@ def serve(folder, keytab):
             user = "User www-data\nGroup www-data\n"
             folder.chmod(0o755)
             shutil.chown(keytab, "www-data")
+            shutil.chown(replays, "www-data")
         settings = shutil.copy(os.environ["KRB5_CONFIG"], folder / "krb5.conf")
         settings.chmod(0o644)
         modules = "".join(
@@ -68,7 +72,7 @@ KeepAliveTimeout 30
         server = subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", "/usr/sbin/apache2", "-d", str(folder), "-f", str(folder / "apache.conf"),
              "-DFOREGROUND"],
-            env=os.environ | {"KRB5_CONFIG": str(settings)}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            env=os.environ | {"KRB5_CONFIG": str(settings), "TMPDIR": str(replays)}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         for _ in range(500):
             if server.poll() is not None:
                 break

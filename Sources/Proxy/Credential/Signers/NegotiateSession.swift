@@ -18,6 +18,15 @@ final class NegotiateSession {
   weak var connection: UpstreamConnection?
   /// Tokens that the origin answered with 401 and a token.
   var rounds = 0
-  /// Why the ticket that it waited for did not come.
-  var problem: ProxyError?
+  var tickets = Waits()
+
+  /// How the request waited for tickets.
+  struct Waits {
+    /// How often.
+    var count = 0
+    /// How often because keytab or ticket cache had changed.
+    var changes = 0
+    /// Why the ticket that it waited for did not come.
+    var problem: ProxyError?
+  }
 }

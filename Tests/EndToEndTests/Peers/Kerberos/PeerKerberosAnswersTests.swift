@@ -52,8 +52,11 @@ import Testing
     let acceptor = try KerberosAcceptor(realm)
     try withProxy(acceptor.configuration(), environment: realm.environment) { proxy throws in
       try acceptor.set(#"{"mode": "forbid"}"#)
-      #expect(try proxy.ask("http://api.test/x").status == 401)
+      let answer = try proxy.ask("http://api.test/x")
+      #expect(answer.status == 401)
       #expect(try acceptor.state().uses.count == 1)
+      // The token was for the proxy.
+      #expect(answer["WWW-Authenticate"] == "Negotiate")
     }
   }
 
@@ -77,6 +80,25 @@ import Testing
       #expect(try realm.answered("TGS_REQ") == 2)
       try acceptor.set("{}")
       #expect(try proxy.ask("http://api.test/x").status == 200)
+    }
+  }
+
+  @Test func `what everybody may read does not make up for what refuses every ticket`() throws {
+    let realm = try KerberosRealm()
+    let acceptor = try KerberosAcceptor(realm)
+    try withProxy(acceptor.configuration(top: "threads: 1"), environment: realm.environment) { proxy throws in
+      try acceptor.set(#"{"open": "/open", "refused": "/no"}"#)
+      #expect(try proxy.ask("http://api.test/no").status == 401)
+      #expect(try realm.answered("TGS_REQ") == 2)
+      for _ in 0..<4 {
+        #expect(try proxy.ask("http://api.test/open").status == 200)
+        #expect(try proxy.ask("http://api.test/no").status == 401)
+      }
+      #expect(try realm.answered("TGS_REQ") == 2)
+      // A ticket that was taken does.
+      #expect(try proxy.ask("http://api.test/x").status == 200)
+      #expect(try proxy.ask("http://api.test/no").status == 401)
+      #expect(try realm.answered("TGS_REQ") == 3)
     }
   }
 }

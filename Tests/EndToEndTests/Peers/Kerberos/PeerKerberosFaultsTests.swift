@@ -38,11 +38,12 @@ import Testing
     }
   }
 
-  @Test func `a clock that is ten minutes ahead is set by the KDC's`() throws {
+  @Test(arguments: [600, -600])
+  func `a clock that is ten minutes off is corrected by the KDC's`(_ seconds: Int) throws {
     let realm = try KerberosRealm()
     let acceptor = try KerberosAcceptor(realm)
     let clock = try ShiftedClock()
-    try clock.set(seconds: 600)
+    try clock.set(seconds: seconds)
     try withProxy(acceptor.configuration(), environment: realm.environment.merging(clock.environment) { $1 }) { proxy throws in
       let answer = try proxy.ask("http://api.test/x")
       #expect(answer.status == 200, "\(answer.head)\(answer.text)")

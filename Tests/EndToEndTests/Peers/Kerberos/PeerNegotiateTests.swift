@@ -93,4 +93,32 @@ import Testing
       #expect(Set(uses.map(\.connection)).count <= 20)
     }
   }
+
+  @Test func `a second round keeps its connection although the origin may have no other, and requests wait for it`() throws {
+    let realm = try KerberosRealm()
+    let acceptor = try KerberosAcceptor(realm)
+    let top = """
+      clients: [{name: one, password: one-5ecret}, {name: other, password: other-5ecret}]
+      threads: 2
+      limits: {upstream_connections: 1}
+      timeouts: {connect: 30s}
+      """
+    func client(_ name: String) -> String {
+      "Proxy-Authorization: Basic \(Data("\(name):\(name)-5ecret".utf8).base64EncodedString())"
+    }
+    try withProxy(acceptor.configuration(top: top), environment: realm.environment) { proxy throws in
+      // Those that wait for the connection shall not all wait for the ticket first.
+      #expect(try proxy.ask("http://api.test/x", [client("one")]).status == 200)
+      try acceptor.set(#"{"mode": "rounds", "slow": 20}"#)
+      let loads = try ["one", "other"].map {
+        try LoadGenerator.start(
+          proxy, "http://api.test/y", ["--clients", "4", "--requests", "20", "--header", client($0)])
+      }
+      for load in loads {
+        let result = try LoadGenerator.result(load)
+        #expect(result.good == 20, "\(result.statuses)")
+      }
+      #expect(try acceptor.state().uses.map(\.why) == Array(repeating: ["continues", ""], count: 40).flatMap(\.self))
+    }
+  }
 }
