@@ -94,12 +94,15 @@ import Testing
     }
   }
 
-  @Test func `a second round keeps its connection although the origin may have no other, and requests wait for it`() throws {
+  @Test(arguments: [1, 2])
+  func `a second round keeps its connection although the origin may have no other, and requests wait for it`(threads: Int)
+    throws
+  {
     let realm = try KerberosRealm()
     let acceptor = try KerberosAcceptor(realm)
     let top = """
       clients: [{name: one, password: one-5ecret}, {name: other, password: other-5ecret}]
-      threads: 2
+      threads: \(threads)
       limits: {upstream_connections: 1}
       timeouts: {connect: 30s}
       """
@@ -109,7 +112,7 @@ import Testing
     try withProxy(acceptor.configuration(top: top), environment: realm.environment) { proxy throws in
       // Those that wait for the connection shall not all wait for the ticket first.
       #expect(try proxy.ask("http://api.test/x", [client("one")]).status == 200)
-      try acceptor.set(#"{"mode": "rounds", "slow": 20}"#)
+      try acceptor.set(#"{"mode": "rounds"}"#)
       let loads = try ["one", "other"].map {
         try LoadGenerator.start(
           proxy, "http://api.test/y", ["--clients", "4", "--requests", "20", "--header", client($0)])
