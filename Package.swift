@@ -34,6 +34,8 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CZlibShims", dependencies: ["CZlib"]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    // Its module map names the libraries: `mit-krb5-gssapi` has flags that SwiftPM prohibits.
+    .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
@@ -44,6 +46,7 @@ let package = Package(
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Kerberos", dependencies: ["CGSSAPI"]),
     .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
@@ -71,7 +74,7 @@ let package = Package(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
-        "Credentials", "Fetch",
+        "Credentials", "Fetch", "Files", "Kerberos",
         "Interception", "JSON", "Settings", "Upstreams", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -87,8 +90,8 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception", "Routing",
-        "Settings", "Credentials",
+        "Kerberos", "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception",
+        "Routing", "Settings", "Credentials",
         "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams",
@@ -107,6 +110,7 @@ let package = Package(
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
     .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "Signing"]),
+    .testTarget(name: "KerberosTests", dependencies: ["CGSSAPI", "Kerberos"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
@@ -119,7 +123,9 @@ let package = Package(
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
       name: "ProxyTests",
-      dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Routing", "Settings"]),
+      dependencies: [
+        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Kerberos", "Routing", "Settings",
+      ]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [

@@ -43,6 +43,7 @@ extension Reading {
     let jwt = entry.read(\.jwt)
     let hmac = entry.read(\.hmac)
     let httpSignature = entry.read(\.httpSignature)
+    let negotiate = entry.read(\.negotiate)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -70,6 +71,7 @@ extension Reading {
     if let hmac { kind = self.hmac(hmac) }
     if let httpSignature { kind = self.httpSignature(httpSignature) }
     if let digest { kind = self.digest(digest) }
+    if let negotiate { kind = self.negotiate(negotiate) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

@@ -156,6 +156,7 @@ struct Explain: ParsableCommand {
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
       if let certificate = Describing.certificate(credential) { page.row("", certificate) }
+      if let service = Describing.service(of: credential, for: forwarding.origin) { page.row("", service) }
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {

@@ -225,6 +225,7 @@ struct WholeLanguageTests {
     #expect(
       keyed.clientAuthentication == .privateKeyJWT(.init(pem: secret(PEMSamples.key), algorithm: .es256)))
     try exchanges(settings)
+    negotiations(settings)
     guard case .file(let path, let storeKey?) = settings.tokenStore else {
       Issue.record("no token store")
       return
@@ -271,6 +272,21 @@ struct WholeLanguageTests {
     #expect(
       settings.credentials["installation"]?.kind
         == .oauth2(OAuth2Policy(source: .githubApp(app), server: "https://api.github.com", trust: "strict")))
+  }
+
+  private func negotiations(_ settings: Settings) {
+    for (name, policy) in [
+      (
+        "intranet",
+        NegotiatePolicy(
+          source: .keytab("/etc/authproxy/svc.keytab"), principal: "svc@EXAMPLE.COM", servicePrincipal: "HTTP/web.example.com",
+          bindsChannel: false, mutual: .required)
+      ),
+      ("shared-tickets", NegotiatePolicy(source: .cache("FILE:/etc/authproxy/krb5cc"))),
+      ("by-password", NegotiatePolicy(source: .password(secret("s3cr3t")), principal: "svc")),
+    ] {
+      #expect(settings.credentials[name]?.kind == .negotiate(policy), "\(name)")
+    }
   }
 
   private func exchanges(_ settings: Settings) throws {

@@ -178,16 +178,21 @@ public final class Snapshot: Sendable {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
       let policy = credential.map { credentials[$0].policy }
+      // By the identity, as after a reload a name can mean another credential.
+      let account = credential.flatMap { index in
+        credentials[index].policy.authenticatesConnections ? "\(credentials[index].serial) \(upstream.name)" : nil
+      }
       var origin: Origin?
       if !upstream.origin.host.isEmpty {
         origin = Self.origin(
-          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit)
+          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit,
+          account: account ?? "")
       }
       entries.append(
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
-          isSigned: policy?.isSigned ?? false,
+          isSigned: policy?.isSigned ?? false, account: account ?? "",
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
     }
     router = Router(
@@ -224,7 +229,7 @@ public final class Snapshot: Sendable {
 
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
   func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
-    guard identity.checksAddresses else { return false }
+    guard identity.checksAddresses, identity.account == entry.account else { return false }
     if identity.isTLS {
       guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
         PolicyDigest.of(entry.identity) == identity.certificateDigest
@@ -266,17 +271,17 @@ public final class Snapshot: Sendable {
     let https = entry.isUnlisted ? isHTTPS : true
     return Snapshot.origin(
       .init(scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : entry.settings.origin.port),
-      entry.trust ?? defaultTrust, entry.identity, checksAddresses: true)
+      entry.trust ?? defaultTrust, entry.identity, checksAddresses: true, account: entry.account)
   }
 
   static func origin(
-    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool
+    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool, account: String
   ) -> Origin {
     let isTLS = origin.scheme == .https
     return Origin(
       OriginIdentity(
         scheme: origin.scheme, host: origin.host, port: origin.port, trustDigest: isTLS ? trust.digest : [],
-        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses),
+        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses, account: account),
       trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil)
   }
 }

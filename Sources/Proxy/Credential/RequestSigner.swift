@@ -35,6 +35,11 @@ class RequestSigner {
     case refused
     /// The first bytes of its body tell. `read(body:)` follows.
     case needsBody
+    /// A challenge whose answer must come over the same connection. The connection belongs to the app's connection from now on, so that
+    /// no other request gets it; the answer's body is read first, and `read(body:)` follows if there is one.
+    case continues
+    /// It does not prove what it should: nothing of it is relayed.
+    case invalid(ProxyError)
   }
 
   /// What an attempt needs of the request's body.
@@ -185,8 +190,11 @@ extension CredentialPolicy {
     }
   }
 
+  /// Its connections are authenticated as the proxy: no other entry may get them.
+  var authenticatesConnections: Bool { if case .negotiate = kind { true } else { false } }
+
   /// A new one for a loop; nil: the credential is a fixed field.
-  func signer() -> RequestSigner? {
+  func signer(on loop: EventLoop) -> RequestSigner? {
     switch kind {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
@@ -195,7 +203,7 @@ extension CredentialPolicy {
     case .hmac(let policy): HMACSigner(policy)
     case .httpSignature(let policy): HTTPSignatureSigner(policy)
     case .digest: DigestSigner()
-    case .negotiate: RequestSigner()
+    case .negotiate: NegotiateSigner(on: loop)
     }
   }
 }

@@ -150,6 +150,18 @@ extension Request {
     services.observer.clockSkewed(entry, skew)
   }
 
+  /// After NTLM or Negotiate of the app's own, the connection serves only this app. After that of the entry's credential it serves the
+  /// entry, whose pool is its own; while an authentication goes on, this app's connection alone.
+  func bindConnection(
+    by head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ reading: RequestSigner.Reading, _ entry: Entry
+  ) {
+    guard !entry.account.isEmpty else {
+      if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+      return
+    }
+    if case .continues = reading { attempt.exchange?.keepForNext() } else { attempt.exchange?.unbindFromClient() }
+  }
+
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
   func readHeld() -> RequestMachine.Input? {
     if let input = collectHeld() { return input }
@@ -170,6 +182,7 @@ extension Request {
       authorization.relayReason = reason
       return .refusalStands
     case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands
+    case .continues, .invalid: return failing(.internalError)
     case .refused:
       if let reason = reasonToRelay(status: held.status, ofAnyMethod: true) {
         authorization.relayReason = reason

@@ -319,6 +319,8 @@ final class Request: CredentialWaiter {
     take(.preparationArrived)
   }
 
+  override var connection: UpstreamConnection? { attempt.exchange?.connection }
+
   override var subject: AppSubject? { authorization.subject }
 
   override var refusalKey: RequestKey {

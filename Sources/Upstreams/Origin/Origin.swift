@@ -17,10 +17,12 @@ public struct OriginIdentity: Sendable, Hashable {
   public var certificateDigest: [UInt8]
   /// Whether `forbidden_addresses` applies. False if the operator wrote the origin in the configuration.
   public var checksAddresses: Bool
+  /// For whom the proxy authenticates its connections: an entry and its credential. Empty: it authenticates requests, if anything.
+  public var account: String
 
   public init(
     scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
-    checksAddresses: Bool
+    checksAddresses: Bool, account: String = ""
   ) {
     self.scheme = scheme
     self.host = host
@@ -28,6 +30,7 @@ public struct OriginIdentity: Sendable, Hashable {
     self.trustDigest = trustDigest
     self.certificateDigest = certificateDigest
     self.checksAddresses = checksAddresses
+    self.account = account
   }
 
   var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
