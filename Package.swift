@@ -8,6 +8,9 @@ let fuzzer = Context.environment["AUTHPROXY_FUZZ"] == "1" ? Context.environment[
 /// Flags of the targets that the fuzzer observes.
 let fuzzed: [SwiftSetting] = fuzzer == nil ? [] : [.unsafeFlags(["-sanitize=fuzzer,address"])]
 
+/// The same of targets whose inner parts the fuzzer calls.
+let fuzzedInside: [SwiftSetting] = fuzzer == nil ? [] : fuzzed + [.unsafeFlags(["-enable-testing"])]
+
 /// The data path: no dynamic exclusivity checks in release builds, as they cost about 6 ns per access of a class field. Debug
 /// builds, which the unit tests use, keep them.
 let dataPath: [SwiftSetting] = [
@@ -31,21 +34,24 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CZlibShims", dependencies: ["CZlib"]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    // Its module map names the libraries: `mit-krb5-gssapi` has flags that SwiftPM prohibits.
+    .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
     .target(name: "WayOut", swiftSettings: dataPath + fuzzed),
-    .target(name: "JSON", swiftSettings: dataPath),
+    .target(name: "JSON", swiftSettings: dataPath + fuzzed),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Kerberos", dependencies: ["CGSSAPI"]),
     .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
     .target(name: "Trust", dependencies: ["Crypto", "TLS"]),
-    .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"]),
+    .target(name: "Credentials", dependencies: ["Crypto", "Files", "HTTPWire", "JSON"], swiftSettings: fuzzedInside),
     .target(
       name: "Signing", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON"],
       swiftSettings: dataPath + fuzzed),
@@ -74,7 +80,7 @@ let package = Package(
       name: "Proxy",
       dependencies: [
         "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
-        "Credentials", "Fetch",
+        "Credentials", "Fetch", "Files", "Kerberos",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -90,8 +96,8 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception", "Routing",
-        "Settings", "Credentials",
+        "Kerberos", "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception",
+        "Routing", "Settings", "Credentials",
         "Trust",
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams", "WayOut",
@@ -111,6 +117,7 @@ let package = Package(
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
     .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "Signing"]),
+    .testTarget(name: "KerberosTests", dependencies: ["CGSSAPI", "Kerberos"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
@@ -123,7 +130,9 @@ let package = Package(
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
     .testTarget(
       name: "ProxyTests",
-      dependencies: ["CZlib", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Routing", "Settings"]),
+      dependencies: [
+        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Kerberos", "Routing", "Settings",
+      ]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [
@@ -142,7 +151,10 @@ if let fuzzer {
     ("RequestHeadFuzz", ["HTTPWire"]), ("ResponseHeadFuzz", ["HTTPWire"]), ("ChunkedFuzz", ["HTTPWire"]),
     ("ConfigurationFuzz", ["ConfigurationFile", "Settings"]), ("ClientHelloFuzz", ["TLS"]),
     ("AWSChunkedFuzz", ["Signing"]), ("CanonicalTargetFuzz", ["Forwarding", "HTTPWire", "Signing"]),
-    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("SOCKSFuzz", ["WayOut"]),
+    ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
+    ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
+    ("ProxyHeaderFuzz", ["HTTPWire"]),
+    ("SOCKSFuzz", ["WayOut"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <linux/filter.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -36,6 +37,12 @@ int csys_set_nonblocking(int fd) {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
   return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+void csys_return_large_memory(void) {
+  mallopt(M_MMAP_THRESHOLD, 512 << 10);
+  // The top of the heap stays for blocks that come and go.
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 uint64_t csys_raise_descriptor_limit(void) {

@@ -20,6 +20,9 @@ extension Reading {
     if case .known(let url)? = sts, base.map({ mayAsk($0, roles) }) == true {
       server = AskedServer(name: "STS", isHTTPS: url?.isHTTPS ?? true, place: section.place)
     }
+    if server?.isHTTPS != true, let base, [.container, .standard].contains(base), ContainerEndpoint.isSecure(in: environment) {
+      server = AskedServer(name: "the container's endpoint for keys", isHTTPS: true, place: section.place)
+    }
     let isTrusted = checkTrust(
       of: server, section, \.keySource.trust, trustName, trust, allowUntrusted: allowUntrusted)
     guard let base, let roles, case .known(let url)? = sts, isTrusted, profile != nil || !section.has(\.keySource.profile)

@@ -200,17 +200,28 @@ extension Reading {
 
   func forbiddenAddresses(_ root: Section<RootKeys>) -> [AddressRange] {
     guard let items = root.read(\.forbiddenAddresses) else { return AddressRange.defaults }
-    var ranges: [AddressRange] = []
-    for item in items {
-      if item.text.value == "default" {
-        ranges += AddressRange.defaults
-      } else if let hint = Suggestion.nearest(to: item.text.value, among: ["default"]) {
-        error(
-          item.text.place, "\(item.path.shown): \(shown(item.text.value)) is not an address block (did you mean '\(hint)'?)")
-      } else if let range = range(item.text, item.path) {
-        ranges.append(range)
+    return items.flatMap { item -> [AddressRange] in
+      switch block(item, or: "default") {
+      case .word: AddressRange.defaults
+      case .range(let range): [range]
+      case nil: []
       }
     }
-    return ranges
+  }
+
+  enum BlockOrWord {
+    case range(AddressRange)
+    case word
+  }
+
+  /// An item that is an address block, or this one word.
+  func block(_ item: TextItem, or word: String) -> BlockOrWord? {
+    if item.text.value == word { return .word }
+    if let hint = Suggestion.nearest(to: item.text.value, among: [word]) {
+      error(
+        item.text.place, "\(item.path.shown): \(shown(item.text.value)) is not an address block (did you mean '\(hint)'?)")
+      return nil
+    }
+    return range(item.text, item.path).map { .range($0) }
   }
 }

@@ -3,7 +3,9 @@ import Settings
 
 /// Reads `cloud_identity`.
 extension Reading {
-  func cloudIdentity(_ section: Section<CloudIdentityKeys>) -> CredentialPolicy.Kind? {
+  func cloudIdentity(
+    _ section: Section<CloudIdentityKeys>, trust: TrustRules, allowUntrusted: Bool
+  ) -> CredentialPolicy.Kind? {
     let cloud = section.read(\.cloud)
     let scopes = section.read(\.scopes)
     let audience = section.read(\.idTokenAudience)
@@ -28,6 +30,9 @@ extension Reading {
       section.require(\.resource, because: "with cloud azure")
       guard let resource else { return nil }
       identity = .azure(resource: resource.value, clientID: clientID?.value, environment: environment)
+    }
+    if identity.asksSecurely, !allowUntrusted, let gap = trust.gap(nil) {
+      error(section.place, untrusted("IDENTITY_ENDPOINT", section.path, gap))
     }
     return .oauth2(OAuth2Policy(source: .cloudIdentity(identity)))
   }

@@ -43,6 +43,7 @@ extension Reading {
     let jwt = entry.read(\.jwt)
     let hmac = entry.read(\.hmac)
     let httpSignature = entry.read(\.httpSignature)
+    let negotiate = entry.read(\.negotiate)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -64,12 +65,13 @@ extension Reading {
       kind = self.oauth2(oauth2, trust: trust, allowUntrusted: allowUntrusted, tokenStore: tokenStore).map { .oauth2($0) }
     }
     if let sigv4 { kind = sigV4(sigv4, trust: trust, allowUntrusted: allowUntrusted) }
-    if let cloudIdentity { kind = self.cloudIdentity(cloudIdentity) }
+    if let cloudIdentity { kind = self.cloudIdentity(cloudIdentity, trust: trust, allowUntrusted: allowUntrusted) }
     if let jwt { kind = self.jwt(jwt) }
     if let githubApp { kind = self.githubApp(githubApp, trust: trust, allowUntrusted: allowUntrusted) }
     if let hmac { kind = self.hmac(hmac) }
     if let httpSignature { kind = self.httpSignature(httpSignature) }
     if let digest { kind = self.digest(digest) }
+    if let negotiate { kind = self.negotiate(negotiate) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

@@ -30,6 +30,8 @@ extension Reading {
     var path: KeyPath
     /// Of `tls.names`.
     var namesPlace: Place?
+    /// The first item of `proxy_protocol` that means processes of this machine.
+    var localPeers: TextItem?
   }
 
   private func listener(_ item: TextOr<ListenerKeys>, _ clientsConfigured: Bool) -> Listener? {
@@ -43,13 +45,16 @@ extension Reading {
       let clients = section.read(\.clients)
       let written = section.read(\.tls)
       let tls = written.flatMap(self.tls)
+      let (peers, localPeers) = proxyProtocol(section)
       guard let address else { return nil }
       if !section.mentions(\.tls) && !section.isMisspelt([\.tls]) { warnOfClearText(address) }
       let place = section.has(\.clients) ? section.valuePlace(\.clients) : nil
       var settings = listenerSettings(address, clients, section.path, place, clientsConfigured)
       settings.tls = tls
+      settings.proxyProtocol = peers
       return Listener(
-        settings: settings, address: address, path: section.path, namesPlace: written?.valuePlace(\.names))
+        settings: settings, address: address, path: section.path, namesPlace: written?.valuePlace(\.names),
+        localPeers: localPeers)
     }
   }
 

@@ -149,13 +149,14 @@ extension Reading {
       error(server.place, "\(section.path.shown) names no 'trust', but all_hosts_must_be_evaluated is true")
     }
     if let gap = trust.gap(name?.value), !allowUntrusted {
-      error(
-        name?.place ?? server.place,
-        "\(section.path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to \(server.name) "
-          + "only with 'allow_untrusted: true' in the credential"
-      )
+      error(name?.place ?? server.place, untrusted(server.name, section.path, gap))
     }
     return true
+  }
+
+  func untrusted(_ server: String, _ path: KeyPath, _ gap: (name: String, what: String)) -> String {
+    "\(path.shown): trust \(shown(gap.name)) \(gap.what), so secrets may go to \(server) only with 'allow_untrusted: true' in the "
+      + "credential"
   }
 
   private func grant(

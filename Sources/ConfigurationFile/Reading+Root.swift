@@ -32,6 +32,7 @@ extension Reading {
     let listeners = listeners(root, clientsConfigured: clientsConfigured)
     let clients = clients(
       root, access, verifiesCertificates: listeners.contains { $0.settings.tls?.clientCertificates != nil })
+    warnOfClaims(listeners, clients)
     let intercept = intercept(
       root, InterceptContext(upstreams: upstreams, listeners: listeners.map(\.settings), connectAllow: tunnels))
     checkNames(of: listeners, root, intercept)

@@ -126,14 +126,3 @@ extension Reading {
     return awsProfileRegion(section).flatMap { isName($0, isService: false) ? $0 : nil }
   }
 }
-
-extension Reading {
-  /// An app that names the host in a signed request could have one signed for a host that it does not go to.
-  func checkSignedHost(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?) {
-    guard case .sigv4? = credential?.policy?.kind, settings.hostHeader == .app else { return }
-    error(
-      entry.valuePlace(\.hostHeader),
-      "\(entry.path(\.hostHeader).shown) cannot be app: credential \(shown(settings.credential ?? "")) signs for the host that "
-        + "the request goes to")
-  }
-}

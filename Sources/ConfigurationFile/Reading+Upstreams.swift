@@ -105,6 +105,7 @@ extension Reading {
       checkSubject(settings, entry, draft)
       checkChallenges(settings, entry, draft)
       checkSignedHost(settings, entry, draft)
+      checkNegotiate(settings, entry, draft)
     } else {
       if entry.has(\.wildcardCredential) {
         warning(

@@ -3,7 +3,8 @@ import JSON
 import Synchronization
 
 /// Mints the JWT that is a credential, on use, and keeps it for all loops: servers refuse whoever comes with new ones too often. An
-/// RSA signature takes as long as many requests, so it is made under the lock, once for all that wait for it.
+/// RSA signature takes as long as many requests: while a thread makes the next one, the others go on with the last one. Without a last
+/// one it is made under the lock, once for all that wait for it.
 public final class JWTMint: Sendable {
   /// An origin, whose clock may differ from ours.
   public struct Peer: Sendable, Hashable {
@@ -60,6 +61,16 @@ public final class JWTMint: Sendable {
     var minted = Instant(monotonic: 0, wall: 0)
     /// When it was corrected, in monotonic milliseconds.
     var corrected: Int64?
+    /// A thread makes the next one.
+    var isMinting = false
+  }
+
+  /// A field line with a JWT.
+  public struct Issued: Sendable {
+    /// The whole line, with CRLF.
+    public let line: [UInt8]
+    /// Seconds that were added to our clock.
+    public let offset: Int64
   }
 
   /// Below a wildcard each host is an origin of its own.
@@ -128,31 +139,59 @@ public final class JWTMint: Sendable {
 
   // MARK: On use
 
-  /// The whole field line with the JWT that is in use, or a new one.
-  public func line(for peer: Peer, at now: Instant) throws(OpenSSLError) -> [UInt8] {
-    try state.withLock { state throws(OpenSSLError) in
+  /// The JWT that is in use, or a new one.
+  public func issue(for peer: Peer, at now: Instant) throws(OpenSSLError) -> Issued {
+    let (issued, due) = try state.withLock { state throws(OpenSSLError) in
       if !state.corrected.isEmpty, var clock = state.corrected[peer] {
         defer { state.corrected[peer] = clock }
-        return try line(&clock, at: now)
+        return try look(at: &clock, .own, now)
       }
-      return try line(&state.common, at: now)
+      return try look(at: &state.common, .common, now)
     }
+    return due.map { renew(issued, $0, of: peer, at: now) } ?? issued
   }
 
-  private func line(_ clock: inout Clock, at now: Instant) throws(OpenSSLError) -> [UInt8] {
-    if let line = clock.line, isCurrent(clock.minted, at: now) { return line }
-    let line = prefix + (try mint(at: now.wall + clock.offset)) + suffix
+  private enum Place { case common, own }
+
+  /// - Returns: `due`: the caller makes the next one.
+  private func look(at clock: inout Clock, _ place: Place, _ now: Instant) throws(OpenSSLError) -> (Issued, due: Place?) {
+    if let line = clock.line, let age = age(of: clock.minted, at: now), age < policy.latest {
+      let isDue = age >= policy.renewal && !clock.isMinting
+      if isDue { clock.isMinting = true }
+      return (Issued(line: line, offset: clock.offset), isDue ? place : nil)
+    }
+    let line = try line(at: now.wall + clock.offset)
     clock.line = line
     clock.minted = now
-    return line
+    return (Issued(line: line, offset: clock.offset), nil)
   }
 
-  private func isCurrent(_ minted: Instant, at now: Instant) -> Bool {
-    let age = now.monotonic - minted.monotonic
-    // Somebody has set our clock, or the machine slept.
-    if abs((now.wall - minted.wall) * 1000 - age) > Self.tolerance * 1000 { return false }
-    return age < policy.renewal
+  /// Makes the next one without the lock. If that fails, the last one is still good.
+  private func renew(_ last: Issued, _ place: Place, of peer: Peer, at now: Instant) -> Issued {
+    let line = try? line(at: now.wall + last.offset)
+    func settle(_ clock: inout Clock) {
+      clock.isMinting = false
+      // The origin's clock may have been corrected meanwhile, or another thread may have found that ours was set.
+      guard let line, clock.offset == last.offset, clock.line == nil || clock.line == last.line else { return }
+      clock.line = line
+      clock.minted = now
+    }
+    state.withLock { state in
+      switch place {
+      case .common: settle(&state.common)
+      case .own: if state.corrected[peer] != nil { settle(&state.corrected[peer, default: Clock()]) }
+      }
+    }
+    return line.map { Issued(line: $0, offset: last.offset) } ?? last
   }
+
+  /// Milliseconds; nil: somebody has set our clock, or the machine slept.
+  private func age(of minted: Instant, at now: Instant) -> Int64? {
+    let age = now.monotonic - minted.monotonic
+    return abs((now.wall - minted.wall) * 1000 - age) > Self.tolerance * 1000 ? nil : age
+  }
+
+  private func line(at time: Int64) throws(OpenSSLError) -> [UInt8] { prefix + (try mint(at: time)) + suffix }
 
   /// - Parameter time: seconds since 1970, at the origin.
   private func mint(at time: Int64) throws(OpenSSLError) -> [UInt8] {
@@ -194,17 +233,19 @@ public final class JWTMint: Sendable {
   }
 
   /// An origin's answer tells its clock.
-  /// - Parameter offset: seconds by which it is ahead of ours.
-  /// - Returns: whether the next line for it has another JWT because of that.
-  public func correct(_ peer: Peer, by offset: Int64, at now: Instant) -> Bool {
-    let offset = max(-Self.largestCorrection, min(Self.largestCorrection, offset))
+  /// - Parameter used: the offset of the JWT that it has refused.
+  /// - Returns: whether the next line for it has a time that fits. Others may have corrected the clock since that JWT was sent.
+  public func correct(_ peer: Peer, _ reading: ClockReading, used: Int64, at now: Instant) -> Bool {
+    let told = ClockReading(
+      offset: max(-Self.largestCorrection, min(Self.largestCorrection, reading.offset)), uncertainty: reading.uncertainty)
+    guard told.differs(from: used, by: Self.tolerance) else { return false }
     return state.withLock { state in
       let known = state.corrected[peer]
-      guard abs(offset - (known?.offset ?? 0)) > Self.tolerance else { return false }
+      guard told.differs(from: known?.offset ?? 0, by: Self.tolerance) else { return true }
       // A clock that jumps must not make us mint for each request.
       if let last = known?.corrected, now.monotonic - last < policy.shortestAge { return false }
       if known == nil, state.corrected.count >= Self.maximumPeers { state.corrected.remove(at: state.corrected.startIndex) }
-      state.corrected[peer] = Clock(offset: offset, corrected: now.monotonic)
+      state.corrected[peer] = Clock(offset: told.offset, corrected: now.monotonic)
       return true
     }
   }

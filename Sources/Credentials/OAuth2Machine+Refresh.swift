@@ -180,7 +180,9 @@ extension OAuth2Machine {
   private mutating func backOff(retryAfter: Int64?, _ now: Int64) -> Int64 {
     let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(min(failures.count - 1, 16)))
     let delay = longest - jitter(upTo: longest / 2)
-    if let retryAfter { return min(max(delay, retryAfter), Self.longestBackOff) }
+    if let retryAfter {
+      return min(max(delay, retryAfter), max(Self.longestBackOff, policy.source?.longestRetryAfter ?? 0))
+    }
     // When the token expires, one attempt is worthwhile in spite of the back-off.
     if let current, current.expiry != .max, current.expiry >= now + Self.firstBackOff {
       return min(delay, current.expiry - now)

@@ -13,6 +13,13 @@ extension OAuth2Machine {
     return flush(now)
   }
 
+  /// The configuration was read again, and is the same. A final refusal of a source is asked about again: what it lacked was to be done
+  /// there. A back-off goes on.
+  public mutating func askAgain(now: Int64) -> [Action] {
+    if policy.source?.refusalsAreFinal == true { failures.operatorReason = nil }
+    return flush(now)
+  }
+
   /// No configuration has the credential any more. Requests that began before may still use it and ask; the machine fetches
   /// nothing ahead for them.
   public mutating func retire(now: Int64) -> [Action] {

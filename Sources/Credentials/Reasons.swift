@@ -16,6 +16,8 @@ public enum RelayReason: Sendable, Hashable {
   case challengedAgain
   /// It challenges with nothing that the credential can answer. No refusal of the credential.
   case challengeUnknown
+  /// The origin offers NTLM and nothing better.
+  case onlyNTLM
   /// A static credential whose source has not changed.
   case unchanged
   /// A reload has replaced the credential.
@@ -44,6 +46,7 @@ extension RelayReason: CustomStringConvertible {
     case .nonceRefused: "not retried, the origin asks for yet another DPoP nonce, or names none"
     case .challengedAgain: "not retried, the upstream challenges the request again"
     case .challengeUnknown: "not retried, the upstream names no challenge that the credential can answer"
+    case .onlyNTLM: "not retried, the upstream offers NTLM alone, which the proxy does not speak"
     case .replaced: "not retried, a reload has replaced the credential"
     case .unchanged: "not retried, the credential has not changed"
     case .bodyNotKept: "not retried, the request body was not kept"

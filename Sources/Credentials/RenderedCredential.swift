@@ -49,6 +49,11 @@ public final class RenderedCredential: Sendable {
     self.proof = proof
   }
 
+  /// A credential without a fixed line.
+  public convenience init(name: String, material: SigningMaterial, version: UInt64) {
+    self.init(name: name, content: .material(material), version: version)
+  }
+
   var content: RenderedContent {
     if let material { .material(material) } else { .field(RenderedField(name: fieldName, line: line)) }
   }

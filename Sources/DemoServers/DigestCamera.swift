@@ -73,8 +73,6 @@ public final class DigestCamera: Responder {
 
   /// SHA-256 in hexadecimal.
   private static func hash(_ text: String) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: SHA256.digest(Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    Hexadecimal.text(SHA256.digest(Array(text.utf8)))
   }
 }

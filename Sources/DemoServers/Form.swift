@@ -18,6 +18,11 @@ enum Form {
   }
 
   static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: Self.bytes(bytes, spaceForPlus: true), as: UTF8.self)
+  }
+
+  /// Percent-decoded.
+  static func bytes(_ bytes: ArraySlice<UInt8>, spaceForPlus: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = bytes.startIndex
     while index < bytes.endIndex {
@@ -28,11 +33,11 @@ enum Form {
         result.append(value)
         index += 3
       } else {
-        result.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+        result.append(spaceForPlus && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
         index += 1
       }
     }
-    return String(decoding: result, as: UTF8.self)
+    return result
   }
 
   /// - Parameter url: with or without a query of its own.

@@ -29,7 +29,7 @@ extension ServedAnswer {
 
 /// What happened on a demo server, for people to read.
 public struct DemoEvent: Sendable {
-  public enum Source: Sendable { case api, camera, tokenServer, loginServer, responder }
+  public enum Source: Sendable { case api, camera, store, tokenServer, loginServer, responder }
   public var source: Source
   /// One line; never a token or a secret.
   public var text: String

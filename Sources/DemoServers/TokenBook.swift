@@ -53,7 +53,6 @@ public final class TokenBook {
 
   /// 128 random bits in hexadecimal.
   public static func randomText() throws(OpenSSLError) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: try SecureRandom.bytes(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    Hexadecimal.text(try SecureRandom.bytes(16))
   }
 }

@@ -11,6 +11,11 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   public init(unixPath: String) { kind = .unix(path: unixPath) }
 
+  /// The 16 bytes as two words, as `words` gives them; in the IPv4-mapped form the address is IPv4.
+  public init(high: UInt64, low: UInt64, port: UInt16) {
+    kind = .ip(v6: high != 0 || low >> 32 != 0xffff, high: high, low: low, port: port, scope: 0)
+  }
+
   /// A literal IPv4 (strict dotted quad) or IPv6 address; nil for anything else.
   public init?(literal: String, port: UInt16) {
     var v4 = in_addr()

@@ -8,11 +8,14 @@ public struct FileIdentity: Sendable, Hashable {
   public var size: Int64
   /// Nanoseconds since 1970.
   public var modified: Int64
-  public init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
+  /// The same, of the last change of content, owner, mode or name. Unlike `modified`, no program can set it.
+  public var changed: Int64
+  public init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64 = 0) {
     self.device = device
     self.inode = inode
     self.size = size
     self.modified = modified
+    self.changed = changed
   }
 }
 
@@ -114,6 +117,10 @@ extension FileIdentity {
   fileprivate init(_ status: stat) {
     self.init(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+      modified: Self.nanoseconds(status.st_mtim), changed: Self.nanoseconds(status.st_ctim))
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }

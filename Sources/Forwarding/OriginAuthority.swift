@@ -16,6 +16,14 @@ public struct OriginAuthority: Sendable, Hashable {
     hostLine = Array("Host: \(Authority.text(host: host, port: port, defaultPort: standard))\r\n".utf8)
   }
 
+  /// Without port; an IPv6 address without brackets.
+  public var host: String {
+    var text = text
+    if text.last != UInt8(ascii: "]"), let colon = text.lastIndex(of: UInt8(ascii: ":")) { text = text[..<colon] }
+    if text.first == UInt8(ascii: "[") { text = text.dropFirst().dropLast() }
+    return String(decoding: text, as: UTF8.self)
+  }
+
   /// `host[:port]`.
   var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
 }

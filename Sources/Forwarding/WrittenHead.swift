@@ -44,12 +44,24 @@ public struct WrittenHead {
   private static let chunkedLine: StaticString = "Transfer-Encoding: chunked\r\n"
 
   /// Replaces the framing line, which `OutboundRequest.write` writes last, as the body's length is known now. A head with another
-  /// framing stays as it is.
+  /// framing stays as it is. Trailer goes, too: no trailers follow a body with a length.
   public static func replaceChunked(in head: inout [UInt8], withLength length: Int64) {
     let old = UnsafeRawBufferPointer(start: chunkedLine.utf8Start, count: chunkedLine.utf8CodeUnitCount)
     guard head.count >= old.count, head[(head.count - old.count)...].elementsEqual(old) else { return }
     head.removeLast(old.count)
+    removeTrailer(from: &head)
     head += Array("Content-Length: \(length)\r\n".utf8)
+  }
+
+  private static func removeTrailer(from head: inout [UInt8]) {
+    let name = Array("trailer:".utf8)
+    var start = 0
+    while start < head.count {
+      let end = head[start...].firstIndex(of: 0x0a).map { $0 + 1 } ?? head.count
+      let isTrailer =
+        end - start >= name.count && zip(head[start..<end], name).allSatisfy { $0 &- 0x41 < 26 ? $0 | 0x20 == $1 : $0 == $1 }
+      if isTrailer { head.removeSubrange(start..<end) } else { start = end }
+    }
   }
 
   private static func slice(_ start: Int, _ end: Int) -> ByteSlice { ByteSlice(start: start, count: end - start) }

@@ -15,7 +15,7 @@ extension RequestHead {
 }
 
 extension ResponseHead {
-  /// Whether a challenge, or the final message after one, belongs to NTLM or Negotiate.
+  /// Whether a challenge, or the final message after one, belongs to NTLM or Negotiate. One that was dropped is the proxy's own.
   @inlinable @inline(__always)
   public func authenticatesConnection(in bytes: UnsafeRawBufferPointer) -> Bool {
     present.contains(.wwwAuthenticate) && asksForIdentity(in: bytes)
@@ -23,7 +23,7 @@ extension ResponseHead {
 
   @usableFromInline
   func asksForIdentity(in bytes: UnsafeRawBufferPointer) -> Bool {
-    for field in fields where field.id == .wwwAuthenticate {
+    for field in fields where field.id == .wwwAuthenticate && !field.dropped {
       // Ignores quotation marks, so that they hide no member: one challenge too many costs a reuse, one too few leaks another
       // client's identity.
       var members = ListMembers(field.value, in: bytes)

@@ -97,10 +97,15 @@ public struct ListenerSettings: Sendable, Hashable {
   public var clientsRequired: Bool
   /// nil: in the clear.
   public var tls: ListenerTLS?
-  public init(endpoint: Endpoint, clientsRequired: Bool = false, tls: ListenerTLS? = nil) {
+  /// Peers whose connections begin with a PROXY header; nil: none.
+  public var proxyProtocol: ProxyProtocolPeers?
+  public init(
+    endpoint: Endpoint, clientsRequired: Bool = false, tls: ListenerTLS? = nil, proxyProtocol: ProxyProtocolPeers? = nil
+  ) {
     self.endpoint = endpoint
     self.clientsRequired = clientsRequired
     self.tls = tls
+    self.proxyProtocol = proxyProtocol
   }
 }
 

@@ -1,3 +1,4 @@
+import Credentials
 import HTTPWire
 
 /// What an answer tells of its origin's clock.
@@ -6,17 +7,18 @@ public enum AnswerDate {
   private static let earliest: Int64 = 1_577_836_800
   private static let day: Int64 = 86_400
 
-  /// Seconds by which the origin's clock is ahead of ours; nil: the answer does not tell, or cannot be believed.
+  /// nil: the answer does not tell, or cannot be believed.
   /// - Parameters:
   ///   - sent: when the request went out, in seconds since 1970.
   ///   - received: when the answer's head came.
-  public static func offset(
+  public static func reading(
     status: Int, fields: borrowing ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer, sent: Int64, received: Int64
-  ) -> Int64? {
+  ) -> ClockReading? {
+    // With Age it is not the origin's clock, or not of now.
     guard status == 400 || status == 401 || status == 403, fields.first(.age) == nil, fields.count(of: .date) == 1,
-      let date = fields.first(.date), let told = parseHTTPDate(date.value.bytes(in: bytes), now: received)
+      let date = fields.first(.date), let told = parseHTTPDate(date.value.bytes(in: bytes), now: received), told >= earliest
     else { return nil }
-    let offset = told - (sent + received) / 2
-    return told >= earliest && abs(offset) < day ? offset : nil
+    let reading = ClockReading(told, between: sent, and: received)
+    return abs(reading.offset) < day ? reading : nil
   }
 }

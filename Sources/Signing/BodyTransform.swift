@@ -9,6 +9,9 @@ open class BodyTransform {
   open func take(
     _ piece: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]
   ) throws(BodyTransformError) { output.append(contentsOf: piece) }
+
+  /// Bytes of memory for what it keeps back.
+  open var held: Int { 0 }
 }
 
 /// Why a body cannot go on.

@@ -58,6 +58,20 @@ public struct SignableRequest {
     return false
   }
 
+  /// Where the lines of this name are, each with its CRLF, as offsets from the head's first byte; the last one first.
+  public func lines(of name: [UInt8]) -> [ByteSlice] {
+    var found: [ByteSlice] = []
+    var lines = FieldLines(bytes(head.fields))
+    var start = 0
+    while let line = lines.next() {
+      if equalsIgnoringCase(line.name, name) {
+        found.append(ByteSlice(start: head.fields.start + start, count: lines.position - start))
+      }
+      start = lines.position
+    }
+    return found.reversed()
+  }
+
   /// Appends a field's value: the lines of that name in their order, trimmed, without line folding, with `, ` between them (RFC 9421
   /// section 2.1).
   /// - Returns: whether there is such a field.
@@ -98,7 +112,8 @@ public struct SignableRequest {
 /// The field lines of a head, one after the other. A folded line is one.
 struct FieldLines {
   private let bytes: UnsafeRawBufferPointer
-  private var position = 0
+  /// Of the next line.
+  private(set) var position = 0
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 

@@ -2,7 +2,7 @@ import EventIO
 import HTTPWire
 import Streams
 
-/// Makes one GET over clear-text HTTP on a new connection.
+/// Makes one GET, or one PUT, over clear-text HTTP on a new connection.
 public final class HTTPClient: EventHandler {
   public struct Reply: Sendable {
     public var status: Int
@@ -20,6 +20,7 @@ public final class HTTPClient: EventHandler {
   private static let bodyLimit = 8 << 20
 
   private unowned let loop: EventLoop
+  private let method: Method
   private var outbound: [UInt8]
   private var inbound: [UInt8] = []
   private var answer: (status: Int, body: BodyReader)?
@@ -30,18 +31,24 @@ public final class HTTPClient: EventHandler {
   /// - Parameters:
   ///   - server: a proxy, or an origin.
   ///   - target: in the form that the server expects.
+  ///   - body: of a PUT; nil: it is a GET.
   ///   - fields: in addition to Host and Connection.
   ///   - milliseconds: for the whole exchange.
   ///   - deliver: called once, on the loop.
   @discardableResult
   public init(
     on loop: EventLoop, to server: Address, getting target: String, host: String,
-    fields: [(name: String, value: String)] = [], milliseconds: Int, deliver: @escaping (Result<Reply, Failure>) -> Void
+    fields: [(name: String, value: String)] = [], putting body: [UInt8]? = nil, milliseconds: Int,
+    deliver: @escaping (Result<Reply, Failure>) -> Void
   ) {
     self.loop = loop
     self.deliver = deliver
+    method = body == nil ? .get : .put
     let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
-    outbound = Array("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)Connection: close\r\n\r\n".utf8)
+    let length = body.map { "Content-Length: \($0.count)\r\n" } ?? ""
+    let head =
+      "\(body == nil ? "GET" : "PUT") \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\(length)Connection: close\r\n\r\n"
+    outbound = Array(head.utf8) + (body ?? [])
     super.init()
     loop.arm(self, afterMilliseconds: milliseconds)
     let race = ConnectionRace(on: loop, to: [server]) { self.connected($0) }
@@ -108,7 +115,7 @@ public final class HTTPClient: EventHandler {
       case .invalid: return fail("no HTTP answer")
       case .complete: break
       }
-      guard let framing = inbound.withUnsafeBytes({ try? head.framing(to: .get, in: $0) }) else {
+      guard let framing = inbound.withUnsafeBytes({ try? head.framing(to: method, in: $0) }) else {
         return fail("no HTTP answer")
       }
       inbound.removeFirst(head.length)

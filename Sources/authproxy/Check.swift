@@ -74,6 +74,7 @@ struct ConfigurationSummary {
               + Describing.limit(settings.anonymousMaxRequests, of: "an address")
         }
       page.row(Describing.endpoint(listener.endpoint), who + (listener.tls.map { ", " + tls($0) } ?? ""))
+      if let peers = listener.proxyProtocol { page.row("", "a PROXY header says the address of connections from \(peers)") }
     }
     if let admin = settings.admin {
       page.row(Describing.endpoint(admin.endpoint), "admin: " + admin.expose.map(\.rawValue).sorted().joined(separator: ", "))

@@ -56,12 +56,13 @@ struct Demo: ParsableCommand {
     let api = "http://\(DemoConfiguration.api)"
     Terminal.print(
       """
-      An API that requires a bearer token, a camera that wants Digest, servers for
-      tokens and logins, and a proxy.
+      An API that requires a bearer token, a camera that wants Digest, a store that
+      wants signatures as AWS S3, servers for tokens and logins, and a proxy.
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
                                +-------TLS, with Digest---> camera
+                               +----TLS, with signatures--> store
                                +------TLS, for tokens-----> token server
                                +----for people's tokens---> login server
                                +-----are they revoked?----> OCSP server
@@ -81,6 +82,8 @@ struct Demo: ParsableCommand {
         curl --cacert \(world.folder.roots) https://\(DemoConfiguration.api)/hello
         curl \(api)/revoke
         curl http://\(DemoConfiguration.camera)/picture
+        curl -X PUT -d hello http://\(DemoConfiguration.store)/note
+        curl http://\(DemoConfiguration.store)/note
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 

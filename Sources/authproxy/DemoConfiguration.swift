@@ -1,4 +1,5 @@
 import ConfigurationFile
+import DemoServers
 import EventIO
 import Settings
 
@@ -10,6 +11,9 @@ struct DemoConfiguration {
   /// It challenges with Digest.
   static let camera = "camera.demo.internal"
   static let cameraUser = "viewer"
+  /// It wants requests signed for S3.
+  static let store = "store.demo.internal"
+  static let storeKeyID = "DEMOKEY"
   /// A server whose certificate was revoked.
   static let retired = "retired.demo.internal"
   static let clientID = "demo"
@@ -20,13 +24,24 @@ struct DemoConfiguration {
 
   /// Where the demo's servers listen.
   struct Places {
-    var api, camera, tokenServer, loginServer, retired, responder: Address
+    var api, camera, store, tokenServer, loginServer, retired, responder: Address
+  }
+
+  /// What the demo's servers want to see.
+  struct Secrets {
+    let client, camera, store: String
+
+    init() throws {
+      client = try TokenBook.randomText()
+      camera = try TokenBook.randomText()
+      store = try TokenBook.randomText()
+    }
   }
 
   /// Writes it, and the files that it names, into the folder.
   /// - Parameter hasLogin: with a credential to which a person logs in.
   init(
-    _ places: Places, authority: [UInt8], clientSecret: String, cameraPassword: String, in folder: DemoFolder, hasLogin: Bool
+    _ places: Places, authority: [UInt8], _ secrets: Secrets, in folder: DemoFolder, hasLogin: Bool
   ) throws(DemoWorld.Failure) {
     let entry = """
 
@@ -53,6 +68,9 @@ struct DemoConfiguration {
         - match: \(Self.camera)
           origin: https://\(places.camera)
           credential: camera
+        - match: \(Self.store)
+          origin: https://\(places.store)
+          credential: store
         - match: \(Self.retired)
           origin: https://\(places.retired)
           credential: demo\(hasLogin ? entry : "")
@@ -68,7 +86,13 @@ struct DemoConfiguration {
           digest:
             username: \(Self.cameraUser)
             password: {file: camera_password}
-            algorithms: [SHA-256]\(hasLogin ? credential : "")
+            algorithms: [SHA-256]
+        store:
+          sigv4:
+            service: \(ObjectStore.service)
+            region: \(ObjectStore.region)
+            access_key_id: \(Self.storeKeyID)
+            secret_access_key: {file: aws_key}\(hasLogin ? credential : "")
       trust:
         default:
           - default: {ca_file: ca.pem, system_roots: false}
@@ -78,8 +102,9 @@ struct DemoConfiguration {
     self.folder = folder
     try folder.write(Array(text.utf8), to: DemoFolder.configuration)
     try folder.write(authority, to: "ca.pem")
-    try folder.write(Array(clientSecret.utf8), to: "client_secret")
-    try folder.write(Array(cameraPassword.utf8), to: "camera_password")
+    try folder.write(Array(secrets.client.utf8), to: "client_secret")
+    try folder.write(Array(secrets.camera.utf8), to: "camera_password")
+    try folder.write(Array(secrets.store.utf8), to: "aws_key")
   }
 
   func read() -> LoadedConfiguration {

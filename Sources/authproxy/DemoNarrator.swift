@@ -29,6 +29,7 @@ final class DemoNarrator: Sendable {
       tokens.withLock { $0.sinceUse = 0 }
       tell("API", event.text)
     case .camera: tell("camera", event.text)
+    case .store: tell("store", event.text)
     case .responder: tell("OCSP server", event.text)
     case .loginServer: tell("login server", event.text)
     case .tokenServer:

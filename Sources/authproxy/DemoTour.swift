@@ -32,6 +32,10 @@ struct DemoTour {
       step(
         "A camera wants no token but Digest. The proxy answers its challenge.", "http://\(DemoConfiguration.camera)/picture",
         expecting: 200),
+      upload(),
+      step(
+        "The store has the text, without the frames of its chunks.", "http://\(DemoConfiguration.store)/note",
+        expecting: 200, text: Self.note),
       step(
         "A server's certificate is revoked. The proxy sends it no request and no token.",
         "http://\(DemoConfiguration.retired)/hello", expecting: 502),
@@ -47,12 +51,46 @@ struct DemoTour {
     return isGood
   }
 
-  private func step(_ title: String, _ url: String, field: (name: String, value: String)? = nil, expecting status: Int) -> Bool
-  {
+  /// - Parameter text: of the answer; nil: any.
+  private func step(
+    _ title: String, _ url: String, field: (name: String, value: String)? = nil, expecting status: Int, text: String? = nil
+  ) -> Bool {
     Terminal.print("\n\(title)\n\n  $ curl \(field.map { "-H '\($0.name): \($0.value)' " } ?? "")\(url)\n")
     let reply = world.ask([url], fields: field.map { [$0] } ?? [])[0]
     world.narrator.tell("app", "\(reply.status): \(reply.text.split(separator: "\n").joined(separator: " "))")
-    return judge([reply], status)
+    guard let text, reply.text != text else { return judge([reply], status) }
+    world.narrator.tell("app", "got another text")
+    return false
+  }
+
+  private static let note = "a note in signed chunks"
+
+  /// As an SDK of AWS does it that has no keys of its own.
+  private func upload() -> Bool {
+    let url = "http://\(DemoConfiguration.store)/note"
+    Terminal.print(
+      """
+
+      A store speaks the language of AWS S3, and wants each chunk signed. The app
+      has keys that mean nothing: the proxy signs request and chunks anew.
+
+        $ (an upload to \(url) in signed chunks)
+
+      """)
+    let dummy = String(repeating: "0", count: 64)
+    let chunks = [Self.note.prefix(9), Self.note.dropFirst(9), ""].map { piece in
+      "\(String(piece.utf8.count, radix: 16));chunk-signature=\(dummy)\r\n\(piece)\r\n"
+    }
+    let fields = [
+      (
+        "Authorization",
+        "AWS4-HMAC-SHA256 Credential=NOKEY/20260101/eu-central-1/s3/aws4_request, SignedHeaders=host, Signature=\(dummy)"
+      ), ("X-Amz-Content-Sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"), ("Content-Encoding", "aws-chunked"),
+      ("X-Amz-Decoded-Content-Length", "\(Self.note.utf8.count)"),
+    ]
+    let reply = world.ask([url], fields: fields, putting: Array(chunks.joined().utf8))[0]
+    world.narrator.tell("app", "\(reply.status): \(reply.text.split(separator: "\n").joined(separator: " "))")
+    return judge([reply], 200)
   }
 
   /// Waits for the refresh, which is due at half of a token's lifetime; waits twice as long, as the machine may be busy.

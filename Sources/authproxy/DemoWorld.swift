@@ -7,7 +7,7 @@ import Settings
 import SmallHTTP
 import TLS
 
-/// An API, a token server, a login server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
+/// An API, a camera, a store, a token server, a login server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
@@ -34,13 +34,13 @@ final class DemoWorld: Sendable {
     let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
     let sockets = Sockets(
       api: try ListeningSocket(binding: anyPort), camera: try ListeningSocket(binding: anyPort),
-      tokenServer: try ListeningSocket(binding: anyPort), loginServer: try ListeningSocket(binding: anyPort),
+      store: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
+      loginServer: try ListeningSocket(binding: anyPort),
       retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
-    let secret = try TokenBook.randomText()
-    let password = try TokenBook.randomText()
+    let secrets = try DemoConfiguration.Secrets()
     self.folder = folder
     configuration = try DemoConfiguration(
-      sockets.places, authority: authority.pem, clientSecret: secret, cameraPassword: password, in: folder, hasLogin: hasLogin)
+      sockets.places, authority: authority.pem, secrets, in: folder, hasLogin: hasLogin)
     let loaded = configuration.read()
     guard let settings = loaded.settings else {
       throw Failure(description: loaded.diagnostics.map { "\($0)" }.joined(separator: "\n"))
@@ -57,31 +57,30 @@ final class DemoWorld: Sendable {
     try service.start(loaded, serving)
     proxy = service.addresses[0]
     loop.start()
-    open(sockets, authority, secret, cameraPassword: password, logEnd: ends[0])
+    open(sockets, authority, secrets, logEnd: ends[0])
   }
 
   private struct Sockets {
-    let api, camera, tokenServer, loginServer, retired, responder: ListeningSocket
+    let api, camera, store, tokenServer, loginServer, retired, responder: ListeningSocket
     var places: DemoConfiguration.Places {
       .init(
-        api: api.address, camera: camera.address, tokenServer: tokenServer.address, loginServer: loginServer.address,
-        retired: retired.address, responder: responder.address)
+        api: api.address, camera: camera.address, store: store.address, tokenServer: tokenServer.address,
+        loginServer: loginServer.address, retired: retired.address, responder: responder.address)
     }
   }
 
-  private func open(
-    _ sockets: Sockets, _ authority: DemoAuthority, _ secret: String, cameraPassword: String, logEnd: Int32
-  ) {
+  private func open(_ sockets: Sockets, _ authority: DemoAuthority, _ secrets: DemoConfiguration.Secrets, logEnd: Int32) {
     let narrator = narrator
     loop.call { loop in
       let book = TokenBook()
       let api = BearerAPI(book) { narrator.tell($0) }
       let tokens = TokenServer(
-        book, clientID: DemoConfiguration.clientID, clientSecret: secret, lifetime: Self.tokenLifetime
+        book, clientID: DemoConfiguration.clientID, clientSecret: secrets.client, lifetime: Self.tokenLifetime
       ) { narrator.tell($0) }
       let camera = DigestCamera(
-        user: DemoConfiguration.cameraUser, password: cameraPassword, lifetime: Self.nonceLifetime
+        user: DemoConfiguration.cameraUser, password: secrets.camera, lifetime: Self.nonceLifetime
       ) { narrator.tell($0) }
+      let store = ObjectStore(keyID: DemoConfiguration.storeKeyID, secret: secrets.store) { narrator.tell($0) }
       let responder = OCSPResponder(authority) { narrator.tell($0) }
       do {
         let logins = try LoginServer(
@@ -92,6 +91,7 @@ final class DemoWorld: Sendable {
         try logins.serve(on: loop, socket: sockets.loginServer, identity: nil)
         try api.serve(on: loop, socket: sockets.api, identity: authority.api.identity)
         try camera.serve(on: loop, socket: sockets.camera, identity: authority.api.identity)
+        try store.serve(on: loop, socket: sockets.store, identity: authority.api.identity)
         try tokens.serve(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity)
         try api.serve(on: loop, socket: sockets.retired, identity: authority.retired.identity)
         try responder.serve(on: loop, socket: sockets.responder, identity: nil)
@@ -105,14 +105,17 @@ final class DemoWorld: Sendable {
 
   /// Sends requests through the proxy, all at once, each on its own connection. Blocks until they are answered and the narrator
   /// has printed their log lines.
-  func ask(_ urls: [String], fields: [(name: String, value: String)] = []) -> [HTTPClient.Reply] {
+  /// - Parameter body: of PUTs; nil: they are GETs.
+  func ask(_ urls: [String], fields: [(name: String, value: String)] = [], putting body: [UInt8]? = nil) -> [HTTPClient.Reply] {
     let wanted = narrator.endedRequests + urls.count
     let proxy = proxy
     let replies = urls.map { url in
       let reply = Handover<Result<HTTPClient.Reply, HTTPClient.Failure>>()
       let host = (try? HTTPURL(url))?.authority ?? ""
       loop.call { loop in
-        HTTPClient(on: loop, to: proxy, getting: url, host: host, fields: fields, milliseconds: 20_000) { reply.put($0) }
+        HTTPClient(
+          on: loop, to: proxy, getting: url, host: host, fields: fields, putting: body, milliseconds: 20_000
+        ) { reply.put($0) }
       }
       return reply
     }

@@ -78,7 +78,7 @@ enum Describing {
     case .hmac(let policy): return hmac(policy)
     case .httpSignature(let policy): return httpSignature(policy)
     case .digest(let digest): return Self.digest(digest)
-    case .negotiate: return "negotiate"
+    case .negotiate(let policy): return negotiate(policy)
     }
   }
 

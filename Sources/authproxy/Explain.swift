@@ -78,6 +78,7 @@ struct Explain: ParsableCommand {
     var page = Page(labelWidth: 12)
     page.heading("\(method) \(url)")
     page.row("client", who(settings))
+    page.rows("", addresses(settings))
     if method == "CONNECT", let interception {
       for row in interception + waysOfConnect(explanation.outcome, ways) { page.row(row.label, row.text) }
       return page
@@ -123,7 +124,7 @@ struct Explain: ParsableCommand {
     }
     return ExplainSigning(
       method: method, url: url, origin: forwarding.origin, keepsHost: forwarding.upstream.hostHeader == .app,
-      now: csys_wall_clock() / 1_000_000_000
+      ownSignature: forwarding.upstream.clientAuthorization, now: csys_wall_clock() / 1_000_000_000
     ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
 
@@ -160,6 +161,16 @@ struct Explain: ParsableCommand {
       "anonymous\(limit); not on \(closed.map { Describing.endpoint($0.endpoint) }.joined(separator: ", ")), which answers 407"
   }
 
+  /// Where the address that identifies the client is not the connection's own.
+  private func addresses(_ settings: Settings) -> [String] {
+    guard let client = settings.clients.first(where: { $0.name == client }), !client.from.isEmpty else { return [] }
+    return settings.listeners.compactMap { listener in
+      listener.proxyProtocol.map {
+        "its address at \(Describing.endpoint(listener.endpoint)): what the PROXY header of \($0) says"
+      }
+    }
+  }
+
   private func rows(
     of forwarding: Explanation.Forwarded, _ settings: Settings, _ ways: WayReport, _ page: inout Page
   ) {
@@ -177,6 +188,7 @@ struct Explain: ParsableCommand {
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
       if let certificate = Describing.certificate(credential) { page.row("", certificate) }
+      if let service = Describing.service(of: credential, for: forwarding.origin) { page.row("", service) }
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {

@@ -8,10 +8,14 @@ extension ExplainSigning {
   /// A request without a body and without fields of the app's.
   func sigV4(_ policy: SigV4Policy) -> Report {
     var report = Report()
-    let signature = Array(target.utf8).withUnsafeBytes { given in
+    let signature: SigV4Signature? = Array(target.utf8).withUnsafeBytes { given in
       var target = Array(given)
       var app: AppSignature?
       if let found = AppSignature(presigned: given) {
+        if let row = fate(of: found) {
+          report.rows.append(row)
+          return nil
+        }
         app = found
         target = withoutSignature(given)
       }
@@ -55,6 +59,16 @@ extension ExplainSigning {
             payload: SigV4Payload.none.line(body: UnsafeRawBufferPointer(start: nil, count: 0)), writesPayload: isS3)
         }
       }
+    }
+  }
+
+  /// nil: the proxy's signature replaces it.
+  private func fate(of app: AppSignature) -> (label: String, text: String)? {
+    switch ownSignature {
+    case .keep: ("signs", "nothing: the app's own signature passes untouched ('client_authorization' is keep)")
+    case .reject: ("refused", "403: the app sends a signature of its own ('client_authorization' is reject)")
+    case .replace where app.algorithm == .other: ("refused", "501: the app's signature is not AWS4-HMAC-SHA256")
+    case .replace: nil
     }
   }
 

@@ -19,14 +19,20 @@ struct ExplainSigning {
   /// The value of Host.
   let host: String
   let isTLS: Bool
+  /// What happens to an app's own signature.
+  let ownSignature: UpstreamSettings.ClientAuthorization
   /// Seconds since 1970.
   let now: Int64
 
   /// - Parameters:
   ///   - url: what the app asks for: absolute.
   ///   - origin: where it goes.
-  init(method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool, now: Int64) {
+  init(
+    method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool,
+    ownSignature: UpstreamSettings.ClientAuthorization, now: Int64
+  ) {
     self.method = method
+    self.ownSignature = ownSignature
     isTLS = origin.scheme == .https
     self.now = now
     let rest = url.drop { $0 != ":" }.dropFirst(3)
@@ -41,7 +47,10 @@ struct ExplainSigning {
   func report(_ policy: CredentialPolicy) -> Report? {
     switch policy.kind {
     case .sigv4(let sigv4): self.sigV4(sigv4)
-    case .basic, .bearer, .header, .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .hmac(let hmac): self.hmac(hmac)
+    case .httpSignature(let signature): httpSignature(signature)
+    case .digest: Report(rows: [("signs", "an answer to the origin's challenge; before it, nothing")])
+    case .basic, .bearer, .header, .oauth2, .jwt, .negotiate: nil
     }
   }
 }

@@ -27,6 +27,7 @@ struct Run: ParsableCommand {
     let (loaded, _) = source.load(.demand)
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
+    csys_return_large_memory()
     if allowDebugging { _ = csys_set_dumpable(1) }
     _ = csys_raise_descriptor_limit()
     let output: LogOutput

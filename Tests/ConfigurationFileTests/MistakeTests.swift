@@ -34,7 +34,7 @@ struct MistakeTests {
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
       + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofJWTs + Mistake.ofHMACs
-      + Mistake.ofHTTPSignatures + Mistake.ofDigest)
+      + Mistake.ofHTTPSignatures + Mistake.ofDigest + Mistake.ofNegotiate)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in ways out", arguments: Mistake.ofWays)
@@ -46,7 +46,7 @@ struct MistakeTests {
   @Test("in interception", arguments: Mistake.ofInterception)
   func interception(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in TLS listeners", arguments: Mistake.ofTLSListeners)
+  @Test("in TLS listeners and lists of balancers", arguments: Mistake.ofTLSListeners + Mistake.ofProxyProtocol)
   func listeners(_ mistake: Mistake) { expectErrors(mistake, in: mistake.text) }
 
   @Test(

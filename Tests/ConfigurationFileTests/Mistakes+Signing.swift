@@ -195,6 +195,18 @@ extension Mistake {
         "5:55: error: credentials.c.hmac.fields.X contains a character that field values cannot have, or begins or ends with a space",
       ]),
     Mistake(
+      "fields of the connection and the framing",
+      #"""
+      credentials:
+        a: {hmac: {key: k, message: "{method}", fields: {X: "{signature}", Host: a, Content-Length: a, Transfer-Encoding: a,
+            Connection: a, Keep-Alive: a, Upgrade: a, TE: a, Trailer: a, Proxy-Connection: a}}}
+      """#,
+      [(3, 70, "Host"), (3, 79, "Content-Length"), (3, 98, "Transfer-Encoding")].map(belonging)
+        + [
+          (4, 7, "Connection"), (4, 22, "Keep-Alive"), (4, 37, "Upgrade"), (4, 49, "TE"), (4, 56, "Trailer"),
+          (4, 68, "Proxy-Connection"),
+        ].map(belonging)),
+    Mistake(
       "fields of the request that cannot be signed",
       #"""
       credentials:
@@ -222,16 +234,22 @@ extension Mistake {
       ]),
   ]
 
+  private static func belonging(_ line: Int, _ column: Int, _ name: String) -> String {
+    "\(line):\(column): error: credentials.a.hmac.fields.\(name): '\(name)' belongs to the connection and cannot carry a credential"
+  }
+
   static let ofHTTPSignatures: [Mistake] = [
     Mistake(
-      "what is missing",
+      "what is missing, or too much",
       #"""
       credentials:
         a: {http_signature: {tag: t}}
+        b: {http_signature: {key_id: k, private_key: {file: key.pem}, secret: s}}
       """#,
       [
         "3:7: error: credentials.a.http_signature needs 'key_id'",
         "3:7: error: credentials.a.http_signature needs 'private_key' or 'secret'",
+        "4:65: error: credentials.b.http_signature has both 'private_key' and 'secret'; give only one of them",
       ]),
     Mistake(
       "algorithms that do not fit",
@@ -251,6 +269,7 @@ extension Mistake {
         a: {http_signature: {key_id: k, secret: s, components: ["@metod", "@status", "@query-param", "a b", X, x]}}
         b: {http_signature: {key_id: k, secret: s, components: [Host, Content-Length, via, Expect, TE, Signature]}}
         c: {http_signature: {key_id: k, secret: s, components: []}}
+        d: {http_signature: {key_id: k, secret: s, components: [Connection, Keep-Alive, Transfer-Encoding, Upgrade, Trailer]}}
       """#,
       [
         "3:59: error: credentials.a.http_signature.components[0] must be @method, @authority, @path, @query, @target-uri, @scheme "
@@ -268,7 +287,12 @@ extension Mistake {
           "4:\(item.0): error: credentials.b.http_signature.components[\(index)]: '\(item.1)' belongs to one connection, or changes "
             + "on the way, and cannot be signed"
         }
-        + ["5:58: error: credentials.c.http_signature.components is empty: the signature would fit any request"]),
+        + ["5:58: error: credentials.c.http_signature.components is empty: the signature would fit any request"]
+        + zip([59, 71, 83, 102, 111], ["connection", "keep-alive", "transfer-encoding", "upgrade", "trailer"])
+        .enumerated().map { index, item in
+          "6:\(item.0): error: credentials.d.http_signature.components[\(index)]: '\(item.1)' belongs to one connection, or changes "
+            + "on the way, and cannot be signed"
+        }),
     Mistake(
       "parameters that structured fields cannot have",
       #"""
@@ -281,5 +305,30 @@ extension Mistake {
         "3:73: error: credentials.a.http_signature.label must begin with a lower-case letter, and go on with these, digits and "
           + "_-.*, not 'Sig'",
       ]),
+    Mistake(
+      "a host that the app writes and the proxy signs",
+      #"""
+      upstreams:
+        - {match: a, host_header: app, credential: aws}
+        - {match: b, host_header: app, credential: standard}
+        - {match: c, host_header: app, credential: uri}
+        - {match: d, host_header: app, credential: url}
+        - {match: e, host_header: app, credential: authority}
+        - {match: f, host_header: app, credential: path}
+        - {match: g, host_header: app, credential: target}
+        - {match: h, host_header: origin, credential: standard}
+      credentials:
+        aws: {sigv4: {access_key_id: A, secret_access_key: {env: TOKEN}}}
+        standard: {http_signature: {key_id: k, secret: s}}
+        uri: {http_signature: {key_id: k, secret: s, components: ["@target-uri"]}}
+        path: {http_signature: {key_id: k, secret: s, components: ["@path"]}}
+        url: {hmac: {key: k, message: "{url}", fields: {X: "{signature}"}}}
+        authority: {hmac: {key: k, message: "{authority}", fields: {X: "{signature}"}}}
+        target: {hmac: {key: k, message: "{target}", fields: {X: "{signature}", Y: "{authority}"}}}
+      """#,
+      ["aws", "standard", "uri", "url", "authority"].enumerated().map { index, name in
+        "\(index + 3):29: error: upstreams[\(index)].host_header cannot be app: credential '\(name)' signs for the host that the "
+          + "request goes to"
+      }),
   ]
 }

@@ -109,6 +109,7 @@ extension Mistake {
             trust: missing
         e:
           github_app: {app_id: "1", installation_id: "2", private_key: {file: rsa.pem}, passphrase: {env: TOKEN}, trust: lab}
+        f: {github_app: {app_id: "1", installation_id: "2", private_key: {file: rsa1024.pem}}}
       trust: {lab: [{disabled: {}}]}
       """#,
       [
@@ -123,6 +124,7 @@ extension Mistake {
         "16:14: error: credentials.d.github_app.trust: there is no 'missing' in 'trust'",
         "18:116: error: credentials.e.github_app: trust 'lab' is disabled, so secrets may go to the API only with "
           + "'allow_untrusted: true' in the credential",
+        "19:68: error: credentials.f.github_app.private_key must be RSA of 2048 bits or more, as GitHub's keys are",
       ]),
   ]
 }

@@ -10,6 +10,7 @@ let wholeLanguage = #"""
     - address: 0.0.0.0:3128
       clients: required
     - address: fd:3
+      proxy_protocol: [10.0.0.0/8, "fd00::7", unix]
     - address: 0.0.0.0:3129
       tls:
         certificate: cert.pem
@@ -164,6 +165,9 @@ let wholeLanguage = #"""
     - {match: venue.example.com, credential: venue}
     - {match: wba.example.com, credential: web-bot}
     - {match: coded.example.com, credential: coded}
+    - {match: intranet.example.com, credential: intranet}
+    - {match: tickets.example.com, credential: shared-tickets}
+    - {match: by-password.example.com, credential: by-password}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
   credentials:
@@ -407,6 +411,17 @@ let wholeLanguage = #"""
         label: sig2
     coded:
       http_signature: {key_id: k, secret: {file: token}}
+    intranet:
+      negotiate:
+        keytab: svc.keytab
+        principal: svc@EXAMPLE.COM
+        service_principal: HTTP/web.example.com
+        channel_binding: false
+        mutual: required
+    shared-tickets:
+      negotiate: {ccache: "FILE:krb5cc"}
+    by-password:
+      negotiate: {password: {file: token}, principal: svc}
   token_store:
     file: tokens.json
     key: {file: key32}

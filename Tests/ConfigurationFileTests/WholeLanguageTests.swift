@@ -30,7 +30,13 @@ struct WholeLanguageTests {
         ListenerSettings(
           endpoint: .unix(path: "/run/authproxy/proxy.sock", mode: 0o660, owner: "root", group: "app"), clientsRequired: true),
         ListenerSettings(endpoint: .tcp(host: "0.0.0.0", port: 3128), clientsRequired: true),
-        ListenerSettings(endpoint: .inherited(descriptor: 3), clientsRequired: true),
+        ListenerSettings(
+          endpoint: .inherited(descriptor: 3), clientsRequired: true,
+          proxyProtocol: ProxyProtocolPeers(
+            ranges: [
+              AddressRange(network: IPAddress.mapped([10, 0, 0, 0]), prefixLength: 104),
+              AddressRange(network: [0xfd] + [UInt8](repeating: 0, count: 14) + [7], prefixLength: 128),
+            ], includesUnix: true)),
         ListenerSettings(
           endpoint: .tcp(host: "0.0.0.0", port: 3129), clientsRequired: true,
           tls: ListenerTLS(
@@ -219,6 +225,7 @@ struct WholeLanguageTests {
     #expect(
       keyed.clientAuthentication == .privateKeyJWT(.init(pem: secret(PEMSamples.key), algorithm: .es256)))
     try exchanges(settings)
+    negotiations(settings)
     guard case .file(let path, let storeKey?) = settings.tokenStore else {
       Issue.record("no token store")
       return
@@ -265,6 +272,21 @@ struct WholeLanguageTests {
     #expect(
       settings.credentials["installation"]?.kind
         == .oauth2(OAuth2Policy(source: .githubApp(app), server: "https://api.github.com", trust: "strict")))
+  }
+
+  private func negotiations(_ settings: Settings) {
+    for (name, policy) in [
+      (
+        "intranet",
+        NegotiatePolicy(
+          source: .keytab("/etc/authproxy/svc.keytab"), principal: "svc@EXAMPLE.COM", servicePrincipal: "HTTP/web.example.com",
+          bindsChannel: false, mutual: .required)
+      ),
+      ("shared-tickets", NegotiatePolicy(source: .cache("FILE:/etc/authproxy/krb5cc"))),
+      ("by-password", NegotiatePolicy(source: .password(secret("s3cr3t")), principal: "svc")),
+    ] {
+      #expect(settings.credentials[name]?.kind == .negotiate(policy), "\(name)")
+    }
   }
 
   private func exchanges(_ settings: Settings) throws {

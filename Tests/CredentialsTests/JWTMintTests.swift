@@ -23,6 +23,13 @@ import Testing
     JWTMint.Instant(monotonic: seconds * 1000, wall: 1_700_000_000 + (wall ?? seconds))
   }
 
+  private func correct(
+    _ mint: JWTMint, _ peer: JWTMint.Peer, by offset: Int64, uncertainty: Int64 = 0, used: Int64 = 0, at seconds: Int64
+  ) -> Bool {
+    mint.correct(
+      peer, ClockReading(offset: offset, uncertainty: uncertainty), used: used, at: Self.instant(seconds))
+  }
+
   private func part(_ line: [UInt8], _ index: Int) throws -> JSONValue {
     let token = String(decoding: line, as: UTF8.self).dropFirst("Authorization: Bearer ".count).dropLast()
     return try JSONParser.parse(try #require(Base64.decodeURL(token.split(separator: ".")[index].utf8)))
@@ -136,25 +143,61 @@ import Testing
   @Test func `a clock is corrected for its origin alone, by 15 minutes at most, and not for each answer`() throws {
     let mint = try JWTMint(Self.policy())
     let first = try mint.line(for: Self.here, at: Self.instant(0))
-    #expect(!mint.correct(Self.there, by: 30, at: Self.instant(1)))
-    #expect(mint.correct(Self.there, by: 31, at: Self.instant(1)))
-    let other = try mint.line(for: Self.there, at: Self.instant(2))
-    #expect(try part(other, 1)["iat"]?.integer == 1_700_000_000 + 2 + 31 - 60)
+    #expect(!correct(mint, Self.there, by: 30, at: 1))
+    #expect(correct(mint, Self.there, by: 31, at: 1))
+    let other = try mint.issue(for: Self.there, at: Self.instant(2))
+    #expect(try part(other.line, 1)["iat"]?.integer == 1_700_000_000 + 2 + 31 - 60)
+    #expect(other.offset == 31)
     #expect(try mint.line(for: Self.here, at: Self.instant(2)) == first)
     // It jumps.
-    #expect(!mint.correct(Self.there, by: -5000, at: Self.instant(3)))
-    #expect(mint.correct(Self.there, by: -5000, at: Self.instant(121)))
+    #expect(!correct(mint, Self.there, by: -5000, used: 31, at: 3))
+    #expect(correct(mint, Self.there, by: -5000, used: 31, at: 121))
     #expect(try part(mint.line(for: Self.there, at: Self.instant(121)), 1)["iat"]?.integer == 1_700_000_000 + 121 - 900 - 60)
-    #expect(mint.correct(Self.there, by: 0, at: Self.instant(250)))
+    // It cannot be followed further.
+    #expect(!correct(mint, Self.there, by: -5000, used: -900, at: 122))
+    #expect(correct(mint, Self.there, by: 0, used: -900, at: 250))
     #expect(try mint.line(for: Self.here, at: Self.instant(250)) == first)
+  }
+
+  @Test func `every request that was sent with the old time learns that there is a better one`() throws {
+    let mint = try JWTMint(Self.policy())
+    #expect(correct(mint, Self.there, by: 600, at: 1))
+    for offset in [600, 598, 603] as [Int64] { #expect(correct(mint, Self.there, by: offset, at: 2)) }
+    // With the new one there is nothing to be gained.
+    #expect(!correct(mint, Self.there, by: 600, used: 600, at: 2))
+    // Nor with one that fits no better.
+    #expect(!correct(mint, Self.there, by: -600, at: 2))
+  }
+
+  @Test func `a slow answer tells less of a clock`() throws {
+    let mint = try JWTMint(Self.policy())
+    #expect(!correct(mint, Self.there, by: 50, uncertainty: 50, at: 1))
+    #expect(!correct(mint, Self.there, by: 80, uncertainty: 50, at: 1))
+    #expect(correct(mint, Self.there, by: 81, uncertainty: 50, at: 1))
   }
 
   @Test func `more origins than are kept cost the oldest nothing but a correction`() throws {
     let mint = try JWTMint(Self.policy())
     for number in 0..<1_100 {
-      #expect(mint.correct(JWTMint.Peer(isTLS: false, host: Array("h\(number)".utf8)), by: 60, at: Self.instant(0)))
+      #expect(correct(mint, JWTMint.Peer(isTLS: false, host: Array("h\(number)".utf8)), by: 60, at: 0))
     }
     #expect(try mint.line(for: Self.here, at: Self.instant(0)).count > 50)
+  }
+
+  @Test func `while one thread makes the next JWT, the others go on with the last one`() async throws {
+    let mint = try JWTMint(
+      Self.policy(.privateKey(Secret(try PrivateKey.generateRSA(bits: 4096).pem()), passphrase: nil), .rs256))
+    let first = try mint.line(for: Self.here, at: Self.instant(0))
+    let lines = await withTaskGroup(of: [UInt8].self) { group in
+      for _ in 0..<64 { group.addTask { (try? mint.line(for: Self.here, at: Self.instant(432))) ?? [] } }
+      return await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+    }
+    // RS256 makes the same of the same time.
+    let next = try mint.line(for: Self.here, at: Self.instant(432))
+    #expect(lines.isSubset(of: [first, next]) && lines.contains(next) && next != first)
+    #expect(try part(next, 1)["iat"]?.integer == 1_700_000_000 + 432 - 60)
+    // A last one that has nearly ended serves nobody.
+    #expect(try mint.line(for: Self.here, at: Self.instant(432 + 486)) != next)
   }
 
   @Test func `threads share one JWT`() async throws {
@@ -214,4 +257,8 @@ import Testing
     #expect(next.material != .jwt(mint))
     #expect(try machine.reconfigure(CredentialPolicy(name: "a", kind: .jwt(other))).isEmpty)
   }
+}
+
+extension JWTMint {
+  fileprivate func line(for peer: Peer, at now: Instant) throws(OpenSSLError) -> [UInt8] { try issue(for: peer, at: now).line }
 }

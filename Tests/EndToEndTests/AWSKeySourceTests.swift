@@ -244,9 +244,9 @@ import Testing
     ])
     let configuration = sources.configuration(sigv4("source: container"), top: "threads: 4")
     try withProxy(configuration, environment: variables) { proxy in
-      #expect(try Set(sources.crowd(100, through: proxy)) == [200])
+      #expect(try Set(sources.crowd(500, through: proxy)) == [200])
       try sources.set(#"{"revoke": true}"#)
-      #expect(try Set(sources.crowd(100, through: proxy)) == [200])
+      #expect(try Set(sources.crowd(500, through: proxy)) == [200])
       #expect(try sources.state().asked.count == 2)
     }
     try sources.set(#"{"lifetime": 2, "forget": true}"#)

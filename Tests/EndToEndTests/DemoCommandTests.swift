@@ -11,6 +11,7 @@ import Testing
       "GET /revoke with token 1: 200",
       "GET /hello with token 1, which was revoked: 401", "issues token 2", "GET /hello with token 2: 200",
       "issues token 3", "GET /picture with no answer: 401", "GET /picture with answer 1 to its nonce: 200",
+      "PUT /note with 3 signed chunks: 200", "GET /note with a good signature: 200", "200: a note in signed chunks",
       "is REVOKED", "502 by the proxy", "403 by the proxy",
     ]
     var rest = done.output[...]
@@ -51,6 +52,34 @@ import Testing
     #expect(demo.awaitEnd(seconds: 5) == .exited(0))
     let folder = try #require(demo.output.firstMatch(of: #/publish: ([^}\n]+)/#)).1
     #expect(!FileManager.default.fileExists(atPath: String(folder)), "\(folder)")
+  }
+
+  @Test func `the demo's store refuses what is not signed with its key, and each chunk with another signature`() throws {
+    let demo = try ChildProcess(Surroundings.program, ["demo"])
+    defer { demo.signal(SIGKILL) }
+    _ = try #require(demo.awaitLine(where: { $0.contains("Ctrl-C") }), "\(demo.output)\(demo.errors)")
+    let origin = try #require(demo.output.firstMatch(of: #/store\.demo\.internal\n +origin: (\S+)/#)).1
+    let folder = try #require(demo.output.firstMatch(of: #/(\/\S+)\/proxy\.conf/#)).1
+    let key = try String(contentsOfFile: "\(folder)/aws_key", encoding: .utf8)
+    func ask(_ payload: String, _ more: String..., key: String? = nil, id: String = "DEMOKEY") throws -> String {
+      let signing = key.map { ["--aws-sigv4", "aws:amz:eu-central-1:s3", "--user", "\(id):\($0)"] } ?? []
+      return try ChildProcess.run(
+        "curl", ["-sSk", "--noproxy", "*", "-H", "X-Amz-Content-Sha256: \(payload)"] + signing + more + ["\(origin)/x"]
+      ).output
+    }
+    #expect(try ask("UNSIGNED-PAYLOAD").contains("AccessDenied"))
+    #expect(try ask("UNSIGNED-PAYLOAD", key: "guess").contains("SignatureDoesNotMatch"))
+    #expect(try ask("UNSIGNED-PAYLOAD", key: key, id: "OTHER").contains("InvalidAccessKeyId"))
+    #expect(try ask("UNSIGNED-PAYLOAD", "-X", "PUT", "-d", "hello", key: key).contains("stored"))
+    #expect(try ask("UNSIGNED-PAYLOAD", key: key) == "hello")
+    let hash = String(repeating: "0", count: 64)
+    #expect(try ask(hash, "-X", "PUT", "-d", "hello", key: key).contains("XAmzContentSHA256Mismatch"))
+    let chunks = AWSServer.chunks(["hello"])
+    let answer = try ask(
+      "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "-X", "PUT", "-H", "X-Amz-Decoded-Content-Length: 5", "--data-binary", chunks,
+      key: key)
+    #expect(answer.contains("a wrong signature of chunk 1"), "\(answer)")
+    #expect(try ask("UNSIGNED-PAYLOAD", key: key) == "hello")
   }
 
   @Test func `a demo that is ended early, or cannot start, leaves nothing behind`() throws {

@@ -96,6 +96,31 @@ import Testing
     }
   }
 
+  @Test func `two realms at one origin each have their nonce, and requests to both at once are all answered`() throws {
+    let server = try DigestServer(#"{"realm": "path", "delay": 0.05}"#)
+    try withProxy(server.configuration()) { proxy throws in
+      for path in ["one/a", "two/a"] { #expect(try proxy.ask(server.url(path)).status == 200) }
+      try server.set(#"{"forget": true}"#)
+      // Each has a prefix of its own now, so none costs a challenge.
+      let clients = try (0..<40).map { _ in try proxy.connect() }
+      for (index, client) in clients.enumerated() {
+        try client.send(ProxyProcess.request("GET", server.url(index.isMultiple(of: 2) ? "one/b\(index)?x" : "two/b/\(index)")))
+      }
+      #expect(try clients.map { try $0.readAnswer().status } == Array(repeating: 200, count: 40))
+      let state = try server.news()
+      #expect(state.faults == [] && state.whys == Array(repeating: "good", count: 40))
+    }
+    // Nothing is known at first, and both realms challenge at once.
+    try withProxy(server.configuration()) { proxy throws in
+      let clients = try (0..<40).map { _ in try proxy.connect() }
+      for (index, client) in clients.enumerated() {
+        try client.send(ProxyProcess.request("GET", server.url(index.isMultiple(of: 2) ? "one" : "two")))
+      }
+      #expect(try clients.map { try $0.readAnswer().status } == Array(repeating: 200, count: 40))
+      #expect(try server.state().faults == [])
+    }
+  }
+
   @Test func `what the app sends as Authorization is replaced, or refused; Authentication-Info is not for it`() throws {
     let server = try DigestServer(#"{"next": true}"#)
     let own = ["Authorization: Digest username=\"app\", response=\"app-5ecret\""]

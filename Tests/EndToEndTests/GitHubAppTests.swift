@@ -64,15 +64,37 @@ import Testing
     }
   }
 
+  @Test func `a refusal for good is asked about again by a reload on demand, though the configuration is the same`() throws {
+    let world = try World(#"{"faults": ["status:404"]}"#)
+    try withProxy(world.configuration()) { proxy in
+      for _ in 0..<2 { #expect(try proxy.ask(world.sources.url()).status == 502) }
+      #expect(try world.sources.state().asked.count == 1)
+      try proxy.reload(world.configuration())
+      #expect(try proxy.ask(world.sources.url()).status == 200)
+      #expect(try world.sources.state().asked.count == 2)
+    }
+  }
+
+  @Test func `a clock that is too wrong to be corrected is no refusal for good`() throws {
+    let world = try World(#"{"offset": 3600}"#)
+    try withProxy(world.configuration()) { proxy in
+      let answer = try proxy.ask(world.sources.url())
+      expectOwnAnswer(answer, 502, "proxy_configuration_error")
+      #expect(answer.text.contains("clock"), "\(answer.text)")
+      try world.sources.set(#"{"offset": 0}"#)
+      #expect(try eventually { try proxy.ask(world.sources.url()).status == 200 })
+    }
+  }
+
   @Test func `a limit on requests obeys Retry-After; what is no token is 503 and is followed nowhere`() throws {
     let world = try World()
-    for fault in ["retry:33", "500", "garbage", "empty", "half", "redirect", "close"] {
+    for fault in ["retry:33", "retry:3600", "500", "garbage", "empty", "half", "redirect", "close"] {
       try world.sources.set(#"{"faults": ["\#(fault)"], "forget": true}"#)
       try withProxy(world.configuration()) { proxy in
         let answer = try proxy.ask(world.sources.url())
         expectOwnAnswer(answer, 503, "proxy_internal_response")
-        if fault == "retry:33" {
-          #expect(answer["Retry-After"] == "33")
+        if let seconds = fault.split(separator: ":").dropFirst().first {
+          #expect(answer["Retry-After"] == String(seconds))
           _ = try proxy.ask(world.sources.url())
         }
         #expect(answer.text.contains("GitHub (127.0.0.1:"), "\(fault): \(answer.text)")

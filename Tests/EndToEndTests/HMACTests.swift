@@ -67,6 +67,20 @@ import Testing
     }
   }
 
+  @Test func `explain shows the message without secrets`() throws {
+    let server = try SigningServer()
+    let hmac = """
+      hmac:
+            key: key-5ecret
+            message: "{pass}|{timestamp}|{method}|{target}|{nonce}|{field:X-None}|{body}|"
+            values: {pass: pass-5ecret}
+            fields: {X-Time: "{timestamp}", X-Nonce: "{nonce}", X-Sign: "{signature}"}
+      """
+    let shown = try explained(server.configuration(hmac), "PUT", "http://api.test/a?b")
+    #expect(shown.contains(try Regex(#"\n  \*\*\*\|[0-9]{10}\|PUT\|/a\?b\|\*\*\*\|\|\|\n"#)), "\(shown)")
+    #expect(!shown.contains("5ecret"))
+  }
+
   @Test func `a message without the body leaves bodies streaming`() throws {
     let server = try SigningServer(["venues": ["one": "s1-5ecret"]])
     let hmac = #"hmac: {key: s1-5ecret, message: "{method}", fields: {X-Sign: "{signature}"}}"#
@@ -87,6 +101,20 @@ import Testing
       try server.set(["venues": ["one": "s2-5ecret"]])
       for _ in 0..<4 { #expect(try proxy.ask("POST", "http://api.test/hmac", body: "kept").status == 200) }
       #expect(try server.uses().count(where: { $0.why != "" }) == 1)
+    }
+  }
+
+  @Test func `a longer secret than before leaves room for itself in the first head`() throws {
+    let server = try SigningServer(["venues": ["one": "s1-5ecret"]])
+    let key = try Self.write("s1-5ecret", server)
+    let text = server.configuration(Self.hmac(key: key), top: "threads: 1")
+    try withProxy(text) { proxy throws in
+      #expect(try proxy.ask("http://api.test/hmac").status == 200)
+      let long = String(repeating: "5ecret", count: 7_000)
+      _ = try Self.write(long, server)
+      try server.set(["venues": ["one": long]])
+      try proxy.reload(text)
+      #expect(try proxy.ask("http://api.test/hmac").status == 200)
     }
   }
 

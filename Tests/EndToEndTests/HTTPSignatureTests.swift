@@ -81,6 +81,39 @@ import Testing
     }
   }
 
+  @Test func `an app's Content-Digest that nobody could compare is replaced, and the body is hashed`() throws {
+    let server = try SigningServer()
+    let pair = try server.keyPair("ed25519")
+    try server.set(["keys": ["k": pair.publicKey]])
+    let own = [
+      [""], ["x"], ["sha-256"], ["sha-256=abc"], ["sha-256=\"YWJj\""], ["md5=:XUFAKrxLKna5cZ2REBfFkg==:"],
+      ["x=:YQ==:", "y=:Yg==:"], ["sha-256=:YQ==:, ,"], ["sha-256=:YQ==: x"], ["SHA-256=:YQ==:"],
+    ]
+    try withProxy(server.configuration("http_signature: {key_id: k, private_key: {file: \(pair.file)}}")) { proxy throws in
+      for values in own {
+        let fields = ["X-Before: 1"] + values.map { "content-digest: \($0)" } + ["X-Behind: 2"]
+        #expect(try proxy.ask("POST", "http://api.test/signed", fields, body: "hello").status == 200, "\(values)")
+      }
+      for use in try server.uses() {
+        #expect(use.all("Content-Digest") == ["sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"])
+        #expect(use.why == "" && use.all("X-Before") == ["1"] && use.all("X-Behind") == ["2"])
+      }
+    }
+  }
+
+  @Test func `explain shows the signature base, and no key`() throws {
+    let server = try SigningServer()
+    let text = server.configuration(
+      "http_signature: {key_id: my-key, secret: shh-5ecret-key-of-some-bytes, nonce: true, tag: t}", entry: "")
+    let shown = try explained(text, "POST", "http://API.test:80/a%20b?c=d")
+    #expect(
+      shown.contains(
+        "\n  \"@method\": POST\n  \"@authority\": 127.0.0.1:\(server.port)\n  \"@path\": /a%20b\n  \"@query\": ?c=d\n"
+          + "  \"@signature-params\": (\"@method\" \"@authority\" \"@path\" \"@query\");created="), "\(shown)")
+    #expect(shown.contains(";keyid=\"my-key\";alg=\"hmac-sha256\";nonce=\"***\";tag=\"t\"\n"), "\(shown)")
+    #expect(!shown.contains("5ecret"))
+  }
+
   @Test func `keep passes an app's signature untouched; reject is 403`() throws {
     let server = try SigningServer()
     let pair = try server.keyPair("ed25519")

@@ -45,6 +45,21 @@ import Testing
     #expect(violations.contains { $0.contains("h11") })
   }
 
+  @Test func `a secret is found in every spelling, at any place`() throws {
+    let secret = "a secret/+of \u{fe}=~"
+    let bytes = Array(secret.utf8)
+    let spelled = [
+      secret, bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(), "a%20secret%2F%2Bof%20%C3%BE%3D~",
+      "a%20secret%2f%2bof%20%c3%be%3d~",
+    ]
+    let encoded = ["", "x", "xy"].map { Data(($0 + secret + "end").utf8).base64EncodedString() }
+    let others = encoded.map { $0.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_") }
+    for text in spelled + [spelled[1].uppercased()] + encoded + others {
+      #expect(Spellings(of: secret).first(in: Data("before \(text) behind".utf8)) != nil, "\(text)")
+    }
+    #expect(Spellings(of: secret).first(in: Data("a secret/+of".utf8)) == nil)
+  }
+
   @Test func `the load generator counts what it got, and notices a wrong byte`() throws {
     let generator = try Surroundings.loadGenerator()
     let origin = try Origin.shared()

@@ -82,6 +82,23 @@ import Testing
     }
   }
 
+  @Test func `every request that a wrong clock had refused is sent again, not the first alone`() throws {
+    let server = try SigningServer()
+    let pair = try server.keyPair("EC:P-256")
+    try server.set(["keys": ["k1": pair.publicKey], "skew": -600, "gather": 8])
+    let text = server.configuration(
+      "jwt: {private_key: {file: \(pair.file)}, key_id: k1}", top: "threads: 2\nadmin: 127.0.0.1:0")
+    try withProxy(text) { proxy throws in
+      let clients = try (0..<8).map { _ in try proxy.connect() }
+      for client in clients { try client.send(ProxyProcess.request("POST", Self.url, body: "kept")) }
+      #expect(try clients.map { try $0.readAnswer().status } == Array(repeating: 200, count: 8))
+      let whys = try server.uses().map(\.why)
+      #expect(whys == Array(repeating: "time", count: 8) + Array(repeating: "", count: 8))
+      let skew = try #require(try proxy.metric(#"authproxy_clock_skew_seconds{upstream="api.test"}"#))
+      #expect(abs(skew + 600) < 10)
+    }
+  }
+
   @Test func `a clock that is hours off is not followed further than 15 minutes`() throws {
     let server = try SigningServer()
     let pair = try server.keyPair("EC:P-256")

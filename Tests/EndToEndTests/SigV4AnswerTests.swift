@@ -19,6 +19,20 @@ import Testing
     }
   }
 
+  @Test func `every request that a wrong clock had refused goes once more, not the first alone`() throws {
+    let server = try AWSServer()
+    try server.set(#"{"clock": 3600, "gather": 8}"#)
+    try withProxy(server.configuration(Self.keys, top: "threads: 1")) { proxy throws in
+      #expect(try proxy.metric(#"authproxy_clock_skew_seconds{upstream="api.test"}"#) == nil)
+      let clients = try (0..<8).map { _ in try proxy.connect() }
+      for client in clients { try client.send(ProxyProcess.request("POST", "http://api.test/", body: "hello")) }
+      #expect(try clients.map { try $0.readAnswer().status } == Array(repeating: 200, count: 8))
+      #expect(try server.seen().map(\.why) == Array(repeating: "time", count: 8) + Array(repeating: "", count: 8))
+      let skew = try #require(try proxy.metric(#"authproxy_clock_skew_seconds{upstream="api.test"}"#))
+      #expect(abs(skew - 3_600) < 10)
+    }
+  }
+
   @Test func `a Date that cannot be, or is not the origin's own, corrects nothing`() throws {
     let server = try AWSServer()
     try withProxy(server.configuration(Self.keys, top: "threads: 1")) { proxy throws in

@@ -33,6 +33,19 @@ import Testing
     }
   }
 
+  @Test func `a body that came in chunks has a length, and no Trailer goes ahead of it`() {
+    func replaced(_ head: String) -> String {
+      var bytes = Array(head.replacing("\n", with: "\r\n").utf8)
+      WrittenHead.replaceChunked(in: &bytes, withLength: 7)
+      return String(decoding: bytes, as: UTF8.self).replacing("\r\n", with: "\n")
+    }
+    #expect(
+      replaced("PUT / HTTP/1.1\nHost: x\nTrailer: a\nX-Trailer: b\ntrAiler: c\nVia: 1.1 px\nTransfer-Encoding: chunked\n")
+        == "PUT / HTTP/1.1\nHost: x\nX-Trailer: b\nVia: 1.1 px\nContent-Length: 7\n")
+    let other = "PUT / HTTP/1.1\nHost: x\nTrailer: a\nContent-Length: 3\n"
+    #expect(replaced(other) == other)
+  }
+
   @Test func `all fields of a credential replace the app's`() throws {
     let given =
       "GET http://api.test/ HTTP/1.1\nAuthorization: Bearer mine\ndpop: one\nDPoP: two\nDP_oP: three\nConnection: dpop"

@@ -37,4 +37,14 @@ struct ConnectionSchemeTests {
     let response = ParsedResponse(status: "401 Unauthorized", fields: fields)
     #expect(response.bytes.withUnsafeBytes { response.head.authenticatesConnection(in: $0) } == expected)
   }
+
+  @Test("a challenge that the proxy has answered itself is none of the app's")
+  func answered() {
+    var response = ParsedResponse(status: "200 OK", fields: "WWW-Authenticate: Negotiate oYG2")
+    let bytes = response.bytes
+    let before = bytes.withUnsafeBytes { response.head.authenticatesConnection(in: $0) }
+    _ = bytes.withUnsafeBytes { response.head.fields.drop(named: Array("WWW-Authenticate".utf8), in: $0) }
+    let after = bytes.withUnsafeBytes { response.head.authenticatesConnection(in: $0) }
+    #expect(before && !after)
+  }
 }

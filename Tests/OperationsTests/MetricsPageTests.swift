@@ -34,7 +34,7 @@ import Upstreams
     "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
   ]
   /// Labels whose values come from the configuration, the version, or another page.
-  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator"]
+  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener"]
 
   /// The cells of each row of the table whose head begins with this.
   private func rows(_ head: String) throws -> [[String]] {
@@ -65,6 +65,7 @@ import Upstreams
     upstream.unauthorized.add(.refreshed)
     upstream.retries.add(.status)
     upstream.nonceRetries = 1
+    upstream.noteClockSkew(-7, at: 1)
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)
@@ -72,6 +73,7 @@ import Upstreams
     credential.challenges.add(.answered)
     var lifecycle = LifecycleReport()
     lifecycle.pinExpiries = [("t", 1)]
+    lifecycle.proxyProtocolAddresses = ["127.0.0.1:3128"]
     lifecycle.authorityExpiries = [("0123456789abcdef", 1)]
     var figures = Figures(lifecycle: lifecycle, version: "1")
     figures.counters.upstreams.append(upstream)

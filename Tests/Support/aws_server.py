@@ -10,7 +10,9 @@ with 403. POST /set changes settings and returns the log; every key is optional:
     age      an Age field for every answer
     date     a Date field in place of the right one; "" for none
     answers  a list of [status, content type, body, fields] for the next requests, whatever they are
+    cut      {"bytes": N, "answer": one of `answers` or null}: after N bytes of the next body it answers, or not, and closes
     forget   true: drops the log
+    gather   no request is answered before the log has as many
 The log: a list of {method, target, fields, why, service, region, signed, payload, length, sha256, data}. `why` is empty if the signature is
 good; `data` is the body's SHA-256 without its chunks' heads and trailers.
 """
@@ -30,7 +32,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 AS_WRITTEN = {"s3", "s3-object-lambda", "s3-outposts", "s3express"}
-settings = {"keys": {"AKIDEXAMPLE": ["shh-5ecret-key", None]}, "clock": 0, "answers": []}
+settings = {"keys": {"AKIDEXAMPLE": ["shh-5ecret-key", None]}, "clock": 0, "answers": [], "gather": 0}
 log = []
 
 
@@ -163,6 +165,16 @@ class Request:
         }
 
 
+class Cut(Exception):
+    """The body is not read to its end."""
+
+
+async def read_cut(reader, cut):
+    """Chunked or not: bytes are counted as they come."""
+    await reader.readexactly(cut["bytes"])
+    raise Cut
+
+
 async def read_body(reader, fields):
     values = {name.lower(): value for name, value in fields}
     if values.get("transfer-encoding", "").lower() == "chunked":
@@ -204,6 +216,19 @@ async def serve(reader, writer):
                 fields.append([name, value.strip()])
             if any(name.lower() == "expect" for name, _ in fields):
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            cut = settings.pop("cut", None) if target != "/set" else None
+            if cut:
+                try:
+                    await read_cut(reader, cut)
+                except Cut:
+                    request = Request(method, target, fields, b"", secure)
+                    log.append(request.entry("cut"))
+                if cut.get("answer"):
+                    status, kind, text, _ = cut["answer"]
+                    writer.write(f"HTTP/1.1 {status} x\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n"
+                                 f"Connection: close\r\n\r\n{text}".encode())
+                    await writer.drain()
+                return
             body = await read_body(reader, fields)
             if target == "/set":
                 answer = [200, "application/json", json.dumps(log), []]
@@ -213,6 +238,8 @@ async def serve(reader, writer):
                     log.clear()
             else:
                 answer = judge(Request(method, target, fields, body, secure))
+                while len(log) < settings["gather"]:
+                    await asyncio.sleep(0.01)
             status, kind, text, more = answer
             lines = [f"HTTP/1.1 {status} x", f"Content-Type: {kind}", f"Content-Length: {len(text.encode())}", *more]
             date = settings.get("date", formatdate(time.time() + settings["clock"], usegmt=True))

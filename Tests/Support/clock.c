@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,14 @@ int clock_gettime(clockid_t clock, struct timespec *result) {
   int status = next(clock, result);
   if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) result->tv_sec += ahead();
   return status;
+}
+
+int gettimeofday(struct timeval *restrict result, void *restrict zone) {
+  struct timespec now;
+  (void)zone;
+  if (clock_gettime(CLOCK_REALTIME, &now)) return -1;
+  *result = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+  return 0;
 }
 
 time_t time(time_t *result) {

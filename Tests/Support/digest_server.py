@@ -166,6 +166,8 @@ def judge(method, target, fields, body, use):
         raise Bad("realm, opaque or algorithm")
     if answer.get("uri") != target:
         raise Bad(f"uri {answer.get('uri')}")
+    if realm != realm_of(target.split("?")[0]):
+        return "wrong", None
     check_user(answer, plain, realm, known)
     qop = answer.get("qop", "")
     offered = re.split(", ?", known["qop"])

@@ -2,14 +2,14 @@
 """A client that sends CONNECT to the proxy, then TLS, then what stands on its standard input.
 
     inside.py PROXY TARGET CA [--sni NAME] [--alpn NAME,...] [--tls 1.2|1.3] [--password NAME:PASSWORD] [--together] [--bytewise]
-              [--repeat N] [--then TARGET] [--other NAME:PASSWORD] [--half-close] [--over HOST:CA]
+              [--repeat N] [--then TARGET] [--other NAME:PASSWORD] [--half-close] [--over HOST:CA] [--header HEX]
 
 Prints one JSON object: connect (status of the CONNECT), handshake ("" or OpenSSL's reason), version, alpn, resumed (of each turn), received
 (what came inside, as Latin-1), end ("close_notify", "cut" or "open" after a second of silence).
 
 --together sends the ClientHello in the CONNECT's packet. --bytewise sends each byte of TLS in a packet of its own until the handshake is
 done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input. --over
-speaks TLS to the proxy itself, for HOST and with the roots of CA."""
+speaks TLS to the proxy itself, for HOST and with the roots of CA. --header sends these bytes first, with --bytewise each alone."""
 
 import argparse
 import base64
@@ -22,12 +22,18 @@ from tls_layer import Layer
 
 
 class Wire:
-    def __init__(self, port):
+    def __init__(self, port, header, bytewise):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.first = header
+        if bytewise:
+            self.first = b""
+            for byte in header:
+                self.socket.sendall(bytes([byte]))
 
     def send(self, data):
-        self.socket.sendall(data)
+        first, self.first = self.first, b""
+        self.socket.sendall(first + data)
 
     def receive(self):
         return self.socket.recv(65536)
@@ -45,7 +51,7 @@ def context(ca, alpn, version):
 
 
 def connect(arguments, tls, session, request, result):
-    wire = Wire(arguments.proxy)
+    wire = Wire(arguments.proxy, bytes.fromhex(arguments.header), arguments.bytewise)
     if arguments.over:
         host, ca = arguments.over.split(":", 1)
         over = Layer(wire, context(ca, None, None), host)
@@ -111,6 +117,7 @@ def main():
     parser.add_argument("--tls")
     parser.add_argument("--password")
     parser.add_argument("--over")
+    parser.add_argument("--header", default="")
     parser.add_argument("--then")
     parser.add_argument("--other")
     parser.add_argument("--repeat", type=int, default=1)

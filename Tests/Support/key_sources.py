@@ -12,7 +12,8 @@
     POST /set          JSON: lifetime (seconds, 3600; below 0: expired on arrival), delay (seconds before each token), offset (of its clock),
                        keys ({id: secret} that STS knows beside its own), revoke (what was issued so far), forget, github_key, hold (requests
                        wait until it is false), faults: used once each, in this order: 500, garbage, empty, half, redirect, close, denied,
-                       throttled, status:N, retry:N (403 with Retry-After: N)
+                       throttled, status:N, retry:N (403 with Retry-After: N); "" is none; date (a Date in place of the right one;
+                       "" for none), age (an Age field for every answer)
 """
 
 import base64
@@ -34,6 +35,7 @@ lock = threading.Condition()
 class State:
     lifetime, delay, offset, number, peak, now, hold = 3600, 0, 0, 0, 0, 0, False
     github_key, container_token = None, "container-5ecret"
+    date, age = None, None
     keys, issued, valid, asked, uses, faults, sessions = {}, {}, set(), [], [], [], set()
 
 
@@ -162,6 +164,8 @@ def hand_out(request, path, query, body):
             return 401, "", {}
         if path.endswith("/security-credentials/"):
             return 200, "my-role", {}
+        if not path.endswith("/security-credentials/my-role"):
+            return 404, "", {}
         return 200, endpoint_keys("ASIAIMDS"), json_fields
     if path.startswith("/computeMetadata/"):
         if request.headers.get("Metadata-Flavor") != "Google":
@@ -216,8 +220,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, body, fields):
         data = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
-        self.send_response(status)
-        for name, value in fields.items():
+        self.send_response_only(status)
+        date = self.date_time_string() if state.date is None else state.date
+        for name, value in {"Date": date, "Age": state.age, **fields}.items():
+            if not value:
+                continue
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

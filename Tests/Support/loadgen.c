@@ -2,9 +2,10 @@
 //
 //   loadgen load --to HOST:PORT --url URL --clients N --requests N [--rate PER_SECOND] [--new-connections fin|rst]
 //                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
-//                [--ca FILE [--connect] [--resume] [--names]] [--hold]
+//                [--ca FILE [--connect] [--resume] [--names]] [--hold] [--signed-chunks BYTES]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
+//       --signed-chunks sends the upload as an AWS SDK does: in chunks of so many bytes, with signatures that are none.
 //       --stop-on-refusal ends the run when a new connection is refused, and does not count that one as failed. After SIGTERM it
 //       finishes the requests in flight and ends. --slow limits the speed of reading.
 //       --ca: requests go over verified TLS, in origin-form; with --connect inside of a CONNECT to the URL's host and port.
@@ -117,6 +118,11 @@ typedef struct {
 static struct sockaddr_in target;
 static char *request;
 static size_t request_length;
+// Of a body in signed chunks: one chunk as it is sent, and what stands behind the last whole one.
+static char *chunk, *chunk_tail;
+static size_t chunk_length;
+static uint64_t chunk_tail_start;
+// Bytes of body on the wire.
 static uint64_t upload, wanted, started, finished, good, failed, mismatched, bytes, statuses[600];
 static bool verify, fin_each, rst_each, stop_on_refusal;
 static volatile sig_atomic_t stopping;
@@ -371,6 +377,43 @@ static bool client_ready(Client *client) {
   return false;
 }
 
+static void client_read(Client *client);
+
+// Bytes of body from an offset on, and how many there are at once.
+static const char *upload_at(uint64_t offset, size_t *count) {
+  const char *from = (const char *)pattern + offset % PERIOD;
+  uint64_t end = upload;
+  if (chunk && offset < chunk_tail_start) {
+    from = chunk + offset % chunk_length;
+    end = offset - offset % chunk_length + chunk_length;
+  } else if (chunk) from = chunk_tail + (offset - chunk_tail_start);
+  *count = end - offset < BUFFER ? (size_t)(end - offset) : BUFFER;
+  return from;
+}
+
+static size_t write_chunk(char *to, size_t size) {
+  size_t length = (size_t)sprintf(to, "%zx;chunk-signature=", size);
+  memset(to + length, 'd', 64);
+  memcpy(to + length + 64, "\r\n", 2);
+  length += 66;
+  memcpy(to + length, pattern, size);
+  length += size;
+  if (size) memcpy(to + length, "\r\n", 2), length += 2;
+  return length;
+}
+
+// Frames the upload. Its length becomes what goes over the wire.
+static void frame_upload(size_t size) {
+  if (!size || size > 1 << 20) die("--signed-chunks of at most a MiB expected");
+  chunk = malloc(size + 128), chunk_tail = malloc(size + 256);
+  chunk_length = write_chunk(chunk, size);
+  chunk_tail_start = upload / size * chunk_length;
+  size_t length = upload % size ? write_chunk(chunk_tail, upload % size) : 0;
+  length += write_chunk(chunk_tail + length, 0);
+  memcpy(chunk_tail + length, "\r\n", 2);
+  upload = chunk_tail_start + length + 2;
+}
+
 static void client_advance(Client *client) {
   if (!client->busy || !client_ready(client)) return;
   while (client->busy && client->writable && (client->head_sent < request_length || client->body_sent < upload)) {
@@ -379,8 +422,9 @@ static void client_advance(Client *client) {
       sent = client_put(client, request + client->head_sent, request_length - client->head_sent);
       if (sent > 0) client->head_sent += (size_t)sent;
     } else {
-      size_t piece = upload - client->body_sent < BUFFER ? upload - client->body_sent : BUFFER;
-      sent = client_put(client, pattern + client->body_sent % PERIOD, piece);
+      size_t piece;
+      const char *from = upload_at(client->body_sent, &piece);
+      sent = client_put(client, from, piece);
       if (sent > 0) client->body_sent += (size_t)sent;
     }
     if (sent < 0) {
@@ -390,7 +434,11 @@ static void client_advance(Client *client) {
         started--;
         client->busy = false;
         return client_close(client);
-      } else return client_finish(client, false);
+      } else {
+        // An answer may have come before the connection broke: the body was refused.
+        client->writable = false;
+        return client_read(client);
+      }
     }
   }
 }
@@ -666,7 +714,7 @@ int main(int count, char **arguments) {
   const char *mode = arguments[1], *url = "http://localhost/", *text = "", *trickle = NULL;
   char headers[8192] = "";
   int connections = 1, every = 1000, timeout = 120, port = 0;
-  size_t size = 3;
+  size_t size = 3, signed_chunks = 0;
   bool answered = false, connects = false;
   const char *ca = NULL, *behind = NULL;
   client_count = 1;
@@ -688,6 +736,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--rate")) rate = atof(value);
     else if (!strcmp(option, "--new-connections")) fin_each = !strcmp(value, "fin"), rst_each = !strcmp(value, "rst");
     else if (!strcmp(option, "--upload")) upload = strtoull(value, NULL, 10);
+    else if (!strcmp(option, "--signed-chunks")) signed_chunks = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--header")) strcat(strcat(headers, value), "\r\n");
     else if (!strcmp(option, "--slow")) slow = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--ca")) ca = value;
@@ -733,8 +782,12 @@ int main(int count, char **arguments) {
                              authority_length, authority, port) < 0) return 1;
     url = authority + authority_length;
   }
-  char length[64] = "";
-  if (upload) sprintf(length, "Content-Length: %lu\r\n", upload);
+  char length[256] = "";
+  if (signed_chunks) {
+    sprintf(length, "X-Amz-Content-Sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD\r\nX-Amz-Decoded-Content-Length: %lu\r\n", upload);
+    frame_upload(signed_chunks);
+  }
+  if (upload) sprintf(length + strlen(length), "Content-Length: %lu\r\n", upload);
   request_length = (size_t)asprintf(&request, "%s %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: loadgen\r\nAccept: */*\r\n%s%s\r\n",
                                     upload ? "POST" : "GET", url, authority_length, authority, length, headers);
   return load(timeout);

@@ -10,6 +10,7 @@ Prints its port; ends with its standard input. POST /set changes settings and re
     apns        a reason: requests to /jwt get 403 with it until `revoke`d JWTs are gone
     revoke      true: no JWT seen so far is valid
     status      of refusals (401)
+    gather      no request is answered before the log has as many
     forget      true: drops the log
 /jwt, /signed and /hmac judge a request: 200 or the refusal. The log: [{"why", "path", "method", "kid", "iat", "exp", "jwt", "length", "fields"}].
 """
@@ -40,7 +41,8 @@ class Bad(Exception):
 class World:
     def __init__(self):
         self.lock = threading.Lock()
-        self.keys, self.venues, self.skew, self.apns, self.status, self.log = {}, {}, 0, None, 401, []
+        self.arrived = threading.Condition(self.lock)
+        self.keys, self.venues, self.skew, self.apns, self.status, self.log, self.gather = {}, {}, 0, None, 401, [], 0
         self.seen, self.revoked = set(), set()
 
     def set(self, given):
@@ -52,6 +54,7 @@ class World:
                     self.revoked |= self.seen
                 else:
                     setattr(self, key, value)
+            self.arrived.notify_all()
             return self.log
 
 
@@ -177,6 +180,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             use["why"] = repr(error)
         with world.lock:
             world.log.append(use)
+            world.arrived.notify_all()
+            world.arrived.wait_for(lambda: len(world.log) >= world.gather, 20)
         return use["why"]
 
     def serve(self):

@@ -105,6 +105,9 @@ int csys_listen(int fd, int backlog);
 int csys_set_nonblocking(int fd);
 /// Raises RLIMIT_NOFILE to its hard limit; returns the resulting limit.
 uint64_t csys_raise_descriptor_limit(void);
+/// Large blocks of memory go back to the kernel when they are freed. Otherwise malloc learns from the first one that is freed to keep all up
+/// to 32 MiB, in pieces that fit no other: bodies that are kept would occupy many times `limits.buffers`.
+void csys_return_large_memory(void);
 /// CPUs that this process may run on.
 int csys_cpu_affinity_count(void);
 /// open(2) with O_CLOEXEC.

@@ -4,6 +4,7 @@ struct CredentialKeys: KeySet {
   static var alternatives: [PartialKeyPath<Self>] {
     [
       \.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.jwt, \.githubApp, \.hmac, \.httpSignature, \.digest,
+      \.negotiate,
     ]
   }
 
@@ -25,6 +26,8 @@ struct CredentialKeys: KeySet {
     "hmac", .section(HMACKeys.self), .otherwise(another), "A code over parts of the request, with a key that both sides have.")
   let httpSignature = Key(
     "http_signature", .section(HTTPSignatureKeys.self), .otherwise(another), "A signature over the request (RFC 9421).")
+  let negotiate = Key(
+    "negotiate", .section(NegotiateKeys.self), .otherwise(another), "Kerberos tickets, presented in SPNEGO (RFC 4559).")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

@@ -15,6 +15,9 @@ struct ListenerKeys: KeySet {
   let tls = Key(
     "tls", .section(ListenerTLSKeys.self), .otherwise("apps speak to the proxy in the clear"),
     "Makes apps speak TLS to the proxy itself.")
+  let proxyProtocol = Key(
+    "proxy_protocol", .texts(of: .oneOf([.words(["unix"]), .text(.addressBlock)])), .otherwise("no connection begins with one"),
+    "Lists the peers whose connections begin with a PROXY header; unix means the peers of a unix socket.")
 }
 
 /// `listen.tls`.

@@ -102,6 +102,14 @@ public struct JWTPolicy: Sendable, Hashable {
     }
   }
 
+  /// How old one may be that is sent while the next one is being made.
+  var latest: Int64 {
+    switch preset {
+    case .apns?: 55 * 60_000
+    case nil: Int64(lifetime - backdate) * 9 / 10
+    }
+  }
+
   /// How old one must be for a refusal to replace it.
   public var shortestAge: Int64 {
     switch preset {

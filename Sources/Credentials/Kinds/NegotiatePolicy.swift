@@ -6,6 +6,15 @@ public struct NegotiatePolicy: Sendable, Hashable {
     /// `TYPE:residual`, kept fresh by others.
     case cache(String)
     case password(Secret)
+
+    /// Where it comes from, without secrets.
+    var continuity: [[UInt8]] {
+      switch self {
+      case .keytab(let path): ["keytab", path].map { Array($0.utf8) }
+      case .cache(let name): ["cache", name].map { Array($0.utf8) }
+      case .password: [Array("password".utf8)]
+      }
+    }
   }
   public enum Mutual: String, Sendable, Hashable, CaseIterable { case optional, required }
 

@@ -23,6 +23,12 @@ public enum CloudIdentity: Sendable, Hashable {
     return texts.map { Array($0.utf8) }
   }
 
+  /// IDENTITY_ENDPOINT is asked over TLS, so that whom it trusts matters.
+  public var asksSecurely: Bool {
+    guard case .azure(_, _, let environment) = self, let endpoint = environment["IDENTITY_ENDPOINT"] else { return false }
+    return (try? HTTPURL(endpoint))?.isHTTPS == true
+  }
+
   /// Secrets in its requests.
   var sent: [Secret] {
     guard case .azure(_, _, let environment) = self else { return [] }

@@ -112,9 +112,12 @@ struct GitHubFetch: SourceSteps {
     case 200..<300: return token(reply, wall)
     case 300..<400: return .failed(.server(TokenFailure.redirected.described(of: name)))
     case 401:
-      if !isRepeat, let offset = reply.clockOffset(at: wall), abs(offset - clockOffset) > Self.tolerance,
-        abs(offset) <= Self.farthest
-      {
+      if !isRepeat, let offset = reply.clockOffset(at: wall), abs(offset - clockOffset) > Self.tolerance {
+        guard abs(offset) <= Self.farthest else {
+          // It passes when somebody has set the clock, which is nothing that the app or its key could be blamed for.
+          let side = offset > 0 ? "behind" : "ahead of"
+          return .failed(.unfit("\(said(reply)); our clock is \(abs(offset)) s \(side) GitHub's, too far to be corrected"))
+        }
         isRepeat = true
         clockOffset = offset
         do throws(TokenFailure) { return .send(try request(wall)) } catch { return .failed(error) }

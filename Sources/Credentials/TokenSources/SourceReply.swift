@@ -32,6 +32,9 @@ public struct SourceReply: Sendable {
   /// Unix seconds by the server's clock, which also named the time at which a token expires; otherwise by ours.
   func time(at wall: Int64) -> Int64 { wall + (clockOffset(at: wall) ?? 0) }
 
-  /// Milliseconds, at most a day.
-  var wait: Int64? { retryAfter.map { max(0, min($0, 86_400)) * 1000 } }
+  /// Milliseconds: a day.
+  static let longestWait: Int64 = 86_400_000
+
+  /// Milliseconds.
+  var wait: Int64? { retryAfter.map { max(0, min($0, Self.longestWait / 1000)) * 1000 } }
 }

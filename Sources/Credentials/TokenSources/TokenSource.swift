@@ -15,6 +15,16 @@ extension TokenSource {
   /// It is chosen among several, and keeps to its choice until a reload.
   public var isChosen: Bool { if case .aws(let source) = self { source.base == .standard } else { false } }
 
+  /// A reload on demand changes something although the configuration is the same: a source is chosen again, a final refusal is asked
+  /// about again.
+  public var heedsReload: Bool { isChosen || refusalsAreFinal }
+
+  /// Milliseconds that a Retry-After counts at most.
+  var longestRetryAfter: Int64 {
+    // GitHub bans who comes earlier; its limits last for an hour and more.
+    if case .githubApp = self { SourceReply.longestWait } else { OAuth2Machine.longestBackOff }
+  }
+
   /// What makes it the same source in another configuration, as parts of a digest. Leaves out rotating secrets.
   var continuity: [[UInt8]] {
     switch self {

@@ -16,6 +16,8 @@ struct LifecycleReport: Sendable {
   /// Seconds since 1970.
   var started = 0
   var addresses: [String] = []
+  /// Of listeners with `proxy_protocol`.
+  var proxyProtocolAddresses: [String] = []
   var pinExpiries: [(name: String, expiry: Int64)] = []
   /// Of CAs that sign for apps, by the beginning of the fingerprint.
   var authorityExpiries: [(authority: String, expiry: Int64)] = []

@@ -73,7 +73,7 @@ extension Service {
     guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
     let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
     let now = wallClockSeconds()
-    if let old, old.isOf(settings, at: now), !(occasion.isDemand && (old.lacksSigners(at: now) || old.choosesSources)) {
+    if let old, old.isOf(settings, at: now), !(occasion.isDemand && (old.lacksSigners(at: now) || old.hasSourcesToAsk)) {
       // Somebody may have removed what apps are given.
       do throws(Publication.Failure) { try publish(old, occasion) } catch { return .failed(["\(error)"]) }
       return .unchanged

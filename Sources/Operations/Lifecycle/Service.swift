@@ -252,6 +252,7 @@ extension LifecycleReport {
   mutating func follow(_ snapshot: Snapshot, _ listeners: [BoundListener]) {
     generation = snapshot.generation
     addresses = listeners.map(\.socket.address.description)
+    proxyProtocolAddresses = listeners.filter { $0.settings.proxyProtocol != nil }.map(\.socket.address.description)
     pinExpiries = snapshot.settings.trust.sorted { $0.key < $1.key }.compactMap { name, policy in
       policy.pinExpiry.map { (name, $0) }
     }

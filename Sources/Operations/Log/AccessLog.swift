@@ -29,6 +29,7 @@ final class AccessLog: EventHandler {
     line.add("message", request.target.isTunnel ? "tunnel" : "request")
     if let client = request.client { line.add("client", client) }
     if let peer = request.peer { line.add("peer", peer.description) }
+    if let sender = request.sender { line.add("sender", sender.address.description) }
     line.add("method", request.target.method)
     if request.target.isSecure { line.add("scheme", "https") }
     line.add("authority", request.target.authority)

@@ -1,3 +1,4 @@
+import CSystem
 import EventIO
 import Logging
 import Proxy
@@ -47,6 +48,9 @@ final class LoopRecorder: LoopObserver {
     guard let index = counters.credentials.firstIndex(where: { $0.name == credential }) else { return }
     counters.credentials[index].challenges.add(result)
   }
+  override func clockSkewed(_ entry: Entry, _ seconds: Int64) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].noteClockSkew(seconds, at: csys_monotonic())
+  }
   override func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }
@@ -83,5 +87,6 @@ final class LoopRecorder: LoopObserver {
   override func signingFailed(_ credential: String, _ why: String) {
     logger.error("a request could not be signed", metadata: ["credential": "\(credential)", "error": "\(why)"])
   }
+  override func proxyHeaderFailed(at listener: Address) { counters.proxyHeaderErrors.add(listener.description) }
   override func notice(_ message: String) { logger.notice("\(message)") }
 }

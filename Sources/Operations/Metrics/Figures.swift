@@ -82,6 +82,13 @@ struct Figures: Sendable {
     metrics.family("authproxy_client_connections", .gauge, "Open client connections.")
     metrics.sample(connections)
     metrics.family(
+      "authproxy_proxy_protocol_errors_total", .counter,
+      "Connections that the proxy closed because no valid PROXY header came from a peer in proxy_protocol.")
+    for listener in lifecycle.proxyProtocolAddresses {
+      let count = counters.proxyHeaderErrors.entries.first { $0.label == listener }?.count ?? 0
+      metrics.sample([("listener", listener)], count)
+    }
+    metrics.family(
       "authproxy_upstream_connections", .gauge, "Connections to origins; if several entries share one, it counts for the first."
     )
     for pool in pools {
@@ -128,6 +135,12 @@ struct Figures: Sendable {
       for (result, count) in credential.challenges.entries {
         metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
       }
+    }
+    metrics.family(
+      "authproxy_clock_skew_seconds", .gauge,
+      "Seconds that an origin's clock is ahead of the proxy's, as of the last refusal that showed a difference.")
+    for upstream in counters.upstreams {
+      if let skew = upstream.clockSkew { metrics.sample([("upstream", upstream.name)], Int(skew.seconds)) }
     }
     metrics.family("authproxy_hashed_body_bytes", .gauge, "Bytes of bodies that are read whole before they are sent.")
     metrics.sample(hashedBodies)

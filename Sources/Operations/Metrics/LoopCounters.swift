@@ -18,6 +18,10 @@ struct LoopCounters: Sendable {
     var retries = Tally<RetryReason>()
     var nonceRetries: UInt64 = 0
     var trustFailures = Tally<TrustFailure>()
+    private(set) var clockSkew: ClockSkew?
+
+    /// - Parameter seconds: that an origin's clock is ahead of ours.
+    mutating func noteClockSkew(_ seconds: Int64, at now: Int64) { clockSkew = ClockSkew(seconds: seconds, at: now) }
 
     static func += (left: inout Upstream, right: Upstream) {
       left.codes += right.codes
@@ -30,7 +34,14 @@ struct LoopCounters: Sendable {
       left.retries += right.retries
       left.nonceRetries += right.nonceRetries
       left.trustFailures += right.trustFailures
+      if let skew = right.clockSkew, skew.at >= left.clockSkew?.at ?? skew.at { left.clockSkew = skew }
     }
+  }
+  /// What an origin's clock was last ahead of ours.
+  struct ClockSkew: Sendable {
+    var seconds: Int64
+    /// Monotonic nanoseconds.
+    var at: Int64
   }
   struct TrustFailure: Sendable, Equatable {
     var evaluator: String
@@ -72,6 +83,8 @@ struct LoopCounters: Sendable {
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
   var handshakes = Tally<HandshakeOutcome>()
+  /// By the listener's address.
+  var proxyHeaderErrors = Tally<String>()
 
   /// Index in `credentials` of each entry's credential; -1 = none.
   private var credentialOfUpstream: [Int] = [-1, -1]
@@ -155,5 +168,6 @@ struct LoopCounters: Sendable {
     left.revocation += right.revocation
     left.tunnels += right.tunnels
     left.handshakes += right.handshakes
+    left.proxyHeaderErrors += right.proxyHeaderErrors
   }
 }

@@ -12,7 +12,10 @@ class AppConnection: EventHandler {
   unowned(unsafe) let loop: EventLoop
   /// The listener, with the settings of the current configuration.
   final var listener: BoundListener
-  final let peer: Address
+  /// Who the app is for access, limits and logs: the other end of the connection, or whom its PROXY header names.
+  final private(set) var peer: Address
+  /// The other end, if its PROXY header names another address.
+  final private(set) var sender: HeaderSender?
   final let stream: ByteStream
   /// Bytes read and not yet used.
   final var inbound: Block?
@@ -37,6 +40,12 @@ class AppConnection: EventHandler {
     self.peer = peer
     stream = ByteStream(descriptor: descriptor)
     super.init()
+  }
+
+  /// Believes the other end that the connection is from this address. No request has begun.
+  final func adoptAddress(_ address: Address) {
+    sender = HeaderSender(peer)
+    peer = address
   }
 
   // MARK: What a request tells its connection

@@ -8,7 +8,7 @@ import TLS
 extension ClientConnection {
   /// A CONNECT was answered that a handshake must follow, or clear HTTP, within `timeouts.handshake`.
   var awaitsHandshake: Bool {
-    if expectsTLS { return true }
+    if stage == .tls { return true }
     guard let connectedAuthority else { return false }
     return connectedAuthority.isUnproven && connectedAuthority.isIntercepted
   }
@@ -39,10 +39,11 @@ extension ClientConnection {
     return true
   }
 
-  /// The first byte to a TLS listener stands in the block. The time runs since the connection was accepted.
+  /// The first byte to a TLS listener stands in the block. The time runs since the connection was accepted, or since its PROXY
+  /// header.
   /// - Returns: false: it is answered or closed.
   func startListenerHandshake(_ block: Block) -> Bool {
-    expectsTLS = false
+    stage = .http
     guard block.bytes[0] == TunnelStart.clientHello else {
       refuse(.clearToTLS)
       return false

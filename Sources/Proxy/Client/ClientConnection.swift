@@ -21,6 +21,16 @@ final class ClientConnection: AppConnection {
     case closed
   }
 
+  /// What the next bytes are.
+  enum Stage: UInt8 {
+    /// A PROXY header, from a peer of `proxy_protocol`.
+    case header
+    /// The beginning of TLS, as this is a TLS listener.
+    case tls
+    /// Requests, or what may follow a CONNECT.
+    case http
+  }
+
   /// RFC 9112 section 9.6 asks for this way of closing. The limits, in bytes and milliseconds, are the proxy's own.
   private static let lingerBytes = 64 << 10
   private static let lingerTime = 2_000
@@ -35,8 +45,7 @@ final class ClientConnection: AppConnection {
   /// Index in the register.
   var place = 0
   var phase = Phase.head
-  /// The first byte of a connection to a TLS listener has not come.
-  var expectsTLS: Bool
+  var stage: Stage
   /// While the phase is `handshake`.
   var handshake: Handshake?
   private var trickled: TrickledHead?
@@ -57,8 +66,9 @@ final class ClientConnection: AppConnection {
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
     self.services = services
     self.register = register
-    expectsTLS = listener.settings.tls != nil
+    stage = listener.settings.tls == nil ? .http : .tls
     super.init(descriptor, peer: peer, listener: listener, on: services.loop)
+    if let peers = listener.settings.proxyProtocol, peers.contains(peer.bytes) { stage = .header }
   }
 
   /// Registers with the loop, and reads at once, because the first request has usually arrived already.
@@ -95,6 +105,7 @@ final class ClientConnection: AppConnection {
         begin()
         return
       }
+      if stage == .header { return isClosing ? close() : proxyHeaderFailed("it did not come in time") }
       if awaitsHandshake { return handshakeExpired() }
       if inbound == nil { close() } else { refuse(.headTimeout) }
     // The request has its own timer.
@@ -124,6 +135,7 @@ final class ClientConnection: AppConnection {
       case .later: return rest()
       // The app has left, or has sent all that it wanted. No request is in progress.
       case .end, .truncated, .failed:
+        if stage == .header { return proxyHeaderEnded() }
         noteLeaving()
         return close()
       }
@@ -133,7 +145,7 @@ final class ClientConnection: AppConnection {
   /// Parses a head and starts its request.
   /// - Returns: whether a head was taken, and there may be more to do.
   private func parse(_ block: Block) -> Bool {
-    if expectsTLS { return startListenerHandshake(block) }
+    if stage != .http { return stage == .header ? takeProxyHeader(block) : startListenerHandshake(block) }
     if let authority = connectedAuthority, authority.isUnproven {
       if block.bytes[0] == TunnelStart.clientHello {
         return authority.isIntercepted ? startHandshake(authority, block) : startDeferredTunnel(authority)

@@ -59,7 +59,9 @@ public final class CredentialSetup: Sendable {
       switch policy.kind {
       case .jwt(let jwt): jwt.retryStatuses
       case .oauth2, .sigv4: policy.tokens?.retryStatuses ?? []
-      case .basic, .bearer, .header, .hmac, .httpSignature, .digest, .negotiate: [401]
+      case .basic, .bearer, .header, .hmac, .httpSignature, .digest: [401]
+      // Its signer reads them.
+      case .negotiate: []
       }
   }
 }

@@ -23,6 +23,8 @@ public final class Entry: Sendable {
   let takesSubject: Bool
   /// The credential is more than a fixed field: it has a `RequestSigner`.
   let isSigned: Bool
+  /// Not empty if the credential authenticates connections: the entry has them to itself.
+  let account: String
   /// How the heads are rewritten, by the match that a request came by.
   let rules: [ForwardingRules]
   let timeouts: Deadlines
@@ -31,7 +33,8 @@ public final class Entry: Sendable {
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
-    identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, rules: [ForwardingRules]
+    identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, account: String = "",
+    rules: [ForwardingRules]
   ) {
     self.index = index
     self.settings = settings
@@ -42,6 +45,7 @@ public final class Entry: Sendable {
     self.credential = credential
     self.takesSubject = takesSubject
     self.isSigned = isSigned
+    self.account = account
     self.rules = rules
     timeouts = Deadlines(settings.timeouts)
   }

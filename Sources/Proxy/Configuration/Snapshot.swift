@@ -195,17 +195,21 @@ public final class Snapshot: Sendable {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
       let policy = credential.map { credentials[$0].policy }
+      // By the identity, as after a reload a name can mean another credential.
+      let account = credential.flatMap { index in
+        credentials[index].policy.authenticatesConnections ? "\(credentials[index].serial) \(upstream.name)" : nil
+      }
       var origin: Origin?
       if !upstream.origin.host.isEmpty {
         origin = Self.origin(
           upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit,
-          route: ways.route(to: upstream.origin, of: upstream))
+          account: account ?? "", route: ways.route(to: upstream.origin, of: upstream))
       }
       entries.append(
         Entry(
           index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
-          isSigned: policy?.isSigned ?? false,
+          isSigned: policy?.isSigned ?? false, account: account ?? "",
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
     }
     router = Router(
@@ -242,7 +246,9 @@ public final class Snapshot: Sendable {
 
   /// Whether a host below the entry's wildcard, or an unlisted one, has this origin under this trust.
   func mayLead(_ entry: Entry, to identity: OriginIdentity) -> Bool {
-    guard identity.checksAddresses, ways.route(to: identity, of: entry)?.digest ?? [] == identity.route else { return false }
+    guard identity.checksAddresses, identity.account == entry.account,
+      ways.route(to: identity, of: entry)?.digest ?? [] == identity.route
+    else { return false }
     if identity.isTLS {
       guard (entry.trust ?? defaultTrust).digest == identity.trustDigest,
         PolicyDigest.of(entry.identity) == identity.certificateDigest
@@ -274,8 +280,8 @@ public final class Snapshot: Sendable {
     return intercept.authorities.lacks(settings.signedNames, together: settings.namesTogether, at: now)
   }
 
-  /// A credential's source was chosen among several. A reload on demand chooses again, although the configuration is the same.
-  public var choosesSources: Bool { credentials.contains { $0.policy.tokens?.source?.isChosen == true } }
+  /// A reload on demand changes something about a credential's source, although the configuration is the same.
+  public var hasSourcesToAsk: Bool { credentials.contains { $0.policy.tokens?.source?.heedsReload == true } }
 
   /// The origin of a request that the entry serves.
   func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {
@@ -285,19 +291,19 @@ public final class Snapshot: Sendable {
     let origin = UpstreamSettings.Origin(
       scheme: https ? .https : .http, host: host, port: entry.isUnlisted ? port : entry.settings.origin.port)
     return Snapshot.origin(
-      origin, entry.trust ?? defaultTrust, entry.identity, checksAddresses: true,
+      origin, entry.trust ?? defaultTrust, entry.identity, checksAddresses: true, account: entry.account,
       route: ways.route(to: origin, of: entry.settings))
   }
 
   static func origin(
-    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool,
+    _ origin: UpstreamSettings.Origin, _ trust: TrustMaterial, _ identity: TLSIdentity?, checksAddresses: Bool, account: String,
     route: Route? = nil
   ) -> Origin {
     let isTLS = origin.scheme == .https
     return Origin(
       OriginIdentity(
         scheme: origin.scheme, host: origin.host, port: origin.port, trustDigest: isTLS ? trust.digest : [],
-        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses,
+        certificateDigest: isTLS ? PolicyDigest.of(identity) : [], checksAddresses: checksAddresses, account: account,
         route: route?.digest ?? []),
       trust: isTLS ? trust : nil, clientIdentity: isTLS ? identity : nil, route: route)
   }

@@ -1,6 +1,7 @@
 import Credentials
 import EventIO
 import Fetch
+import Kerberos
 
 /// One loop's credentials: its view of each, and the owners whose home it is. Confined to the loop, which owns it.
 final class CredentialDesk {
@@ -10,6 +11,8 @@ final class CredentialDesk {
   /// For token requests.
   let fetch: FetchClient
   let observer: LoopObserver
+  /// How Kerberos tickets are had.
+  private let ticketSource: @Sendable (NegotiatePolicy) -> any TicketSource
   private var snapshot: Snapshot?
   private var views: [CredentialIdentity: CredentialView] = [:]
   /// The views of the current snapshot, in its order.
@@ -24,21 +27,24 @@ final class CredentialDesk {
 
   /// Creates the loop's desk and leaves it with the loop.
   static func install(
-    on loop: EventLoop, group: LoopGroup, registry: CredentialRegistry, fetch: FetchClient, observer: LoopObserver
+    on loop: EventLoop, group: LoopGroup, registry: CredentialRegistry, fetch: FetchClient, observer: LoopObserver,
+    ticketSource: @escaping @Sendable (NegotiatePolicy) -> any TicketSource = { TicketClient($0) }
   ) -> CredentialDesk {
-    let desk = CredentialDesk(loop, group, registry, fetch, observer)
+    let desk = CredentialDesk(loop, group, registry, fetch, observer, ticketSource)
     loop.install(desk)
     return desk
   }
 
   private init(
-    _ loop: EventLoop, _ group: LoopGroup, _ registry: CredentialRegistry, _ fetch: FetchClient, _ observer: LoopObserver
+    _ loop: EventLoop, _ group: LoopGroup, _ registry: CredentialRegistry, _ fetch: FetchClient, _ observer: LoopObserver,
+    _ ticketSource: @escaping @Sendable (NegotiatePolicy) -> any TicketSource
   ) {
     self.loop = loop
     self.group = group
     self.registry = registry
     self.fetch = fetch
     self.observer = observer
+    self.ticketSource = ticketSource
   }
 
   static func of(_ loop: EventLoop) -> CredentialDesk { loop.resident(CredentialDesk.self) }
@@ -112,6 +118,8 @@ final class CredentialDesk {
       owner = SubjectOwner(setup, policy, subjects, self, serial: lastSerial)
     } else if let policy = setup.policy.tokens {
       owner = TokenOwner(setup, policy, self, serial: lastSerial, after: version)
+    } else if case .negotiate(let policy) = setup.policy.kind {
+      owner = TicketOwner(setup, policy, self, serial: lastSerial, after: version, begin: ticketSource)
     } else {
       owner = StaticOwner(setup, self, serial: lastSerial, after: version)
     }

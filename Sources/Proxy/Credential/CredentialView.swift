@@ -13,7 +13,7 @@ final class CredentialView: EventHandler {
   /// nil: the credential is a fixed field.
   let signer: RequestSigner?
   private unowned let desk: CredentialDesk
-  private let home: LoopExecutor
+  let home: LoopExecutor
   private let count: WaitCount
   /// nil: the credential has one token for all requests.
   let subjects: SubjectLine?
@@ -59,11 +59,13 @@ final class CredentialView: EventHandler {
 
   init(_ setup: CredentialSetup, _ desk: CredentialDesk) {
     self.setup = setup
-    signer = setup.policy.signer()
+    signer = setup.policy.signer(on: desk.loop)
     self.desk = desk
     home = desk.home(of: setup.name)
     count = desk.registry.waitCount(of: setup.name)
     subjects = setup.subjects.map { [home, count] in SubjectLine($0, setup, desk, home, count) }
+    super.init()
+    (signer as? NegotiateSigner)?.tickets.view = self
   }
 
   private var name: String { setup.name }

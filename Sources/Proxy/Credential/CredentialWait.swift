@@ -1,5 +1,6 @@
 import Credentials
 import Synchronization
+import Upstreams
 
 /// A request that can wait for a credential. Called on its loop.
 class CredentialWaiter {
@@ -7,6 +8,8 @@ class CredentialWaiter {
   var refusalKey: RequestKey { preconditionFailure("abstract") }
   /// On whose behalf it is, if the credential has a token for each user.
   var subject: AppSubject? { nil }
+  /// Of the attempt that is prepared, or was prepared last.
+  var connection: UpstreamConnection? { nil }
   /// What its signer waited for has arrived.
   func preparationArrived() {}
   /// A token has arrived, or none will.

@@ -1,3 +1,4 @@
+import CSystem
 import Credentials
 import Crypto
 import EventIO
@@ -34,6 +35,11 @@ class RequestSigner {
     case refused
     /// The first bytes of its body tell. `read(body:)` follows.
     case needsBody
+    /// A challenge whose answer must come over the same connection. The connection belongs to the app's connection from now on, so that
+    /// no other request gets it; the answer's body is read first, and `read(body:)` follows if there is one.
+    case continues
+    /// It does not prove what it should: nothing of it is relayed.
+    case invalid(ProxyError)
   }
 
   /// What an attempt needs of the request's body.
@@ -77,14 +83,17 @@ class RequestSigner {
   func tell(_ observer: LoopObserver, _ result: ChallengeResult, to credential: String, of entry: Entry) {
     observer.challenged(credential, result)
   }
-  /// When the exchange happened whose answer is read.
+  /// When the exchange happened whose answer is read, in nanoseconds of the loop's clock.
   struct Times {
-    /// Nanoseconds of the loop's clock; 0: the request was not sent whole.
+    /// The request's last byte; 0: it was not sent whole.
     var sent: Int64 = 0
-    /// The answer's first byte.
+    /// The answer's head.
     var answered: Int64 = 0
   }
   final var times = Times()
+  /// Seconds that the origin's clock is ahead of ours, as the answer that was read last has shown; nil: it has shown nothing. Who reads it
+  /// takes it.
+  final var skew: Int64?
   /// How the request that was prepared last covers its body; for log and metrics. nil: it signs nothing.
   final var payload: SignedPayload?
 
@@ -96,12 +105,26 @@ class RequestSigner {
   /// - Throws: the request is not signed, and not sent.
   func note(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnyObject? { nil }
 
+  /// Called when the head is written, before a connection or the credential is there: what will not be signed costs neither.
+  /// - Parameters:
+  ///   - length: of the body; nil: it is chunked.
+  ///   - credential: its name, for people.
+  /// - Returns: the request is not sent; the text is for the log. nil: nothing is known against it.
+  func refusal(
+    of head: WrittenHead, length: Int64?, noted: AnyObject?, isTLS: Bool, by credential: String
+  ) -> (error: ProxyError, why: String)? { nil }
+
   /// Called before a connection is taken.
   /// - Parameter length: of the body; nil: it is chunked.
   func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse { .streams }
 
   /// Most bytes that `prepare` adds for this head.
   func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int { 0 }
+
+  /// The same, where it depends on the key: another version may have a longer one. A signer overrides one of both.
+  func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?, by credential: AttachedCredential) -> Int {
+    sizeLimit(of: head, noted: noted)
+  }
 
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
   /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
@@ -128,6 +151,22 @@ class RequestSigner {
     -> Reading
   { .other }
 
+  /// The same, with what `note` has kept of the request. A signer overrides one of both.
+  func read(
+    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, noted: AnyObject?,
+    from origin: OriginAuthority
+  ) -> Reading { read(body: body, of: head, in: bytes, from: origin) }
+
+  /// What the answer's Date tells of the origin's clock.
+  final func clock(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) -> ClockReading? {
+    let (now, wall) = (csys_monotonic(), csys_wall_clock())
+    func seconds(_ time: Int64) -> Int64 { (wall - (now - time)) / 1_000_000_000 }
+    let answered = times.answered == 0 ? now : times.answered
+    return AnswerDate.reading(
+      status: head.status, fields: head.fields, in: bytes, sent: seconds(times.sent == 0 ? answered : times.sent),
+      received: seconds(answered))
+  }
+
   /// Nanoseconds between two reports of refused requests.
   private static let reportInterval: Int64 = 60_000_000_000
   private var reported: Int64?
@@ -151,8 +190,11 @@ extension CredentialPolicy {
     }
   }
 
+  /// Its connections are authenticated as the proxy: no other entry may get them.
+  var authenticatesConnections: Bool { if case .negotiate = kind { true } else { false } }
+
   /// A new one for a loop; nil: the credential is a fixed field.
-  func signer() -> RequestSigner? {
+  func signer(on loop: EventLoop) -> RequestSigner? {
     switch kind {
     case .basic, .bearer, .header: nil
     case .oauth2(let oauth2): oauth2.dpop == nil ? nil : DPoPSigner()
@@ -161,7 +203,7 @@ extension CredentialPolicy {
     case .hmac(let policy): HMACSigner(policy)
     case .httpSignature(let policy): HTTPSignatureSigner(policy)
     case .digest: DigestSigner()
-    case .negotiate: RequestSigner()
+    case .negotiate: NegotiateSigner(on: loop)
     }
   }
 }

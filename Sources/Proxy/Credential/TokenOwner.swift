@@ -45,7 +45,7 @@ final class TokenOwner: CredentialOwner {
       exchange.chooseAgain()
       epoch += 1
     }
-    perform(machine.reconfigure(policy, now: now))
+    perform(policy != machine.policy ? machine.reconfigure(policy, now: now) : machine.askAgain(now: now))
     keepWatch()
   }
 

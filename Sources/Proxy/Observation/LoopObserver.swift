@@ -46,6 +46,9 @@ open class LoopObserver: UpstreamObserver {
   /// A request was sent again with the nonce that the origin asked for.
   open func challenged(_ entry: Entry) {}
   open func challenged(_ credential: String, _ result: ChallengeResult) {}
+  /// An origin of the entry has refused a request because its clock differs: from now on what is signed for it has its time.
+  /// - Parameter seconds: that its clock is ahead of ours.
+  open func clockSkewed(_ entry: Entry, _ seconds: Int64) {}
   /// Requests with this credential cannot be signed. `why` contains no secret. At most once a minute for a loop.
   open func signingFailed(_ credential: String, _ why: String) {}
   open func unauthorized(_ entry: Entry, _ result: UnauthorizedResult) {}
@@ -57,6 +60,8 @@ open class LoopObserver: UpstreamObserver {
   open func handshake(_ outcome: HandshakeOutcome) {}
   /// Apps do not trust what they are shown.
   open func refused(_ refusal: HandshakeRefusal) {}
+  /// A connection to this listener did not begin with the PROXY header that it had to begin with.
+  open func proxyHeaderFailed(at listener: Address) {}
   /// Something that an operator should know. It contains no secrets.
   open func notice(_ message: String) {}
 }

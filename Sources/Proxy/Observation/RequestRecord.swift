@@ -14,6 +14,12 @@ public enum SignedPayload: String, Sendable, CaseIterable {
   case streaming
 }
 
+/// The peer that named another address in a PROXY header. An object, as most connections have none.
+public final class HeaderSender: Sendable {
+  public let address: Address
+  init(_ address: Address) { self.address = address }
+}
+
 /// The record of one request. The request fills it, and access log and metrics read it at the end. It is lent to its readers,
 /// never copied, because it holds a dozen references.
 public struct RequestRecord: ~Copyable {
@@ -79,6 +85,8 @@ public struct RequestRecord: ~Copyable {
   }
 
   public internal(set) var peer: Address?
+  /// nil: no PROXY header named `peer`.
+  public internal(set) var sender: HeaderSender?
   /// Name of the configured client; nil: anonymous.
   public internal(set) var client: String?
   public var target = Target()

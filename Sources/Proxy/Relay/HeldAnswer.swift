@@ -23,6 +23,8 @@ final class HeldAnswer {
   let status: Int
   /// It is held for what its body says; whether it is a refusal is not known yet.
   var isRead = false
+  /// When its head arrived, in nanoseconds of the loop's clock.
+  var arrived: Int64 = 0
   let keepsUpstream: Bool
   private(set) var source: BodySource
   private(set) var payload: [UInt8] = []

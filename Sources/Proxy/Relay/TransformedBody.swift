@@ -30,11 +30,6 @@ final class TransformedBody {
 
   /// - Returns: why the body cannot go on. Nothing of this piece may be sent then.
   func take(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Refusal? {
-    if sent == output.count {
-      // What one large chunk has left behind is not kept for the rest of a slow upload.
-      output.removeAll(keepingCapacity: output.capacity <= 2 * BlockPool.small)
-      sent = 0
-    }
     let before = output.count
     do { try transform.take(piece, isLast: isLast, into: &output) } catch { return .transform(error) }
     hasEnded = isLast
@@ -43,14 +38,28 @@ final class TransformedBody {
     guard made == came || made < came && !isLast else {
       return .transform(.malformed("its length would change"))
     }
-    let kept = came - made + output.capacity
+    return settle() ? nil : .noMemory
+  }
+
+  /// Takes from the buffers what the body occupies, or gives back what it no longer does.
+  /// - Returns: false: there is not enough.
+  private func settle() -> Bool {
+    let kept = transform.held + output.capacity
     if kept > taken {
-      guard buffers.take(kept - taken) else { return .noMemory }
+      guard buffers.take(kept - taken) else { return false }
     } else {
       buffers.giveBack(taken - kept)
     }
     taken = kept
-    return nil
+    return true
+  }
+
+  /// What one large chunk has left behind is not kept for the rest of a slow upload.
+  private func clear() {
+    output.removeAll(keepingCapacity: output.capacity <= BlockPool.small)
+    sent = 0
+    // Less than before.
+    _ = settle()
   }
 
   /// The next block of it, framed if the body goes in chunks; nil: nothing is ready.
@@ -61,6 +70,7 @@ final class TransformedBody {
     block.clearForBody()
     output.withUnsafeBytes { block.append(UnsafeRawBufferPointer(rebasing: $0[sent..<sent + count])) }
     sent += count
+    if sent == output.count { clear() }
     if isChunked {
       let framed = ChunkFraming.frame(block.start..<block.end, in: block, isLast: false)
       block.start = framed.lowerBound

@@ -36,6 +36,7 @@ extension Request {
     let status = head.status
     var reading = RequestSigner.Reading.other
     if entry.isSigned, let signer = authorization.view?.signer { reading = heed(&head, bytes, signer, way) }
+    if case .invalid(let error) = reading { throw error }
     if status == 101 {
       try writeUpgrade(&head, bytes, way)
       return .upgrade
@@ -44,7 +45,7 @@ extension Request {
       writeInterim(&head, bytes, way.rules)
       return .interim(isContinue: status == 100)
     }
-    if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+    bindConnection(by: head, bytes, reading, entry)
     let framing: BodyFraming
     do { framing = try head.framing(to: message.outbound.method, in: bytes) } catch { throw .upstream(.badResponse(error)) }
     let keepsUpstream = head.persists(in: bytes)
@@ -108,10 +109,17 @@ extension Request {
       guard answersChallenge(canAnswer) else { return .relayedChallenge }
       attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
       return .plan(.challenge)
+    case .continues where !hasBody:
+      guard answersChallenge(true) else { return .relayedChallenge }
+      attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return .plan(.challenge)
+    case .continues where !machine.refusalIsSettled:
+      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      return .plan(.read)
     case .needsBody where hasBody && head.status >= 400 && !machine.refusalIsSettled:
       attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
       return .plan(.read)
-    case .other, .refused, .needsBody:
+    case .other, .refused, .needsBody, .continues, .invalid:
       let isRefusal = if case .refused = reading { true } else { false }
       guard holds(head, bytes, isRefusal: isRefusal) else { return .other }
       attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)

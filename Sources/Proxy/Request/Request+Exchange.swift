@@ -50,7 +50,9 @@ extension Request {
     let credential = authorization.attached?.line
     var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added ?? 0)
     let signer = way.entry.isSigned ? authorization.view?.signer : nil
-    if let signer { size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted) }
+    if let signer, let attached = authorization.attached {
+      size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted, by: attached)
+    }
     // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     if let absolute = connection.absolute { absolute.append(head.bytes, to: block) } else { block.append(head.bytes) }
@@ -186,6 +188,7 @@ extension Request {
       return .challenged
     case .read:
       attempt.held?.isRead = true
+      attempt.held?.arrived = loop.now
       return .answerHeld
     case .drop:
       finishDropped()

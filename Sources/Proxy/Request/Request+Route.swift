@@ -154,6 +154,7 @@ extension Request {
     }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
+    if entry.isSigned, message.outbound.sendsCredential { try checkSigned(entry, pool.origin.authority) }
     if entry.takesSubject {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
       if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }

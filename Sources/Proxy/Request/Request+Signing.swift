@@ -18,6 +18,25 @@ extension Request {
     authorization.signing = state
   }
 
+  /// Lets the signer refuse a request before anything is spent on it.
+  func checkSigned(_ entry: Entry, _ origin: OriginAuthority) throws(ProxyError) {
+    guard let index = entry.credential, let signer = services.credentials.view(index, of: snapshot).signer,
+      let head = message.head, let written = WrittenHead(head.bytes)
+    else { return }
+    let name = entry.settings.credential ?? ""
+    let length: Int64? =
+      switch message.outbound.framing {
+      case .none: 0
+      case .length(let length): Int64(length)
+      case .chunked, .untilClose: nil
+      }
+    let refusal = signer.refusal(
+      of: written, length: length, noted: authorization.signing?.noted, isTLS: origin.isTLS, by: name)
+    guard let refusal else { return }
+    if signer.admitsReport(at: loop.now) { services.observer.signingFailed(name, refusal.why) }
+    throw refusal.error
+  }
+
   /// Adds to the block, behind head and credential, what the signer has to say about this attempt.
   /// - Returns: the input if the request is not sent now.
   func prepare(_ head: Block, _ signer: RequestSigner, into block: Block) -> RequestMachine.Input? {
@@ -105,20 +124,42 @@ extension Request {
   ) -> RequestSigner.Reading {
     // A held answer was read when it came; others may have taught more since.
     let isNews = attempt.held == nil
-    signer.times = exchangeTimes
+    signer.times = times(answered: loop.now)
     let reading = signer.read(
       &head, in: bytes, of: authorization.signing?.noted, from: way.pool.origin.authority, isNews: isNews)
+    reportSkew(signer)
     return isNews ? reading : .other
   }
 
   /// An answer without a body has all of it in its head.
   func readEmpty(_ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> RequestSigner.Reading {
-    authorization.view?.signer?.read(body: [], of: head, in: bytes, from: way.pool.origin.authority) ?? .other
+    guard let signer = authorization.view?.signer else { return .other }
+    defer { reportSkew(signer) }
+    return signer.read(
+      body: [], of: head, in: bytes, noted: authorization.signing?.noted, from: way.pool.origin.authority)
   }
 
-  private var exchangeTimes: RequestSigner.Times {
-    let answered = attempt.exchange?.firstByte ?? record.times.firstByte
-    return RequestSigner.Times(sent: record.times.sent, answered: answered == 0 ? loop.now : answered)
+  /// - Parameter answered: when the answer's head had arrived.
+  private func times(answered: Int64) -> RequestSigner.Times {
+    RequestSigner.Times(sent: attempt.upload.isSent ? record.times.sent : 0, answered: answered)
+  }
+
+  private func reportSkew(_ signer: RequestSigner) {
+    guard let skew = signer.skew, let entry = way?.entry else { return }
+    signer.skew = nil
+    services.observer.clockSkewed(entry, skew)
+  }
+
+  /// After NTLM or Negotiate of the app's own, the connection serves only this app. After that of the entry's credential it serves the
+  /// entry, whose pool is its own; while an authentication goes on, this app's connection alone.
+  func bindConnection(
+    by head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ reading: RequestSigner.Reading, _ entry: Entry
+  ) {
+    guard !entry.account.isEmpty else {
+      if head.authenticatesConnection(in: bytes) { attempt.exchange?.bindToClient() }
+      return
+    }
+    if case .continues = reading { attempt.exchange?.keepForNext() } else { attempt.exchange?.unbindFromClient() }
   }
 
   /// The attempt holds an answer whose body the signer must read: does so when enough of it has arrived.
@@ -141,6 +182,7 @@ extension Request {
       authorization.relayReason = reason
       return .refusalStands
     case .challenge(let canAnswer): return answersChallenge(canAnswer) ? .challenged : .refusalStands
+    case .continues, .invalid: return failing(.internalError)
     case .refused:
       if let reason = reasonToRelay(status: held.status, ofAnyMethod: true) {
         authorization.relayReason = reason
@@ -156,9 +198,12 @@ extension Request {
     guard let way, let signer = authorization.view?.signer,
       case .complete = services.upstreams.responseHead.parse(head, limit: head.count)
     else { return .other }
-    signer.times = exchangeTimes
+    signer.times = times(answered: held.arrived)
+    defer { reportSkew(signer) }
     let body = held.beginning(services.upstreams.responseHead)
-    return signer.read(body: body, of: services.upstreams.responseHead, in: head, from: way.pool.origin.authority)
+    return signer.read(
+      body: body, of: services.upstreams.responseHead, in: head, noted: authorization.signing?.noted,
+      from: way.pool.origin.authority)
   }
 
   // MARK: Challenges

@@ -177,7 +177,7 @@ extension UnauthorizedResult {
   /// - Parameter reason: why the answer is relayed.
   init(_ reason: RelayReason) {
     switch reason {
-    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .challengedAgain, .challengeUnknown,
+    case .refusedAgain, .remembered, .insufficientScope, .nonceRefused, .challengedAgain, .challengeUnknown, .onlyNTLM,
       .notIdempotent:
       self = .relayed
     case .bodyNotKept: self = .bodyGone

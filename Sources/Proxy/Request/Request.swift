@@ -94,6 +94,7 @@ final class Request: CredentialWaiter {
     super.init()
     record.times.started = app.loop.now
     record.peer = app.peer
+    if let sender = app.sender { record.sender = sender }
   }
 
   deinit { account?.end() }
@@ -317,6 +318,8 @@ final class Request: CredentialWaiter {
     endPreparation()
     take(.preparationArrived)
   }
+
+  override var connection: UpstreamConnection? { attempt.exchange?.connection }
 
   override var subject: AppSubject? { authorization.subject }
 

@@ -5,16 +5,19 @@ import HTTPWire
 /// What a server's last challenge said, and how often its nonce was used: what the answers of one protection space are made of. For one
 /// thread. Has secrets.
 public final class DigestSession {
-  /// Nonces of the past whose counts are remembered. A server may name one of them again.
-  private static let memory = 64
+  /// Nonces of the past whose counts are remembered. A server may name one of them again, as several behind one address do.
+  private static let memory = 1_024
 
   public private(set) var rules: DigestChallenge.Rules
   public private(set) var nonce: [UInt8]
   private var opaque: [UInt8]?
   /// Answers with this nonce.
   private var count: UInt32 = 0
-  /// By the hash of the nonce, the oldest first.
-  private var earlier: [(nonce: Int, count: UInt32)] = []
+  /// Counts of earlier nonces, by their hash.
+  private var earlier: [Int: UInt32] = [:]
+  /// Their hashes in a ring.
+  private var order: [Int] = []
+  private var oldest = 0
   /// H(A1) in hexadecimal, and the version of the credential that it was made of.
   private var secret: (hash: [UInt8], version: UInt64)?
   /// The session's, if the challenge has it in the secret.
@@ -46,12 +49,20 @@ public final class DigestSession {
 
   private func use(_ next: [UInt8]) {
     if next == nonce { return }
-    earlier.append((nonce.hashValue, count))
-    let hash = next.hashValue
+    remember()
     // No count is used twice with a nonce.
-    count = earlier.last { $0.nonce == hash }?.count ?? 0
-    if earlier.count > Self.memory { earlier.removeFirst() }
+    count = earlier[next.hashValue] ?? 0
     nonce = next
+  }
+
+  private func remember() {
+    if count == 0 { return }
+    let hash = nonce.hashValue
+    guard earlier.updateValue(count, forKey: hash) == nil else { return }
+    guard order.count >= Self.memory else { return order.append(hash) }
+    earlier[order[oldest]] = nil
+    order[oldest] = hash
+    oldest = (oldest + 1) % Self.memory
   }
 
   /// All counts of the nonce are used: the server has to name another.

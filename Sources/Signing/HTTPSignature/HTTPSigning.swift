@@ -52,10 +52,8 @@ public final class HTTPSigning {
     return 2 * label.count + covered + keyParameters.count + tagParameter.count + signer.signatureLimit * 4 / 3 + 320
   }
 
-  /// Whether the body must be read whole: its digest goes ahead of it, and the app has not vouched for one.
-  public static func needsBody(_ request: SignableRequest) -> Bool { !request.has(ContentDigest.fieldName) }
-
-  /// The field lines, each with CRLF: Content-Digest if there is a body without one, Signature-Input, Signature.
+  /// The field lines, each with CRLF: Content-Digest if there is a body that the app has not vouched for, Signature-Input, Signature.
+  /// What the app wrote as Content-Digest instead must not be sent.
   /// - Parameter nonce: another one for each attempt, visible ASCII; nil: not sent.
   public func fields(
     for request: SignableRequest, at moment: Moment, nonce: [UInt8]?
@@ -97,7 +95,7 @@ public final class HTTPSigning {
   ) -> (base: [UInt8], input: [UInt8], digest: [UInt8]?) {
     // An app's own digest is signed as it stands: the origin compares.
     var digest: [UInt8]?
-    if let body = request.body, Self.needsBody(request) {
+    if let body = request.body, !ContentDigest.isDeclared(by: request) {
       digest = ContentDigest.value(of: body, by: policy.contentDigest, known: request.digest)
     }
     func append(_ component: SignatureComponent, to output: inout [UInt8]) -> Bool {

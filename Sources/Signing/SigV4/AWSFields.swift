@@ -12,11 +12,18 @@ public struct AWSFields {
   public private(set) var payload: Line?
   /// X-Amz-Content-Sha256 is there more than once.
   public private(set) var isRepeated = false
+  /// One of these fields is written with `_`, which many servers take for the one with `-`: the origin could read another value than is
+  /// signed.
+  public private(set) var isAmbiguous = false
   /// X-Amz-Decoded-Content-Length.
   public private(set) var decodedLength: ByteSlice?
   /// X-Amz-Trailer.
   public private(set) var trailers: [ByteSlice] = []
   public private(set) var contentType: ByteSlice?
+
+  private static let names = [
+    "x-amz-content-sha256", "x-amz-decoded-content-length", "x-amz-trailer", "content-type",
+  ].map { Array($0.utf8) }
 
   /// - Parameters:
   ///   - lines: each with CRLF.
@@ -39,6 +46,10 @@ public struct AWSFields {
   private mutating func take(_ name: ByteSlice, _ colon: Int, _ whole: ByteSlice, _ head: UnsafeRawBufferPointer) {
     // Almost no field is one of them.
     guard (12...28).contains(name.count), head[name.start] | 0x20 == UInt8(ascii: "x") || name.count == 12 else { return }
+    if name.bytes(in: head).contains(UInt8(ascii: "_")) {
+      for known in Self.names where fieldNameEquals(name.bytes(in: head), known) { isAmbiguous = true }
+      return
+    }
     var (start, end) = (colon + 1, whole.end)
     while end > start, head[end - 1] <= 0x20 { end -= 1 }
     while start < end, head[start] == 0x20 || head[start] == 0x09 { start += 1 }

@@ -12,8 +12,13 @@ public struct AWSHost: Sendable, Hashable {
     guard let suffix = Self.suffixes.first(where: { Self.ends(name, with: $0.name) }) else { return nil }
     var labels = name.dropLast(suffix.name.utf8CodeUnitCount + 1).split(separator: UInt8(ascii: "."))
     if labels.last?.equals("vpce") == true { labels.removeLast() }
-    var region = labels.last.flatMap { Self.region($0, suffix.partition) }
-    if region != nil { labels.removeLast() }
+    // One endpoint for all regions.
+    if labels.last?.equals("global") == true { labels.removeLast() }
+    var region = labels.last.flatMap { Self.region($0) }
+    if region != nil, let last = labels.popLast(), !Self.isRegion(last), let before = labels.last, Self.isRegion(before) {
+      region = Array(before)
+      labels.removeLast()
+    }
     if labels.last?.equals("dualstack") == true { labels.removeLast() }
     guard var label = labels.popLast() else { return nil }
     if label.starts(with: "s3".utf8), let s3 = Self.s3(label, region, suffix.partition) {
@@ -39,15 +44,17 @@ public struct AWSHost: Sendable, Hashable {
   // MARK: Partitions
 
   private enum Partition {
-    case aws, china, europe, isolated
+    case aws, china, europe
+    /// With the region of services that have one endpoint.
+    case isolated(StaticString)
 
     /// Of services that have one endpoint for all regions.
-    func globalRegion(of service: [UInt8]) -> [UInt8]? {
+    func globalRegion(of service: [UInt8]) -> [UInt8] {
       switch self {
       case .aws: Array("us-east-1".utf8)
       case .china: Array((service.equals("iam") || service.equals("s3") ? "cn-north-1" : "cn-northwest-1").utf8)
       case .europe: Array("eusc-de-east-1".utf8)
-      case .isolated: nil
+      case .isolated(let region): Array(UnsafeBufferPointer(start: region.utf8Start, count: region.utf8CodeUnitCount))
       }
     }
   }
@@ -56,8 +63,11 @@ public struct AWSHost: Sendable, Hashable {
   private static let suffixes: [(name: StaticString, partition: Partition)] = [
     ("api.amazonwebservices.com.cn", .china), ("amazonaws.com.cn", .china), ("on.amazonwebservices.com.cn", .china),
     ("api.amazonwebservices.eu", .europe), ("amazonaws.eu", .europe), ("on.amazonwebservices.eu", .europe),
-    ("amazonaws.com", .aws), ("api.aws", .aws), ("on.aws", .aws), ("c2s.ic.gov", .isolated), ("sc2s.sgov.gov", .isolated),
-    ("cloud.adc-e.uk", .isolated), ("csp.hci.ic.gov", .isolated),
+    ("amazonaws.com", .aws), ("api.aws", .aws), ("on.aws", .aws), ("api.aws.ic.gov", .isolated("us-iso-east-1")),
+    ("c2s.ic.gov", .isolated("us-iso-east-1")), ("api.aws.scloud", .isolated("us-isob-east-1")),
+    ("sc2s.sgov.gov", .isolated("us-isob-east-1")), ("api.cloud-aws.adc-e.uk", .isolated("eu-isoe-west-1")),
+    ("cloud.adc-e.uk", .isolated("eu-isoe-west-1")), ("api.aws.hci.ic.gov", .isolated("us-isof-south-1")),
+    ("csp.hci.ic.gov", .isolated("us-isof-south-1")),
   ]
 
   private static func ends(_ name: [UInt8], with suffix: StaticString) -> Bool {
@@ -69,8 +79,7 @@ public struct AWSHost: Sendable, Hashable {
   // MARK: Regions
 
   /// The region that a label stands for; nil: it is none.
-  private static func region(_ label: ArraySlice<UInt8>, _ partition: Partition) -> [UInt8]? {
-    if label.equals("global") { return partition.globalRegion(of: []) }
+  private static func region(_ label: ArraySlice<UInt8>) -> [UInt8]? {
     if label.equals("us-gov") { return Array("us-gov-west-1".utf8) }
     return isRegion(label) ? Array(label) : nil
   }
@@ -100,40 +109,17 @@ public struct AWSHost: Sendable, Hashable {
     for prefix in ["s3-website-", "s3-fips-", "s3-"] where name.starts(with: prefix.utf8) {
       // s3-eu-west-1.amazonaws.com
       let rest = name.dropFirst(prefix.utf8.count)
-      if region == nil, let old = Self.region(rest, partition) { return AWSHost(service: "s3", region: old) }
+      if region == nil, let old = Self.region(rest) { return AWSHost(service: "s3", region: old) }
     }
     let others: [StaticString] = ["s3", "s3-website", "s3-accesspoint", "s3-control", "s3-deprecated"]
     guard others.contains(where: { name.equals($0) }) else { return nil }
     return AWSHost(service: "s3", region: region ?? partition.globalRegion(of: Array("s3".utf8)))
   }
-
-  // MARK: Other services
-
-  /// - Parameter before: the label in front of it.
-  private static func signingName(_ label: ArraySlice<UInt8>, behind before: ArraySlice<UInt8>?) -> [UInt8] {
-    if label.equals("iot"), let before, before.equals("data") || before.ends(with: "-ats") { return Array("iotdata".utf8) }
-    if label.equals("sso"), let before, before.equals("portal") { return Array("awsssoportal".utf8) }
-    for (name, signing) in names where label.equals(name) {
-      return Array(UnsafeBufferPointer(start: signing.utf8Start, count: signing.utf8CodeUnitCount))
-    }
-    return Array(label)
-  }
-
-  /// Services that sign by another name than that of their hosts.
-  private static let names: [(host: StaticString, signing: StaticString)] = [
-    ("aos", "es"), ("appsync-api", "appsync"), ("appsync-realtime-api", "appsync"), ("aps-workspaces", "aps"),
-    ("bedrock-agent", "bedrock"), ("bedrock-agent-runtime", "bedrock"), ("bedrock-data-automation", "bedrock"),
-    ("bedrock-data-automation-runtime", "bedrock"), ("bedrock-runtime", "bedrock"), ("ddb", "dynamodb"), ("email", "ses"),
-    ("git-codecommit", "codecommit"), ("lambda-url", "lambda"), ("marketplace", "aws-marketplace"),
-    ("models-v2-lex", "lex"), ("mturk-requester", "mechanicalturk"), ("oidc", "sso-oauth"), ("pinpoint", "mobiletargeting"),
-    ("queue", "sqs"), ("runtime-v2-lex", "lex"), ("search", "cloudsearch"), ("sms-voice", "sms-voice"),
-    ("transcribestreaming", "transcribe"),
-  ]
 }
 
 extension ArraySlice<UInt8> {
-  fileprivate func equals(_ text: StaticString) -> Bool {
+  func equals(_ text: StaticString) -> Bool {
     elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
-  fileprivate func ends(with text: StaticString) -> Bool { suffix(text.utf8CodeUnitCount).equals(text) }
+  func ends(with text: StaticString) -> Bool { suffix(text.utf8CodeUnitCount).equals(text) }
 }

@@ -9,6 +9,8 @@ public final class ChunkSignatures: BodyTransform {
   /// Of size, signature and CRLF, with some to spare.
   private static let headLimit = 128
   private static let trailerLimit = 16 << 10
+  /// Memory that stays for the next chunk: an upload may pause.
+  private static let spare = 16 << 10
   private static let extensionName: StaticString = ";chunk-signature="
   private static let trailerName: StaticString = "x-amz-trailer-signature"
 
@@ -105,9 +107,18 @@ public final class ChunkSignatures: BodyTransform {
   private var dataEnd: Int { start + size }
   private var size = 0
 
+  public override var held: Int { kept.capacity }
+
   private func release(into output: inout [UInt8]) {
-    output.append(contentsOf: kept)
-    kept.removeAll(keepingCapacity: true)
+    if output.isEmpty {
+      // The storage changes hands, as a copy would cost a tenth of the signature.
+      swap(&output, &kept)
+    } else {
+      let count = output.count + kept.count
+      if count > output.capacity { output.reserveCapacity(max(count, min(2 * output.capacity, output.capacity + Self.spare))) }
+      output.append(contentsOf: kept)
+    }
+    kept.removeAll(keepingCapacity: kept.capacity <= Self.spare)
     start = 0
   }
 
@@ -153,6 +164,8 @@ public final class ChunkSignatures: BodyTransform {
     self.size = Int(size)
     missing = self.size
     if size > 0 {
+      // By doubling, half of the array could be for nothing. The last chunk, which is a head alone, fits behind this one.
+      kept.reserveCapacity(start + missing + 2 + Self.headLimit)
       state = .data
       return
     }

@@ -17,12 +17,14 @@ public struct OriginIdentity: Sendable, Hashable {
   public var certificateDigest: [UInt8]
   /// Whether `forbidden_addresses` applies. False if the operator wrote the origin in the configuration.
   public var checksAddresses: Bool
+  /// For whom the proxy authenticates its connections: an entry and its credential. Empty: it authenticates requests, if anything.
+  public var account: String
   /// Digest of the route; empty: directly.
   public var route: [UInt8]
 
   public init(
     scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
-    checksAddresses: Bool, route: [UInt8] = []
+    checksAddresses: Bool, account: String = "", route: [UInt8] = []
   ) {
     self.route = route
     self.scheme = scheme
@@ -31,6 +33,7 @@ public struct OriginIdentity: Sendable, Hashable {
     self.trustDigest = trustDigest
     self.certificateDigest = certificateDigest
     self.checksAddresses = checksAddresses
+    self.account = account
   }
 
   var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }

@@ -17,7 +17,10 @@ public final class ClientHoldings {
   func contains(_ connection: UpstreamConnection) -> Bool { bound.contains { $0 === connection } }
 
   /// An idle connection of this app connection to the pool's origin; nil: none.
-  func resting(in pool: OriginPool) -> UpstreamConnection? { bound.first { $0.pool === pool && $0.phase == .idle } }
+  func resting(in pool: OriginPool) -> UpstreamConnection? {
+    bound.first { $0.isReserved && $0.pool === pool && $0.phase == .idle }
+      ?? bound.first { $0.pool === pool && $0.phase == .idle }
+  }
 
   /// The account of the client. It is cached, because the name rarely changes between requests of one connection.
   /// - Parameter name: nil: anonymous.

@@ -149,4 +149,13 @@ open class Exchange {
 
   /// The app spoke NTLM or Negotiate: from now on the connection serves only this app connection.
   public final func bindToClient() { connection?.bind(to: holdings, name: clientName) }
+
+  /// The same, as the exchange that follows this one goes on with an authentication of the proxy's own.
+  public final func keepForNext() {
+    bindToClient()
+    connection?.reserve()
+  }
+
+  /// The connection serves any exchange of its pool again.
+  public final func unbindFromClient() { connection?.unbind() }
 }

@@ -145,8 +145,8 @@ public final class OriginPool {
     defer { isConnectingForLine = false }
     while wantsPlace {
       if !limit.take(of: capacity) {
-        // A waiting request is worth more than the next step of an authentication, which may never come.
-        if let oldest = bound.first {
+        // A waiting request is worth more than the next step of an app's authentication, which may never come.
+        if let oldest = oldestBound {
           oldest.close()
           continue
         }
@@ -230,8 +230,11 @@ public final class OriginPool {
 
   /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
   func surrenderIdle() {
-    if let oldest = idle.first ?? bound.first { oldest.close() }
+    if let oldest = idle.first ?? oldestBound { oldest.close() }
   }
+
+  /// Of those that no authentication of the proxy's own goes on over.
+  private var oldestBound: UpstreamConnection? { bound.first { !$0.isReserved } }
 
   // MARK: Connections
 
@@ -291,8 +294,16 @@ public final class OriginPool {
   func keep(_ connection: UpstreamConnection) {
     active -= 1
     bound.append(connection)
+    // Its next step comes at once.
+    if connection.isReserved { return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle) }
     if isRetired || upstreams.isDraining { return connection.close() }
     connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
+    advance()
+  }
+
+  /// The next step of an authentication has not come.
+  func reservationEnded(_ connection: UpstreamConnection) {
+    if isRetired || upstreams.isDraining { return connection.close() }
     advance()
   }
 

@@ -29,6 +29,9 @@ public final class UpstreamConnection: EventHandler {
   private var exchange: Exchange?
   /// Set once the app spoke NTLM or Negotiate over it.
   private var owner: Owner?
+  /// An authentication of the proxy's own goes on over it: the exchange that follows at once has it, and no other may close it until
+  /// then.
+  private(set) var isReserved = false
   /// Share of the client whose exchange is in progress. The pool sets it, and counts by it.
   var share: OriginShare?
   /// Bytes read and not yet used.
@@ -73,6 +76,8 @@ public final class UpstreamConnection: EventHandler {
   var loop: EventLoop { upstreams.loop }
   var origin: Origin { pool.origin }
   public var isReused: Bool { exchanges > 1 }
+  /// What binds an authentication to this connection (RFC 5929); nil: there is no TLS, or its certificate has no hash for it.
+  public private(set) lazy var endPointBinding: [UInt8]? = stream.tls?.endPointBinding
   /// No byte of the current exchange was sent.
   public var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
 
@@ -173,6 +178,7 @@ public final class UpstreamConnection: EventHandler {
 
   func begin(_ exchange: Exchange) {
     phase = .active
+    isReserved = false
     if loop.now >= usesAnswersAt { useAnswers() }
     exchanges += 1
     writtenBefore = stream.bytesWritten
@@ -196,9 +202,20 @@ public final class UpstreamConnection: EventHandler {
     holdings.add(self)
   }
 
-  private func unbind() {
+  func unbind() {
     owner?.holdings.remove(self)
     owner = nil
+    isReserved = false
+  }
+
+  /// Keeps it for the exchange that follows, once it belongs to an app connection.
+  func reserve() { isReserved = owner != nil }
+
+  /// It is idle since an earlier turn of the loop, so no exchange follows at once.
+  private func endReservation() {
+    guard isReserved else { return }
+    isReserved = false
+    pool.reservationEnded(self)
   }
 
   /// Whether an exchange of the app connection that it belongs to may use it. False if its verdict has expired, or if another
@@ -254,6 +271,7 @@ public final class UpstreamConnection: EventHandler {
   func rested(until deadline: Int64) {
     phase = .idle
     loop.arm(self, at: deadline)
+    if isReserved { loop.again(self) }
   }
 
   /// Gives the stream to a tunnel.
@@ -284,7 +302,9 @@ public final class UpstreamConnection: EventHandler {
     stream.note(events)
     switch phase {
     case .active: exchange?.pump()
-    case .idle: lookWhileIdle()
+    case .idle:
+      endReservation()
+      if phase == .idle { lookWhileIdle() }
     case .settling: settle()
     case .handshaking: handshake()
     case .completing: offer(isNew: exchanges == 0)

@@ -459,6 +459,24 @@ struct AWSKeyFetchTests {
     #expect(step.grant?.warning?.contains("hop limit") == true)
   }
 
+  @Test("the end of its last keys is by the service's clock, however wrong ours is", arguments: [-7_200, 7_200] as [Int64])
+  func downWithWrongClock(ours: Int64) {
+    var driver = SourceDriver(aws: .instance)
+    driver.wall += ours
+    _ = driver.start()
+    _ = driver.answer("token", date: SourceDriver.wall)
+    _ = driver.answer("role", date: SourceDriver.wall)
+    #expect(driver.answer(endpointKeys("ASIA1"), date: SourceDriver.wall).grant?.lifetime == 3600)
+    driver.wall += 3_599
+    _ = driver.start()
+    #expect(driver.fail(.timedOut).failure != nil)
+    driver.wall += 1
+    _ = driver.start()
+    let step = driver.fail(.timedOut)
+    #expect(step.keys?.accessKeyID == "ASIA1")
+    #expect(step.grant?.lifetime == 600)
+  }
+
   @Test("a token is keys, and nothing of them is shown")
   func token() {
     let keys = AWSKeys(accessKeyID: "AKIA", secretAccessKey: Secret("s\"/+"), sessionToken: Secret("t"))

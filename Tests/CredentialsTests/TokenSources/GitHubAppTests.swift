@@ -98,10 +98,19 @@ struct GitHubAppTests {
     #expect(driver.answer("{}", status: 401, date: truth).refusal != nil)
     request = try #require(driver.start().sending)
     #expect(try claims(request)["iat"]?.integer == truth - 60)
-    for date in [SourceDriver.wall - 1_000, SourceDriver.wall + 3_600, 5] {
+    // A clock that was never set tells nothing.
+    driver = SourceDriver(.githubApp(app()))
+    _ = driver.start()
+    #expect(driver.answer("{}", status: 401, date: 5).refusal != nil)
+    // What cannot be corrected passes when somebody sets the clock, and is no refusal of the app.
+    for (offset, side) in [(-1_000, "1000 s ahead of"), (3_600, "3600 s behind")] as [(Int64, String)] {
       driver = SourceDriver(.githubApp(app()))
       _ = driver.start()
-      #expect(driver.answer("{}", status: 401, date: date).refusal != nil)
+      guard case .unfit(let why)? = driver.answer("{}", status: 401, date: SourceDriver.wall + offset).failure else {
+        Issue.record("\(offset)")
+        continue
+      }
+      #expect(why.contains(side), "\(why)")
     }
   }
 }

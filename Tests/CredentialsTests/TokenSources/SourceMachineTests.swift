@@ -73,6 +73,34 @@ struct SourceMachineTests {
     #expect(machine.need().need.unavailable == .needsOperator("no"))
   }
 
+  @Test("a reload of the same configuration asks about GitHub's refusal again")
+  func askAgain() {
+    var machine = driver(github(.bearer))
+    _ = machine.need()
+    _ = machine.answer(.refused(OAuthError(code: .other, text: "no")))
+    machine.pass(3_600_000)
+    _ = machine.machine.askAgain(now: machine.now)
+    #expect(machine.need().need.isWait)
+    #expect(machine.answer(.token(TokenGrant(accessToken: Secret("ghs_x"), lifetime: 3600))).published.count == 1)
+  }
+
+  @Test("GitHub's Retry-After counts for as long as it says, also over a reload; AWS's for five minutes")
+  func retryAfter() {
+    var machine = driver(github(.bearer))
+    _ = machine.need()
+    _ = machine.answer(.failed(.server("limit"), retryAfter: 3_600_000))
+    machine.pass(3_599_000)
+    _ = machine.machine.askAgain(now: machine.now)
+    #expect(machine.need().need.unavailable == .temporarily("limit", retryAfter: 1_000))
+    machine.pass(1_000)
+    #expect(machine.need().need.isWait)
+    machine = driver(aws)
+    _ = machine.need()
+    _ = machine.answer(.failed(.server("limit"), retryAfter: 3_600_000))
+    machine.pass(300_000)
+    #expect(machine.need().need.isWait)
+  }
+
   @Test("a role that is refused later does not take valid keys away")
   func stillValid() {
     var machine = driver(aws)

@@ -46,6 +46,12 @@ extension ProxyProcess {
   func inside(
     _ request: String, target: String = "api.test:443", root: String? = nil, port: Int? = nil, _ options: String...
   ) throws -> Intercepted.Seen {
+    try inside(request, target: target, root: root, port: port, options)
+  }
+
+  func inside(
+    _ request: String, target: String = "api.test:443", root: String? = nil, port: Int? = nil, _ options: [String]
+  ) throws -> Intercepted.Seen {
     let run = try ChildProcess.run(
       Surroundings.python,
       [Surroundings.support + "/inside.py", "\(port ?? self.port)", target, root ?? self.root] + options,

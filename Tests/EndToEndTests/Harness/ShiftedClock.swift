@@ -12,5 +12,6 @@ struct ShiftedClock {
   }
 
   /// From now on.
-  func set(days: Int) throws { try "\(days * 86_400)".write(toFile: file, atomically: true, encoding: .utf8) }
+  func set(days: Int) throws { try set(seconds: days * 86_400) }
+  func set(seconds: Int) throws { try "\(seconds)".write(toFile: file, atomically: true, encoding: .utf8) }
 }

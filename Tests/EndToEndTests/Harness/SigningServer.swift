@@ -67,3 +67,12 @@ final class SigningServer {
     return (file, try ChildProcess.run("openssl", ["pkey", "-in", file, "-pubout"]).output)
   }
 }
+
+/// What `explain --sign` prints about a request.
+func explained(_ configuration: String, _ method: String, _ url: String) throws -> String {
+  let path = try Surroundings.newFolder() + "/proxy.conf"
+  try ProxyProcess.write(try ProxyProcess.complete(configuration), to: path)
+  let done = try ChildProcess.run(Surroundings.program, ["explain", "--sign", "--config", path, method, url])
+  guard done.status == .exited(0) else { throw HarnessError("explain: \(done.errors)") }
+  return done.output
+}

@@ -32,6 +32,24 @@ struct DigestSessionTests {
     #expect(!server.session.isUsedUp)
   }
 
+  @Test("remember the counts of a thousand nonces")
+  func manyNonces() throws {
+    let server = try Answering("realm=r, nonce=n0, qop=auth", username: "u", password: "p")
+    for round in 1...2 {
+      for index in 0..<1_000 {
+        try server.challenge("realm=r, nonce=n\(index), qop=auth, stale=true")
+        #expect(try server.answer("/", clientNonce: "c").contains(", nc=0000000\(round), "), "\(index)")
+      }
+    }
+    // Beyond that the oldest are forgotten, and the newest are not.
+    for index in 0..<1_100 {
+      server.inform("nextnonce=\"m\(index)\"")
+      _ = try server.answer("/", clientNonce: "c")
+    }
+    server.inform("nextnonce=\"m1000\"")
+    #expect(try server.answer("/", clientNonce: "c").contains(", nc=00000002, "))
+  }
+
   @Test("write the count as eight digits")
   func digits() throws {
     let server = try Answering("realm=r, nonce=a, qop=auth", username: "u", password: "p")

@@ -20,6 +20,19 @@ struct AWSErrorTests {
       ("<Error><Message>ExpiredToken</Message></Error>", .other), ("<Error><Code>ExpiredToken", .other),
       ("<Error><Code>", .other),
       ("<html>ExpiredToken</html>", .other),
+      // With a byte order mark, a prefix, attributes, escapes; cut off behind the code; as the query APIs say it in JSON.
+      ("\u{feff}{\"__type\":\"ExpiredToken\"}", .keysRefused),
+      ("\u{feff}<Error><Code>ExpiredToken</Code></Error>", .keysRefused),
+      (#"<e:Error xmlns:e="x"><e:Code>ExpiredToken</e:Code></e:Error>"#, .keysRefused),
+      (#"<Error><Code xmlns="a/b">ExpiredToken</Code></Error>"#, .keysRefused), ("<Error><Code/>ExpiredToken</Error>", .other),
+      ("<Error><MyCode>ExpiredToken</MyCode></Error>", .other), ("<Error><Code x", .other), ("<", .other),
+      (#"{"message":"\"}{","__type":"a\u0023ExpiredToken"}"#, .keysRefused),
+      (#"{"a":[1,{"code":"ExpiredToken"}],"b":{"code":"ExpiredToken"},"c":null}"#, .other),
+      (#"{"code":"ExpiredToken","__type":"ValidationException"}"#, .other),
+      (#"{"__type":"ExpiredToken","message":"cut of"#, .keysRefused), (#"{"__type":"ExpiredToken","a":[1,{"#, .keysRefused),
+      (#"{"message":"cut off","__type":"Expired"#, .other), (#"{"a":{"__type":"ExpiredToken","#, .other),
+      (#"{"Error":{"Code":"ExpiredToken","Type":"Sender"},"RequestId":"x"}"#, .keysRefused), (#"{"a":"\"#, .other),
+      ("{1}", .other),
       // The code stands in front of what a requester can write into the message.
       ("<Error><Code>NoSuchKey</Code><Key><Code>ExpiredToken</Code></Key></Error>", .other),
     ])

@@ -120,6 +120,25 @@ struct ChunkSignatureTests {
     }
   }
 
+  @Test("are kept in little more memory than they have, and only until they go on", arguments: [1, 300, 1 << 10, 32 << 10])
+  func memory(step: Int) throws {
+    for size in [8 << 10, 64 << 10, (64 << 10) + 1, 1 << 20] {
+      let transform = try Self.transform(seed: Array(Self.dead.utf8), announced: nil, trailers: nil)
+      let bytes = Array((Self.chunk(String(repeating: "x", count: size)) + Self.chunk("1")).utf8)
+      var (output, most, index) = ([UInt8](), 0, 0)
+      while index < bytes.count {
+        let end = min(index + step, bytes.count)
+        try bytes[index..<end].withUnsafeBytes { try transform.take($0, isLast: false, into: &output) }
+        most = max(most, transform.held + output.capacity)
+        output.removeAll(keepingCapacity: output.capacity <= 16 << 10)
+        index = end
+      }
+      // The pages that the array shares with its header, and what stays for heads.
+      #expect(most >= size && most <= size + (48 << 10), "\(size): \(most)")
+      #expect(transform.held <= 16 << 10, "\(size): \(transform.held)")
+    }
+  }
+
   @Test("of one MiB go on, larger ones do not")
   func limit() throws {
     let data = String(repeating: "x", count: ChunkSignatures.chunkLimit)

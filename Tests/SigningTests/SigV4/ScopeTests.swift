@@ -56,6 +56,35 @@ struct ScopeTests {
       ("portal.sso.us-east-1.amazonaws.com", "awsssoportal us-east-1"),
       ("oidc.us-east-1.amazonaws.com", "sso-oauth us-east-1"), ("x.appsync-api.us-east-1.amazonaws.com", "appsync us-east-1"),
       ("dynamodb.eusc-de-east-1.amazonaws.eu", "dynamodb eusc-de-east-1"), ("s3.us-iso-east-1.c2s.ic.gov", "s3 us-iso-east-1"),
+      // As botocore has them.
+      ("iam-toolbox.us-east-1.api.aws", "iam us-east-1"),
+      ("account-access-runtime-fips.eu-west-1.api.aws", "account-access eu-west-1"),
+      ("sts.us-iso-east-1.api.aws.ic.gov", "sts us-iso-east-1"), ("s3.us-isob-east-1.api.aws.scloud", "s3 us-isob-east-1"),
+      ("sqs.eu-isoe-west-1.api.cloud-aws.adc-e.uk", "sqs eu-isoe-west-1"),
+      ("sqs.us-isof-south-1.api.aws.hci.ic.gov", "sqs us-isof-south-1"),
+      ("iam.cloud.adc-e.uk", "iam eu-isoe-west-1"), ("route53.c2s.ic.gov", "route53 us-iso-east-1"),
+      ("budgets.global.csp.hci.ic.gov", "budgets us-isof-south-1"),
+      ("iam.global.api.amazonwebservices.com.cn", "iam cn-north-1"),
+      ("codecatalyst.global.api.amazonwebservices.com.cn", "codecatalyst cn-northwest-1"),
+      ("routes.geo.us-gov-west-1.us-gov.amazonaws.com", "geo-routes us-gov-west-1"),
+      ("maps.geo-fips.eu-west-1.api.aws", "geo-maps eu-west-1"),
+      ("participant.connect.eu-west-1.amazonaws.com", "execute-api eu-west-1"),
+      ("data.jobs.iot.eu-west-1.amazonaws.com", "iot-jobs-data eu-west-1"),
+      ("a1b2.ats.iot.cn-north-1.amazonaws.com.cn", "iotdata cn-north-1"),
+      ("data.iot.eu-west-1.amazonaws.com", "iotdata eu-west-1"),
+      ("api.tunneling.iot.eu-west-1.amazonaws.com", "IoTSecuredTunneling eu-west-1"),
+      ("sms-voice.pinpoint.eu-west-1.amazonaws.com", "sms-voice eu-west-1"),
+      ("pinpoint.eu-west-1.amazonaws.com", "mobiletargeting eu-west-1"),
+      ("mturk-requester.us-east-1.amazonaws.com", "mturk-requester us-east-1"),
+      ("c.cluster-x.us-east-1.neptune.amazonaws.com", "neptune-db us-east-1"),
+      ("elasticfilesystem.us-east-1.amazonaws.com", "elasticfilesystem us-east-1"),
+      ("efs-fips.us-east-1.api.aws", "elasticfilesystem us-east-1"),
+      ("123456789012.streams-ddb-fips.us-east-1.amazonaws.com", "dynamodb us-east-1"),
+      ("metering-marketplace.eu-west-1.api.aws", "aws-marketplace eu-west-1"),
+      ("personalize-runtime.us-east-1.amazonaws.com", "personalize us-east-1"),
+      ("c.aoss.us-east-1.on.aws", "aoss us-east-1"), ("x.lambda-url.eu-west-1.on.aws:443", "lambda eu-west-1"),
+      ("a1b2.execute-api.eu-west-1.api.aws", "execute-api eu-west-1"),
+      ("s-1.vpc-lattice-svcs.eu-west-1.on.aws", "vpc-lattice-svcs eu-west-1"),
       ("amazonaws.com", "-"), ("evil-amazonaws.com", "-"), ("amazonaws.com.evil.test", "-"), ("localhost:4566", "-"),
       ("127.0.0.1", "-"),
       ("", "-"), (".amazonaws.com", "-"), ("vpce.amazonaws.com", "-"), ("us-east-1.amazonaws.com", "-"),
@@ -116,6 +145,9 @@ struct ScopeTests {
       #expect(scope(.oneOf([service]), .auto, app: (service, "x")) == "\(service) x")
     }
     #expect(scope(.auto, .auto, host: "sts.amazonaws.com") == "service sts not named")
+    // By another name, in another partition.
+    #expect(scope(.auto, .auto, app: ("s3", "x"), host: "iam-toolbox.us-east-1.api.aws") == "service iam not named")
+    #expect(scope(.auto, .auto, app: ("s3", "x"), host: "sts.us-isob-east-1.api.aws.scloud") == "service sts not named")
     #expect(scope(.auto, .auto, host: "sts.eu-west-1.amazonaws.com") == "service sts not named")
     // Whatever the app says.
     #expect(scope(.auto, .auto, app: ("s3", "x"), host: "sts.eu-west-1.amazonaws.com") == "service sts not named")

@@ -5,8 +5,8 @@ struct AWSKeyFetch: SourceSteps {
   private var chosen: AWSKeySource.Base?
   /// Seconds that the clock of STS is ahead of ours. Known once it has refused a signature.
   private var clockOffset: Int64 = 0
-  /// What the metadata service handed out last.
-  private var lastOfInstance: IssuedAWSKeys?
+  /// What the metadata service handed out last, and the seconds that its clock was ahead of ours then.
+  private var lastOfInstance: (keys: IssuedAWSKeys, clockOffset: Int64)?
 
   private var phase = Phase.idle
   private var run = Run()
@@ -192,7 +192,7 @@ struct AWSKeyFetch: SourceSteps {
         phase = .instance(metadata)
         return .send(request)
       case .keys(let keys):
-        lastOfInstance = keys
+        lastOfInstance = (keys, time - wall)
         if source.base == .standard { chosen = .instance }
         return proceed(with: keys, after: 0, time: time)
       case .failed(let failure): return withLastKeys(failure, retryAfter: reply.wait)
@@ -230,11 +230,12 @@ struct AWSKeyFetch: SourceSteps {
 
   /// The metadata service is down. AWS asks to go on with its last keys, also with expired ones.
   private mutating func withLastKeys(_ failure: TokenFailure, retryAfter: Int64?) -> TokenExchange.Step {
-    guard let lastOfInstance, let expiry = lastOfInstance.expiry, expiry <= wall else {
+    // They end by the service's clock, which is silent now.
+    guard let (keys, clockOffset) = lastOfInstance, let expiry = keys.expiry, expiry <= wall + clockOffset else {
       return .failed(failure, retryAfter: retryAfter)
     }
     run.warning = "\(failure)"
-    return proceed(with: lastOfInstance, after: 0, time: wall)
+    return proceed(with: keys, after: 0, time: wall + clockOffset)
   }
 
   private struct Refusal: Error {

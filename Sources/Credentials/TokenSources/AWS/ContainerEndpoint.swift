@@ -1,7 +1,7 @@
 import HTTPWire
 
 /// The endpoint of ECS, EKS and other agents that hands out a container's keys.
-struct ContainerEndpoint {
+public struct ContainerEndpoint {
   static let name = "the container's endpoint for keys"
   private static let relative = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"
   private static let full = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
@@ -14,6 +14,12 @@ struct ContainerEndpoint {
   private let environment: SourceEnvironment
 
   static func isNamed(in environment: SourceEnvironment) -> Bool { environment[relative] != nil || environment[full] != nil }
+
+  /// The token goes there over TLS, so that whom it trusts matters.
+  public static func isSecure(in environment: SourceEnvironment) -> Bool {
+    guard environment[relative] == nil, let text = environment[full] else { return false }
+    return (try? HTTPURL(text))?.isHTTPS == true
+  }
 
   init(_ environment: SourceEnvironment) throws(AWSProfiles.Unusable) {
     self.environment = environment

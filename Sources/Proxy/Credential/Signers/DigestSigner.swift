@@ -12,14 +12,18 @@ final class DigestSigner: RequestSigner {
   private static let maximumOrigins = 1_024
   private static let info = Array("Authentication-Info".utf8)
 
-  private var sessions: [OriginAuthority: DigestSession] = [:]
+  private var spaces: [OriginAuthority: DigestSpaces] = [:]
   private let hashes = DigestHashes()
 
   /// What is known of one request.
   private final class Noted {
     var algorithms: [DigestPolicy.Algorithm] = []
+    /// Without the query; its beginning, if it is too long to be remembered.
+    var path: [UInt8] = []
+    /// Of the challenge that it has got.
+    var session: DigestSession?
     /// What its last attempt answered to; nil: it went without.
-    var answered: (rules: DigestChallenge.Rules, nonce: [UInt8])?
+    var answered: (session: DigestSession, rules: DigestChallenge.Rules, nonce: [UInt8])?
     /// It was sent again because its nonce was too old.
     var wasStale = false
     /// What its body is hashed with; nil: it streams.
@@ -51,9 +55,11 @@ final class DigestSigner: RequestSigner {
     }
     noted.algorithms = policy.algorithms
     noted.answered = nil
-    guard let session = sessions[draft.origin], policy.algorithms.contains(session.rules.algorithm), !session.isUsedUp else {
-      return .ready
-    }
+    let target = draft.head.target.bytes(in: draft.head.bytes)
+    noted.path = Array(target.prefix { $0 != UInt8(ascii: "?") }.prefix(DigestSpaces.longestPath + 1))
+    guard let session = noted.session ?? spaces[draft.origin]?.session(for: noted.path),
+      policy.algorithms.contains(session.rules.algorithm), !session.isUsedUp
+    else { return .ready }
     var body = DigestSession.Request.Body.bytes(UnsafeRawBufferPointer(start: nil, count: 0))
     if session.rules.protection == .body {
       let algorithm = session.rules.algorithm.running
@@ -81,7 +87,7 @@ final class DigestSigner: RequestSigner {
     } catch {
       return .refused(.internalError, why: error.message)
     }
-    noted.answered = (session.rules, session.nonce)
+    noted.answered = (session, session.rules, session.nonce)
     return .ready
   }
 
@@ -93,8 +99,8 @@ final class DigestSigner: RequestSigner {
     let info = head.fields.only("Authentication-Info", in: bytes)
     head.fields.drop(named: Self.info, in: bytes)
     guard isFinal, let noted = noted as? Noted else { return .other }
-    if let info, noted.answered != nil {
-      sessions[origin]?.take(info: Challenges.parameters(of: info.value, in: bytes), in: bytes)
+    if let info, let session = noted.answered?.session {
+      session.take(info: Challenges.parameters(of: info.value, in: bytes), in: bytes)
     }
     guard head.status == 401 else { return .other }
     let challenge = DigestChallenge.best(in: head.fields, named: .wwwAuthenticate, of: bytes, among: noted.algorithms)
@@ -109,24 +115,23 @@ final class DigestSigner: RequestSigner {
 
   private func judge(_ challenge: DigestChallenge, _ noted: Noted, _ origin: OriginAuthority) -> Reading {
     guard let answered = noted.answered else {
-      learn(challenge, of: origin)
+      noted.session = learn(challenge, of: origin, at: noted.path)
       return .challenge(canAnswer: true)
     }
     // It does not replace a nonce that came meanwhile.
     let isOther = challenge.nonce != answered.nonce || challenge.rules != answered.rules
-    if isOther { learn(challenge, of: origin) }
+    if isOther { noted.session = learn(challenge, of: origin, at: noted.path) }
     // Another realm, or another way to answer, is no refusal of this answer.
     if challenge.rules != answered.rules { return .challenge(canAnswer: true) }
     guard challenge.isStale else { return .other }
     defer { noted.wasStale = true }
-    return .challenge(canAnswer: !noted.wasStale && sessions[origin]?.nonce != answered.nonce)
+    return .challenge(canAnswer: !noted.wasStale && (noted.session ?? answered.session).nonce != answered.nonce)
   }
 
-  private func learn(_ challenge: DigestChallenge, of origin: OriginAuthority) {
-    if let session = sessions[origin] { return session.take(challenge) }
+  private func learn(_ challenge: DigestChallenge, of origin: OriginAuthority, at path: [UInt8]) -> DigestSession {
     // Any of them: its origin will challenge again.
-    if sessions.count >= Self.maximumOrigins { sessions.remove(at: sessions.startIndex) }
-    sessions[origin] = DigestSession(challenge)
+    if spaces[origin] == nil, spaces.count >= Self.maximumOrigins { spaces.remove(at: spaces.startIndex) }
+    return spaces[origin, default: DigestSpaces()].learn(challenge, at: path)
   }
 }
 

@@ -22,8 +22,10 @@ final class HMACSigner: RequestSigner {
     return policy.message.pieces.contains(.body) ? .whole : .hashed(.sha256)
   }
 
-  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int {
-    current?.signing.sizeLimit(head: head.count) ?? CredentialRenderer.maximumValue
+  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?, by credential: AttachedCredential) -> Int {
+    guard case .hmac(let policy)? = credential.material else { return 0 }
+    // If there is no context for the key, nothing is written.
+    return (try? signing(policy, credential.version))?.sizeLimit(head: head.count) ?? 0
   }
 
   override func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {

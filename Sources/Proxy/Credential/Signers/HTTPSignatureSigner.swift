@@ -17,12 +17,14 @@ final class HTTPSignatureSigner: RequestSigner {
   }
 
   override func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse {
-    guard length != 0, HTTPSigning.needsBody(SignableRequest(head, isTLS: false)) else { return .streams }
+    guard length != 0, !ContentDigest.isDeclared(by: SignableRequest(head, isTLS: false)) else { return .streams }
     return .hashed(current?.signing.contentDigest == .sha512 ? .sha512 : .sha256)
   }
 
-  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int {
-    current?.signing.sizeLimit ?? CredentialRenderer.maximumValue
+  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?, by credential: AttachedCredential) -> Int {
+    guard case .httpSignature(let policy)? = credential.material else { return 0 }
+    // If the key cannot be opened, nothing is written.
+    return (try? signing(policy, credential.version))?.sizeLimit ?? 0
   }
 
   override func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
@@ -32,13 +34,14 @@ final class HTTPSignatureSigner: RequestSigner {
     var body: UnsafeRawBufferPointer?
     if case .whole(let bytes) = draft.body { body = bytes }
     let request = SignableRequest(draft.head, isTLS: draft.origin.isTLS, body: body, digest: draft.digest)
-    let isDeclared = !HTTPSigning.needsBody(request)
+    let isDeclared = ContentDigest.isDeclared(by: request)
     payload = isDeclared ? .declared : body == nil ? SignedPayload.none : .hashed
     do throws(OpenSSLError) {
       let signing = try signing(policy, draft.credential.version)
       if case .streamed = draft.body, !isDeclared { return .needsBody }
       let lines = try signing.fields(
         for: request, at: .init(created: wallClockSeconds()), nonce: signing.needsNonce ? Nonce.base64url() : nil)
+      if body != nil, !isDeclared { for line in request.lines(of: ContentDigest.fieldName) { block.remove(line) } }
       guard lines.count <= block.room else { return .refused(.internalError, why: "the fields do not fit into the head") }
       block.append(lines)
       return .ready

@@ -9,22 +9,35 @@ import Signing
 
 /// Sends the JWT that all loops share, and learns from answers whether an origin's clock or Apple refuses it.
 final class JWTSigner: RequestSigner {
-  /// What the last attempt used.
-  private var mint: JWTMint?
+  /// What one request's last attempt was sent with.
+  private final class Noted {
+    var mint: JWTMint?
+    /// Seconds that were added to our clock.
+    var offset: Int64 = 0
+  }
 
-  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int {
-    mint?.sizeLimit ?? CredentialRenderer.maximumValue
+  override func note(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnyObject? {
+    Noted()
+  }
+
+  override func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?, by credential: AttachedCredential) -> Int {
+    if case .jwt(let mint)? = credential.material { mint.sizeLimit } else { 0 }
   }
 
   override func prepare(_ draft: borrowing Draft, into block: Block) -> Preparation {
     guard case .jwt(let mint)? = draft.credential.material else {
       return .refused(.internalError, why: "there is no key")
     }
-    self.mint = mint
     do throws(OpenSSLError) {
-      let line = try mint.line(for: Self.peer(draft.origin), at: Self.now)
-      guard line.count <= block.room else { return .refused(.internalError, why: "the JWT does not fit into the head") }
-      block.append(line)
+      let issued = try mint.issue(for: Self.peer(draft.origin), at: Self.now)
+      guard issued.line.count <= block.room else {
+        return .refused(.internalError, why: "the JWT does not fit into the head")
+      }
+      block.append(issued.line)
+      if let noted = draft.noted as? Noted {
+        noted.mint = mint
+        noted.offset = issued.offset
+      }
       return .ready
     } catch {
       return .refused(.internalError, why: error.message)
@@ -40,14 +53,12 @@ final class JWTSigner: RequestSigner {
   }
 
   override func read(
-    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
+    isNews: Bool
   ) -> Reading {
-    guard isNews, head.status >= 400, let mint else { return .other }
-    let now = Self.now
-    let taken = times.sent == 0 ? 0 : now.monotonic / 1000 - times.sent / 1_000_000_000
-    let offset = AnswerDate.offset(
-      status: head.status, fields: head.fields, in: bytes, sent: now.wall - taken, received: now.wall)
-    if let offset, mint.correct(Self.peer(origin), by: offset, at: now) {
+    guard isNews, head.status >= 400, let noted = noted as? Noted, let mint = noted.mint else { return .other }
+    if let clock = clock(head, in: bytes), mint.correct(Self.peer(origin), clock, used: noted.offset, at: Self.now) {
+      skew = clock.offset
       return .challenge(canAnswer: true)
     }
     return mint.policy.preset == .apns && head.status == 403 ? .needsBody : .other

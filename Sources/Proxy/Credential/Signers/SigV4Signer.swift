@@ -10,8 +10,12 @@ final class SigV4Signer: RequestSigner {
   /// The app's own signature, and what later calls have found out.
   private final class Noted {
     var app: AppSignature?
+    /// What it is signed for, and by which rules.
+    var scope: (found: SigningScope, rules: Int)?
     /// The origin is not on TLS: what the app said nothing about is hashed.
     var isClear = false
+    /// Seconds that were added to our clock in the last attempt.
+    var clockOffset: Int64 = 0
   }
 
   /// What is made of one version of the keys.
@@ -42,6 +46,8 @@ final class SigV4Signer: RequestSigner {
   private static let lineSize = 1_024
 
   private var rules: ScopeRules
+  /// Counts them.
+  private var rulesNumber = 0
   private var policy: SigV4Policy
   private var material: Material?
   private var clocks = OriginClocks<OriginAuthority>(tolerance: tolerance)
@@ -57,6 +63,7 @@ final class SigV4Signer: RequestSigner {
     guard case .sigv4(let policy) = policy.kind else { return }
     self.policy = policy
     rules = ScopeRules(policy)
+    rulesNumber += 1
   }
 
   // MARK: Before the attempt
@@ -68,6 +75,15 @@ final class SigV4Signer: RequestSigner {
     }
     if noted.app == nil { noted.app = AppSignature(presigned: head.target.bytes(in: bytes)) }
     return noted
+  }
+
+  override func refusal(
+    of head: WrittenHead, length: Int64?, noted: AnyObject?, isTLS: Bool, by credential: String
+  ) -> (error: ProxyError, why: String)? {
+    do throws(ProxyError) {
+      _ = try plan(head, noted as? Noted, isTLS: isTLS, hasBody: length != 0, length: length, of: credential)
+      return nil
+    } catch { return (error, Self.reason(error)) }
   }
 
   override func bodyUse(of head: WrittenHead, length: Int64?, noted: AnyObject?) -> BodyUse {
@@ -85,12 +101,10 @@ final class SigV4Signer: RequestSigner {
     _ head: WrittenHead, _ noted: Noted?, isTLS: Bool, hasBody: Bool, length: Int64?, of credential: String
   ) throws(ProxyError) -> Plan {
     if noted?.app?.algorithm == .other { throw .signing(.unsupported("the app's signature is not AWS4-HMAC-SHA256")) }
-    let scope: SigningScope
-    do throws(ScopeRules.Problem) {
-      scope = try rules.scope(app: noted?.app?.scope, host: head.host.bytes(in: head.bytes))
-    } catch { throw .signing(Self.problem(error, of: credential)) }
+    let scope = try scope(head, noted, of: credential)
     let fields = AWSFields(head.fields, in: head.bytes)
     if fields.isRepeated { throw .signing(.body(.malformed("X-Amz-Content-Sha256 is there twice"))) }
+    if fields.isAmbiguous { throw .signing(.body(.malformed("a field that AWS reads is written with '_'"))) }
     // A POST policy signs a form, inside of it.
     if hasBody, fields.payload == nil, PathForm(of: scope.service) == .asWritten, head.method.equals("POST", in: head.bytes),
       let type = fields.contentType, type.hasMediaType("multipart/form-data", in: head.bytes)
@@ -108,6 +122,15 @@ final class SigV4Signer: RequestSigner {
       case .unsignedStream: throw .signing(.unsupported("the body is an unsigned stream, and `payload` is signed"))
       }
     }
+  }
+
+  private func scope(_ head: WrittenHead, _ noted: Noted?, of credential: String) throws(ProxyError) -> SigningScope {
+    if let known = noted?.scope, known.rules == rulesNumber { return known.found }
+    do throws(ScopeRules.Problem) {
+      let found = try rules.scope(app: noted?.app?.scope, host: head.host.bytes(in: head.bytes))
+      noted?.scope = (found, rulesNumber)
+      return found
+    } catch { throw .signing(Self.problem(error, of: credential)) }
   }
 
   private static func problem(_ problem: ScopeRules.Problem, of credential: String) -> SigningProblem {
@@ -148,8 +171,11 @@ final class SigV4Signer: RequestSigner {
         plan = try self.plan(head, noted, isTLS: origin.isTLS, hasBody: !bytes.isEmpty, length: nil, of: name)
         body = bytes
       }
-      return try write(plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, origin, into: block)
-    } catch { return .refused(error, why: "\(Self.reason(error))") }
+      let offset = clocks.offset(of: origin)
+      noted?.clockOffset = offset
+      return try write(
+        plan, head, body, digest: plan.payload == .hashed ? draft.digest : nil, at: wallClockSeconds() + offset, into: block)
+    } catch { return .refused(error, why: Self.reason(error)) }
   }
 
   private static func reason(_ error: ProxyError) -> String {
@@ -170,11 +196,10 @@ final class SigV4Signer: RequestSigner {
   }
 
   private func write(
-    _ plan: Plan, _ head: WrittenHead, _ body: UnsafeRawBufferPointer?, digest: [UInt8]?, _ origin: OriginAuthority,
+    _ plan: Plan, _ head: WrittenHead, _ body: UnsafeRawBufferPointer?, digest: [UInt8]?, at seconds: Int64,
     into block: Block
   ) throws(ProxyError) -> Preparation {
     guard let material else { throw .internalError }
-    let seconds = clocks.time(for: origin, at: wallClockSeconds())
     if time.seconds != seconds { time = SigningTime(seconds) }
     let line =
       digest.map { SigV4Payload.line(of: $0) } ?? plan.payload.line(body: body ?? UnsafeRawBufferPointer(start: nil, count: 0))
@@ -234,26 +259,32 @@ final class SigV4Signer: RequestSigner {
   // MARK: The answer
 
   override func read(
-    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority, isNews: Bool
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
+    isNews: Bool
   ) -> Reading {
     guard isNews, Self.mayConcernKeys(head.status) else { return .other }
-    if let error = AWSError(head, in: bytes) { return reading(of: error, head, bytes, origin) }
+    if let error = AWSError(head, in: bytes) { return reading(of: error, head, bytes, noted, origin) }
     return .needsBody
   }
 
   override func read(
-    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, from origin: OriginAuthority
-  )
-    -> Reading
-  { reading(of: AWSError(body: body), head, bytes, origin) }
+    body: [UInt8], of head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, noted: AnyObject?,
+    from origin: OriginAuthority
+  ) -> Reading { reading(of: AWSError(body: body), head, bytes, noted, origin) }
 
   private static func mayConcernKeys(_ status: Int) -> Bool { status == 400 || status == 401 || status == 403 }
 
   private func reading(
-    of error: AWSError, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ origin: OriginAuthority
+    of error: AWSError, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ noted: AnyObject?,
+    _ origin: OriginAuthority
   ) -> Reading {
     if error == .accessDenied { return .other }
-    if clocks.correct(by: head, in: bytes, from: origin, at: wallClockSeconds()) { return .challenge(canAnswer: true) }
+    if let clock = clock(head, in: bytes), let noted = noted as? Noted,
+      clocks.correct(clock, from: origin, used: noted.clockOffset)
+    {
+      skew = clock.offset
+      return .challenge(canAnswer: true)
+    }
     return error == .keysRefused ? .refused : .other
   }
 }
@@ -268,15 +299,5 @@ extension SignedPayload {
       case .unsigned, .unsignedStream: .unsigned
       case .signedStream: .streaming
       }
-  }
-}
-
-extension Block {
-  /// Takes a piece out of what it is filled with.
-  /// - Parameter piece: offsets from the first byte.
-  fileprivate func remove(_ piece: ByteSlice) {
-    let rest = count - piece.end
-    (base + start + piece.start).copyMemory(from: base + start + piece.end, byteCount: rest)
-    end -= piece.count
   }
 }

@@ -1,0 +1,36 @@
+import Credentials
+import Kerberos
+import Proxy
+import Settings
+
+extension Describing {
+  /// Names principal and source; asks no KDC.
+  static func negotiate(_ policy: NegotiatePolicy) -> String {
+    var parts = ["negotiate as \(principal(policy))", source(policy.source)]
+    parts.append("for \(policy.servicePrincipal ?? "HTTP/<the origin's host>")")
+    if !policy.bindsChannel { parts.append("tokens are NOT bound to the origin's certificate") }
+    if policy.mutual == .required { parts.append("answers must prove the service's key") }
+    return parts.joined(separator: "; ")
+  }
+
+  /// The service that tickets are for; nil: it has none.
+  static func service(of policy: CredentialPolicy, for origin: UpstreamSettings.Origin) -> String? {
+    guard case .negotiate(let negotiate) = policy.kind else { return nil }
+    let host = origin.host.isEmpty ? "<the request's own host>" : origin.host
+    return "tickets for \(negotiate.servicePrincipal ?? "HTTP/\(host)")"
+  }
+
+  private static func principal(_ policy: NegotiatePolicy) -> String {
+    do throws(KerberosProblem) { return try TicketClient(policy).clientName() } catch {
+      return "\(policy.principal ?? "<unknown>") (now: \(error))"
+    }
+  }
+
+  private static func source(_ source: NegotiatePolicy.Source) -> String {
+    switch source {
+    case .keytab(let path): "keytab \(path)"
+    case .cache(let name): "ticket cache \(name)"
+    case .password: "by password"
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import Crypto
+import TLS
+import Testing
+
+/// The certificates were made by `openssl req -x509`, their hashes by `openssl dgst`.
+@Suite struct EndPointHashTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let signature, certificate: String
+    let hash: String?
+    var testDescription: String { signature }
+  }
+
+  static let rows = [
+    Row(
+      signature: "MD5 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUfhK7SCIHYH3gOJxAYjBKjOTWLdwwDQYJKoZIhvcNAQEEBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQEEBQADgYEASmTxppv+pOaDFFPeWSfOfC5K8ZVHWTmH042QI1CNrBZ7x/\
+        snAq3+Qm/LjZy1+e1wWHnAgoqZr4N73ukE0i3z64RNh9Zz1FVaWAWiB6iWOmvEBcUFMJ12BInS9eSvRuuXUJ/kE8YMLcXtxBemdVr5a0HwuT55\
+        guQmK6FIPzp0WPI=
+        """,
+      hash: "31804738207c589a1879c231a114a4b0f39863ba9b79c9dce7ffc0c77fac225f"),
+    Row(
+      signature: "SHA-1 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUQ08thMd4wWb039/OmwanYkRbPP4wDQYJKoZIhvcNAQEFBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQEFBQADgYEAWXl7xsARVTZ6B8LrOS0QJEIlJRGXM23IU74jfkKvTHNKNZ\
+        WcguFMHugYGwACE4tPdzm64eV6VxR2yp4QnWLE8mtTiM0tfz9EPXlhX2Sw4BdrI9INA20IH0nydIqrw6dTMYAanNfJgNyI4FTV6241LwfAUKsQ\
+        blk0/GoreJQR7b8=
+        """,
+      hash: "e6d0d624e79da382864dc99be47eaaf6db297619006a37ab5581fb697d87ccbb"),
+    Row(
+      signature: "SHA-1 with ECDSA",
+      certificate: """
+        MIIBbTCCARSgAwIBAgIUdK2BaK5031AbKT7zppIDvAXbeMUwCQYHKoZIzj0EATAMMQowCAYDVQQDDAFoMCAXDTI2MTEyMjA4NTkzOFoYDzIxMj\
+        YxMDI5MDg1OTM4WjAMMQowCAYDVQQDDAFoMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEU+SWm2Wm6SEOu3K8mUTo4RVPruXwU/dlok5ssMJL\
+        kZLu+6tYzowg/Chx2H255gISHAeyplLm51cbNalx0MmMvaNTMFEwHQYDVR0OBBYEFODdiZkwVtihJvhsHm+TRy83WUJtMB8GA1UdIwQYMBaAFO\
+        DdiZkwVtihJvhsHm+TRy83WUJtMA8GA1UdEwEB/wQFMAMBAf8wCQYHKoZIzj0EAQNIADBFAiEAhWMvcLdWZpavfM6I6zEzaCFSxpN1DiiIjXTC\
+        ekNcPx0CIF+Hmy937L6Q3vqN+Qf7b/lqRh9eMK+HNNMbrvM3QICi
+        """,
+      hash: "366022ddffa0d79dc6ff4b3a58103e3ce1f4337146d5a8315dd005cfc4bad42c"),
+    Row(
+      signature: "SHA-224 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUbXw7MRYUpNEcsgsg4U0zWaiTPjgwDQYJKoZIhvcNAQEOBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQEOBQADgYEAyTYAJvZbEjr6I2D53/YQPol991FHpEnZeT+L2mnZR5+U7r\
+        iLAdh04R3rkRIp4fQzEjezRE5l2PvkvPkAOGe6YLmRQhxa1e5v+tM8ei4+/57ezDCxu3JcMZUCTR4S/7w0KFOhZ+pcvYv0WDKDtVLumS7cy9ea\
+        f6A8SX9mYikxgS4=
+        """,
+      hash: "214e20522d792b2b1a428f34d09ed2e272c3dfc9628160c3ee9ffca6"),
+    Row(
+      signature: "SHA-256 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUQoExKORO5bQ2et2RRpp1UdYxENwwDQYJKoZIhvcNAQELBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQELBQADgYEAmrYr8AXsrM7cF1sk6D1Z0kovw7G+jg3MJTQu9uhXxkB4f2\
+        /A28xre8KeJ3bNXpKq/+Kp981l23hXSHUGnelnIZDFS9D1SH98q752k7/pD/xBHqL8HkGdP+/ijLZBJVtXhVmqCxZkXC0gX1Lp28LW3kKvmq+e\
+        an2t6cu2qDFXRLU=
+        """,
+      hash: "fb2a49e4ae9345e85819d017647664e6a229c8fab38a26d378afd527b2e086bc"),
+    Row(
+      signature: "SHA-384 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUVbA9kceAyRQRpdibziEgnQ5Z7bAwDQYJKoZIhvcNAQEMBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQEMBQADgYEAYQoLYxOCdBDUW6tlonNFWrSWRlsISLy69eRsQQ6CZqnV8+\
+        bzZ4VCSxkkQBEme4VqyN5OItRdX+y45W3BAyAKVdrJLBpFYJkE97Wn7cAujQ1Z9qnWVovpOsD9iqwVmRRHE+ezVj9O2efyErgpoWFUvqEmCMz3\
+        ruvCrhwr+LKZbT4=
+        """,
+      hash: "0646cff8d9bd159b19c6ab6fdf811a820fee6d02394c24bee696db3bec5c3de3c350b7fe57dcf834633289053a9e57b4"),
+    Row(
+      signature: "SHA-512 with RSA",
+      certificate: """
+        MIIB9jCCAV+gAwIBAgIUCBjRlnVofm9YotbrqdVtFNsT0ycwDQYJKoZIhvcNAQENBQAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzdaGA\
+        8yMTI2MTAyOTA4NTkzN1owDDEKMAgGA1UEAwwBaDCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA7iHhRdVcfNdFNCbRU/2fkt9PI9tLgDlq\
+        WI8sQKm0KVp1f+Jzsiy9bwqsDdAoGaX4i9MLToEPUojU5hHYP7g1K0WADR2omq9CbCiqVq+ojI6Hqi7imLATRgyzUcwyb6kVh8k8bDj1B5s0VE\
+        qJqqP4a7tEerYwqUF7OlZJwB+8bl8CAwEAAaNTMFEwHQYDVR0OBBYEFIR8A2nYTyaDhQDN4Ep8JUX8yDtgMB8GA1UdIwQYMBaAFIR8A2nYTyaD\
+        hQDN4Ep8JUX8yDtgMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQENBQADgYEA1iflbn3j3AyH59+pJ7C2ZJKuK+IK5wtOrsRvbUwO61xJKn\
+        cu9oU8+5kGm4PpUCrhBqYrv+gCyptNAbVjrqr5X+Vb06rXZcCj50qTNOz+QpiNuJC5d/xHERAGz+Npj2wgt+DPslXO1GAomMw2/XIofJWgGq2n\
+        vl5BSDVshzzywwc=
+        """,
+      hash:
+        "a47633b234100456f233818fa37830ab3c07a4b06da6e6727dfcfff6abf85dc874b33fadc5d9495b833169836a3ab10bd929944e0a903621781dedb238f1bb03"
+    ),
+    Row(
+      signature: "RSA-PSS with SHA-256",
+      certificate: """
+        MIICXjCCAZOgAwIBAgIUOOnzUtiQDLG00BMQDUNACoTLW2MwQQYJKoZIhvcNAQEKMDSgDzANBglghkgBZQMEAgEFAKEcMBoGCSqGSIb3DQEBCD\
+        ANBglghkgBZQMEAgEFAKIDAgEgMAwxCjAIBgNVBAMMAWgwIBcNMjYxMTIyMDg1OTM3WhgPMjEyNjEwMjkwODU5MzdaMAwxCjAIBgNVBAMMAWgw\
+        gZ8wDQYJKoZIhvcNAQEBBQADgY0AMIGJAoGBAO4h4UXVXHzXRTQm0VP9n5LfTyPbS4A5aliPLECptCladX/ic7IsvW8KrA3QKBml+IvTC06BD1\
+        KI1OYR2D+4NStFgA0dqJqvQmwoqlavqIyOh6ou4piwE0YMs1HMMm+pFYfJPGw49QebNFRKiaqj+Gu7RHq2MKlBezpWScAfvG5fAgMBAAGjUzBR\
+        MB0GA1UdDgQWBBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAfBgNVHSMEGDAWgBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAPBgNVHRMBAf8EBTADAQH/ME\
+        EGCSqGSIb3DQEBCjA0oA8wDQYJYIZIAWUDBAIBBQChHDAaBgkqhkiG9w0BAQgwDQYJYIZIAWUDBAIBBQCiAwIBIAOBgQDNjelgVqR5IQH/kj5R\
+        NUnOLkPMcs35vhN/PnztxykatJkeEFUo1c+J2TcB1n7Yc3vPaXTN5ZfC4tNmmgsEhkZEzq0g3lEw83VBsrcgSrVsCdh4ynnOri6cNTc1kAJvd7\
+        kH88gCHFmzw/J5azGsiwYM8Tuwcj5Hp7gCFSZFm/tfPQ==
+        """,
+      hash: "31579b90ea6d501baab49a9406e7ef3b08ddb70138b60b26671bdbb3d85d20d3"),
+    Row(
+      signature: "RSA-PSS with SHA-384",
+      certificate: """
+        MIICXjCCAZOgAwIBAgIUVohbvjTNzu+tN6JlC6PAuoDKJN0wQQYJKoZIhvcNAQEKMDSgDzANBglghkgBZQMEAgIFAKEcMBoGCSqGSIb3DQEBCD\
+        ANBglghkgBZQMEAgIFAKIDAgEwMAwxCjAIBgNVBAMMAWgwIBcNMjYxMTIyMDg1OTM4WhgPMjEyNjEwMjkwODU5MzhaMAwxCjAIBgNVBAMMAWgw\
+        gZ8wDQYJKoZIhvcNAQEBBQADgY0AMIGJAoGBAO4h4UXVXHzXRTQm0VP9n5LfTyPbS4A5aliPLECptCladX/ic7IsvW8KrA3QKBml+IvTC06BD1\
+        KI1OYR2D+4NStFgA0dqJqvQmwoqlavqIyOh6ou4piwE0YMs1HMMm+pFYfJPGw49QebNFRKiaqj+Gu7RHq2MKlBezpWScAfvG5fAgMBAAGjUzBR\
+        MB0GA1UdDgQWBBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAfBgNVHSMEGDAWgBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAPBgNVHRMBAf8EBTADAQH/ME\
+        EGCSqGSIb3DQEBCjA0oA8wDQYJYIZIAWUDBAICBQChHDAaBgkqhkiG9w0BAQgwDQYJYIZIAWUDBAICBQCiAwIBMAOBgQBDa9FP1qeZqgMUtKFR\
+        BrL7lk/NC4yKbNZYWxIFsAD4AHKOM5YB5Cy3GnPLmLT58VI2FF9pSIwPPYQKXi+3ShlZtlzUbiozqFMpR/kp3XjD63a5LC/YFzyQyahBPOmo/R\
+        z1ACmqT8/OBsPUvbt+TGFtJRrSISxe72hfHajeXzPzKw==
+        """,
+      hash: "004d81efa11e35693d1f3c98e2fd8654d63298f106f1ae3a78a6fea307feeca557c26ddf223647171537e3b7313b3852"),
+    Row(
+      signature: "RSA-PSS with SHA-512",
+      certificate: """
+        MIICXjCCAZOgAwIBAgIUOOeArBlzVpDLsbW+OevaLlZZYokwQQYJKoZIhvcNAQEKMDSgDzANBglghkgBZQMEAgMFAKEcMBoGCSqGSIb3DQEBCD\
+        ANBglghkgBZQMEAgMFAKIDAgEgMAwxCjAIBgNVBAMMAWgwIBcNMjYxMTIyMDg1OTM4WhgPMjEyNjEwMjkwODU5MzhaMAwxCjAIBgNVBAMMAWgw\
+        gZ8wDQYJKoZIhvcNAQEBBQADgY0AMIGJAoGBAO4h4UXVXHzXRTQm0VP9n5LfTyPbS4A5aliPLECptCladX/ic7IsvW8KrA3QKBml+IvTC06BD1\
+        KI1OYR2D+4NStFgA0dqJqvQmwoqlavqIyOh6ou4piwE0YMs1HMMm+pFYfJPGw49QebNFRKiaqj+Gu7RHq2MKlBezpWScAfvG5fAgMBAAGjUzBR\
+        MB0GA1UdDgQWBBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAfBgNVHSMEGDAWgBSEfANp2E8mg4UAzeBKfCVF/Mg7YDAPBgNVHRMBAf8EBTADAQH/ME\
+        EGCSqGSIb3DQEBCjA0oA8wDQYJYIZIAWUDBAIDBQChHDAaBgkqhkiG9w0BAQgwDQYJYIZIAWUDBAIDBQCiAwIBIAOBgQBrEarPgsrTqxEtAJAb\
+        8PvwdasFvkoXJDozgjQlHE5Hz+9Wn4ekUOobLsVbzNuh+VCnhOcFrda/Q1f+Z3u/ToPDtZh8SmtDoXVtWdXVaJgm7oSB+eFjyUcec4F+8f/BXC\
+        E9/PEaEeCSHaVZ8udFIUoZIJ3E3izo6vN3VDJXrj68Ww==
+        """,
+      hash:
+        "749e0fd791a68f0536dd88efee6d58dfd23187854f31c55df37fbf2ccb1a79f6c9d5621101004ca722c97e2892c00ffaaaf9b0f44cb93af1aa1425660ccf92e2"
+    ),
+    Row(
+      signature: "SHA-256 with ECDSA",
+      certificate: """
+        MIIBbzCCARWgAwIBAgIUB8lDrhEVuRfmYmzkPV7xZq2a3fkwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzhaGA8yMT\
+        I2MTAyOTA4NTkzOFowDDEKMAgGA1UEAwwBaDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABFPklptlpukhDrtyvJlE6OEVT67l8FP3ZaJObLDC\
+        S5GS7vurWM6MIPwocdh9ueYCEhwHsqZS5udXGzWpcdDJjL2jUzBRMB0GA1UdDgQWBBTg3YmZMFbYoSb4bB5vk0cvN1lCbTAfBgNVHSMEGDAWgB\
+        Tg3YmZMFbYoSb4bB5vk0cvN1lCbTAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIDk3XCwjHD87deKg7AxeN30V/NSOjdSJUBXU\
+        HdlkKHH7AiEA05ya3xoPvFUcu7MjslC1j2z+jYnTu8TljlkKtobwe7Y=
+        """,
+      hash: "558ecbf25728e5b7d1c7f3e7d8c00641d4adc24a6d62a92e5cc88ee82617fb20"),
+    Row(
+      signature: "SHA-384 with ECDSA",
+      certificate: """
+        MIIBbjCCARWgAwIBAgIUdz9FLALqCOTai2/J77wwZy4UFdEwCgYIKoZIzj0EAwMwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzhaGA8yMT\
+        I2MTAyOTA4NTkzOFowDDEKMAgGA1UEAwwBaDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABFPklptlpukhDrtyvJlE6OEVT67l8FP3ZaJObLDC\
+        S5GS7vurWM6MIPwocdh9ueYCEhwHsqZS5udXGzWpcdDJjL2jUzBRMB0GA1UdDgQWBBTg3YmZMFbYoSb4bB5vk0cvN1lCbTAfBgNVHSMEGDAWgB\
+        Tg3YmZMFbYoSb4bB5vk0cvN1lCbTAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMDA0cAMEQCICYFUPAEjRRbnmPEGEoDSBQ5HB0Viw39W3CM\
+        QD2RbB3QAiBxzZ+/naNn9yfDROL5Aso9G9TET6D+pnObdI3FIbFA1Q==
+        """,
+      hash: "e80a86e98785610976acb9593cb7de9ae0b2c6ee14a9108c34d088f18c1d493dccaba391529afff5aee4188dd238c57a"),
+    Row(
+      signature: "Ed25519",
+      certificate: """
+        MIIBLjCB4aADAgECAhRyAe5V/vSERKzQdJX0oY67XuxaajAFBgMrZXAwDDEKMAgGA1UEAwwBaDAgFw0yNjExMjIwODU5MzhaGA8yMTI2MTAyOT\
+        A4NTkzOFowDDEKMAgGA1UEAwwBaDAqMAUGAytlcAMhAJOoIdhnwaIRqnfoD0uutkWkRT7xH0cIg6gqOvJKouFvo1MwUTAdBgNVHQ4EFgQUXQkl\
+        35ZAqtNvmZ+aRBw7fdaIp64wHwYDVR0jBBgwFoAUXQkl35ZAqtNvmZ+aRBw7fdaIp64wDwYDVR0TAQH/BAUwAwEB/zAFBgMrZXADQQBv3v7LUF\
+        35iY22n1LXTlCSuhLFVqvxMQuXNPZ4iOjjuSqvqXK1V9tY6KhXtAzbXSG52aje2x9W/9pGX0XdhwgO
+        """,
+      hash: nil),
+  ]
+
+  @Test(arguments: rows)
+  func `a channel is bound by the hash of the certificate's signature, and by none where there is none`(_ row: Row) throws {
+    let certificate = try Certificate(der: try #require(Base64.decode(Array(row.certificate.utf8))))
+    #expect(certificate.endPointHash.map(hexadecimal) == row.hash)
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+}
