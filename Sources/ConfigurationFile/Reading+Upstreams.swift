@@ -78,20 +78,24 @@ extension Reading {
     let timeouts = timeouts(ofUpstream: entry, over: context.timeouts)
     let decompress = entry.read(\.decompress)
     let hostHeader = entry.read(\.hostHeader)
+    let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
+    let requestHeaders = headerRules(entry, \.requestHeaders, credential: draft)
+    let responseHeaders = headerRules(entry, \.responseHeaders, credential: draft)
 
     if let name, !checkName(name, entry.path(\.name)) { return nil }
-    let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
     if let trust { _ = context.trust.check(trust, entry.path(\.trust), self) }
     checkCookies(entry, rewrite, matches)
     guard let written, written.isWhole, matches.count == written.items.count, let first = matches.first,
       origin != nil || !entry.has(\.origin)
     else { return nil }
-    let settings = UpstreamSettings(
+    var settings = UpstreamSettings(
       name: name?.value ?? written.items[0].text.value, matches: matches.map(\.match), clients: clients,
       origin: origin ?? standardOrigin(matches, entry),
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
+    settings.requestHeaders = requestHeaders
+    settings.responseHeaders = responseHeaders
     if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)

@@ -21,6 +21,8 @@ public struct UpstreamSettings: Sendable, Hashable {
   public let timeouts: Timeouts
   public let decompress: Bool
   public let hostHeader: HostHeader
+  public var requestHeaders = HeaderRuleSettings()
+  public var responseHeaders = HeaderRuleSettings()
 
   /// The first one.
   @inlinable public var match: Match { matches[0] }

@@ -135,6 +135,7 @@ struct ConfigurationSummary {
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
       page.row("", parts.joined(separator: ", "))
+      for line in Describing.rules(upstream) { page.row("", line) }
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
       } else if let name = upstream.credential, settings.credentials[name]?.bindsTokens == true {

@@ -161,6 +161,8 @@ struct Explain: ParsableCommand {
     } else {
       page.row("trust", "none: http:// in clear text; anybody on the way can read and change it")
     }
+    let rules = Describing.rules(upstream)
+    if !rules.isEmpty { page.rows("rules", rules) }
     page.row("retry", retry(upstream.retry))
   }
 

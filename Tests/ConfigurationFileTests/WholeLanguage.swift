@@ -106,6 +106,10 @@ let wholeLanguage = #"""
       timeouts: {response_head: 5m}
       decompress: false
       host_header: origin
+      request_headers:
+        remove: ["X-Debug-*", Accept]
+        set: {User-Agent: billing/1, X-App: "app {client} {{1}"}
+      response_headers: {remove: [], set: {X-Served: "{client}"}}
     - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
     - {match: bearer.example.com., credential: static-bearer}

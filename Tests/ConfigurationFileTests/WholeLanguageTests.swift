@@ -89,6 +89,12 @@ struct WholeLanguageTests {
     #expect(String(decoding: certificate.certificates, as: UTF8.self) == PEMSamples.certificate + "\n")
     #expect(certificate.key == secret(PEMSamples.encryptedKey))
     #expect(certificate.passphrase == secret("s3cr3t"))
+    #expect(payments.requestHeaders.remove == ["X-Debug-*", "Accept"])
+    #expect(payments.requestHeaders.set.map(\.name) == ["User-Agent", "X-App"])
+    #expect(payments.requestHeaders.set.map(\.value.texts) == [["billing/1"], ["app ", " {1}"]])
+    #expect(
+      payments.responseHeaders
+        == HeaderRuleSettings(set: [HeaderRuleSettings.Field(name: "X-Served", value: try FieldTemplate("{client}"))]))
 
     let wildcard = settings.upstreams[1]
     #expect(wildcard.name == "*.example.com")

@@ -47,6 +47,8 @@ indirect enum Shape: Sendable {
     case uri = "absolute URI"
     case origin = "http:// or https:// URL without a path"
     case fieldName = "name of an HTTP field"
+    case fieldPattern = "name of an HTTP field, or its beginning and *"
+    case fieldTemplate = "text with {client} for the client's name"
     case fieldFormat = "text that holds {value} once"
     case jwtFormat = "text that holds {jwt} once"
     case jsonObject = "text that is a JSON object"

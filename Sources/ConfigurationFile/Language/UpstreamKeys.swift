@@ -38,6 +38,12 @@ struct UpstreamKeys: KeySet {
   let hostHeader = Key(
     "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
     "Says which authority the proxy sends in Host; SNI is always the origin's.")
+  let requestHeaders = Key(
+    "request_headers", .section(HeaderRuleKeys.self), .otherwise("none"),
+    "Changes fields of requests: 'remove', then 'set', then the credential.")
+  let responseHeaders = Key(
+    "response_headers", .section(HeaderRuleKeys.self), .otherwise("none"),
+    "Changes fields of answers that the proxy relays; its own stay as they are.")
 }
 
 /// `upstreams.client_certificate`, and `credentials.*.oauth2.client_certificate`.

@@ -1,0 +1,104 @@
+extension Mistake {
+  /// Rules for heads, paths and methods.
+  static let ofRules: [Mistake] = [
+    Mistake(
+      "rules for fields of the connection",
+      #"""
+      upstreams:
+        - match: h
+          request_headers:
+            remove: [Host, expect, Content_Length, Transfer-Encoding, TE, via, "Proxy-*", Proxy-Status, "Con*", "*"]
+            set: {Host: h, Connection: close, Proxy-Support: x, Max_Forwards: "1"}
+          response_headers:
+            remove: [Upgrade]
+            set: {Content-Length: "0", Via: me}
+      """#,
+      [
+        "5:16: error: upstreams[0].request_headers.remove[0]: 'Host' belongs to the connection, and the proxy itself writes it; "
+          + "'origin' and 'host_header' say what is in it",
+        "5:22: error: upstreams[0].request_headers.remove[1]: 'expect' belongs to the connection, and the proxy itself writes it",
+        "5:30: error: upstreams[0].request_headers.remove[2]: 'Content_Length' belongs to the connection, and the proxy itself "
+          + "writes it",
+        "5:46: error: upstreams[0].request_headers.remove[3]: 'Transfer-Encoding' belongs to the connection, and the proxy itself "
+          + "writes it",
+        "5:65: error: upstreams[0].request_headers.remove[4]: 'TE' belongs to the connection, and the proxy itself writes it",
+        "5:69: error: upstreams[0].request_headers.remove[5]: 'via' belongs to the connection, and the proxy itself writes it",
+        "5:74: error: upstreams[0].request_headers.remove[6]: 'Proxy-*' covers 'proxy-authenticate', which belongs to the "
+          + "connection; write more of the name",
+        "5:85: error: upstreams[0].request_headers.remove[7]: 'Proxy-Status' belongs to the connection, and the proxy itself "
+          + "writes it",
+        "5:99: error: upstreams[0].request_headers.remove[8]: 'Con*' covers 'connection', which belongs to the connection; "
+          + "write more of the name",
+        "5:107: error: upstreams[0].request_headers.remove[9]: '*' covers 'connection', which belongs to the connection; write "
+          + "more of the name",
+        "6:13: error: upstreams[0].request_headers.set.Host: 'Host' belongs to the connection, and the proxy itself writes it; "
+          + "'origin' and 'host_header' say what is in it",
+        "6:22: error: upstreams[0].request_headers.set.Connection: 'Connection' belongs to the connection, and the proxy itself "
+          + "writes it",
+        "6:41: error: upstreams[0].request_headers.set.Proxy-Support: 'Proxy-Support' belongs to the connection, and the proxy "
+          + "itself writes it",
+        "6:59: error: upstreams[0].request_headers.set.Max_Forwards: 'Max_Forwards' belongs to the connection, and the proxy "
+          + "itself writes it",
+        "8:16: error: upstreams[0].response_headers.remove[0]: 'Upgrade' belongs to the connection, and the proxy itself writes it",
+        "9:13: error: upstreams[0].response_headers.set.Content-Length: 'Content-Length' belongs to the connection, and the "
+          + "proxy itself writes it",
+        "9:34: error: upstreams[0].response_headers.set.Via: 'Via' belongs to the connection, and the proxy itself writes it",
+      ]),
+    Mistake(
+      "rules for credentials",
+      #"""
+      credentials:
+        key: {header: {name: X-Api-Key, value: {env: TOKEN}}}
+      upstreams:
+        - match: h
+          credential: key
+          request_headers: {remove: [x_api_key, "X-*"], set: {X-API-KEY: a, Authorization: Bearer s3cr3t, cookie: s3cr3t}}
+          response_headers: {remove: ["X-*"], set: {Authorization: fine}}
+      """#,
+      [
+        "7:32: error: upstreams[0].request_headers.remove[0]: 'x_api_key' is the field that credential 'key' writes; "
+          + "'client_authorization' says what happens to the app's own",
+        "7:43: error: upstreams[0].request_headers.remove[1]: 'X-*' covers 'X-Api-Key', which credential 'key' writes; "
+          + "'client_authorization' says what happens to the app's own",
+        "7:57: error: upstreams[0].request_headers.set.X-API-KEY: 'X-API-KEY' is the field that credential 'key' writes; "
+          + "'client_authorization' says what happens to the app's own",
+        "7:71: error: upstreams[0].request_headers.set.Authorization: 'Authorization' holds a secret; define it in "
+          + "'credentials', and name it in the entry's 'credential'",
+        "7:101: error: upstreams[0].request_headers.set.cookie: 'cookie' holds a secret; define it in 'credentials', and name "
+          + "it in the entry's 'credential'",
+      ]),
+    Mistake(
+      "rules that are no fields",
+      #"""
+      upstreams:
+        - match: h
+          request_headers:
+            remove: ["X Y", "X-*-Y", "X-**", ""]
+            set:
+              "A b": c
+              X-Line: "a\r\nEvil: s3cr3t"
+              X-Blank: " a"
+              X-Client: "{clinet}"
+              X-Open: "{client"
+              X-App: a
+              x_app: b
+          response_headers: {set: {X-Line: "a\nb"}, remvoe: [a]}
+      """#,
+      [
+        "5:16: error: upstreams[0].request_headers.remove[0] must be an HTTP field name, which may end in *, not 'X Y'",
+        "5:23: error: upstreams[0].request_headers.remove[1] must be an HTTP field name, which may end in *, not 'X-*-Y'",
+        "5:32: error: upstreams[0].request_headers.remove[2] must be an HTTP field name, which may end in *, not 'X-**'",
+        "5:40: error: upstreams[0].request_headers.remove[3] must be a text, not an empty one",
+        "7:9: error: upstreams[0].request_headers.set.A b: 'A b' is no HTTP field name",
+        "8:17: error: upstreams[0].request_headers.set.X-Line contains a line break, or begins or ends with a space",
+        "9:18: error: upstreams[0].request_headers.set.X-Blank contains a character that field values cannot have, or begins or "
+          + "ends with a space",
+        "10:19: error: upstreams[0].request_headers.set.X-Client: nothing fills the placeholder {clinet} (did you mean "
+          + "'client'?); {{ stands for a brace",
+        "11:17: error: upstreams[0].request_headers.set.X-Open: '{' has no '}'; {{ stands for a brace",
+        "13:9: error: upstreams[0].request_headers.set.x_app: the field is already in 'set', in another spelling",
+        "14:38: error: upstreams[0].response_headers.set.X-Line contains a line break, or begins or ends with a space",
+        "14:47: error: unknown key 'remvoe' in upstreams[0].response_headers (did you mean 'remove'?)",
+      ]),
+  ]
+}
