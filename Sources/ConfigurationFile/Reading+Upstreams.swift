@@ -79,12 +79,14 @@ extension Reading {
     let decompress = entry.read(\.decompress)
     let hostHeader = entry.read(\.hostHeader)
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
+    let stripsPrefix = entry.read(\.stripPrefix)
     let requestHeaders = headerRules(entry, \.requestHeaders, credential: draft)
     let responseHeaders = headerRules(entry, \.responseHeaders, credential: draft)
 
     if let name, !checkName(name, entry.path(\.name)) { return nil }
     if let trust { _ = context.trust.check(trust, entry.path(\.trust), self) }
     checkCookies(entry, rewrite, matches)
+    if stripsPrefix { checkPrefix(entry, matches, origin) }
     guard let written, written.isWhole, matches.count == written.items.count, let first = matches.first,
       origin != nil || !entry.has(\.origin)
     else { return nil }
@@ -94,6 +96,7 @@ extension Reading {
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
+    settings.stripsPrefix = stripsPrefix
     settings.requestHeaders = requestHeaders
     settings.responseHeaders = responseHeaders
     if entry.has(\.credential) {
@@ -286,10 +289,9 @@ extension Reading {
   private func origin(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin? {
     do throws(HostError) {
       let url = try URLText(parsing: text.value)
-      guard url.target.isEmpty || url.target == "/" else {
-        throw HostError("must end after host and port; the proxy keeps the app's path")
-      }
-      return UpstreamSettings.Origin(scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port)
+      guard !url.target.contains("?") else { throw HostError("must not have a query; the proxy keeps the app's") }
+      return UpstreamSettings.Origin(
+        scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port, path: try prefix(url.target))
     } catch {
       self.error(text.place, "\(entry.path(\.origin).shown) \(error)")
       return nil

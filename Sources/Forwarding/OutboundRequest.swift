@@ -95,7 +95,7 @@ public struct OutboundRequest: Sendable {
     // lines.
     head.methodText.count + target.pathAndQuery.count + head.fields.keptSize
       + max(origin.hostLine.count, max(target.authority.count, asked?.count ?? 0) + 8) + rules.name.viaLine.count + 256
-      + (rules.requestHeaders?.size(client: client()) ?? 0)
+      + (rules.paths?.origin.count ?? 0) + (rules.requestHeaders?.size(client: client()) ?? 0)
   }
 
   /// Writes a new head. Copies only names, values and the target's path.
@@ -108,7 +108,9 @@ public struct OutboundRequest: Sendable {
   ) {
     writer.append(head.methodText, of: bytes)
     writer.append(" ")
-    if cutsSignature {
+    if let paths = rules.paths {
+      writer.append(target.pathAndQuery.bytes(in: bytes), through: paths, withoutSignature: cutsSignature)
+    } else if cutsSignature {
       if target.path.isEmpty { writer.append("/") }
       writer.append(withoutSignature: target.pathAndQuery.bytes(in: bytes))
     } else {

@@ -21,6 +21,8 @@ public struct UpstreamSettings: Sendable, Hashable {
   public let timeouts: Timeouts
   public let decompress: Bool
   public let hostHeader: HostHeader
+  /// Takes the match's prefix away. Then every match has one, and the origin has no path.
+  public var stripsPrefix = false
   public var requestHeaders = HeaderRuleSettings()
   public var responseHeaders = HeaderRuleSettings()
 
@@ -36,10 +38,14 @@ public struct UpstreamSettings: Sendable, Hashable {
     /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
     public var host: String
     public var port: UInt16
-    public init(scheme: Scheme, host: String, port: UInt16) {
+    /// Takes the place of the match's prefix: "" or "/v1/x", which begins with a slash and does not end with one. "" means that paths
+    /// stay.
+    public var path: String
+    public init(scheme: Scheme, host: String, port: UInt16, path: String = "") {
       self.scheme = scheme
       self.host = host
       self.port = port
+      self.path = path
     }
   }
   public enum ClientAuthorization: String, Sendable, Hashable { case replace, keep, reject }

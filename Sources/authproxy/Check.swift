@@ -127,7 +127,8 @@ struct ConfigurationSummary {
   private func upstreams(_ page: inout Page) {
     page.heading("upstreams")
     for (index, upstream) in settings.upstreams.enumerated() {
-      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))")
+      let stripped = upstream.stripsPrefix ? ", without the prefix of the match" : ""
+      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))\(stripped)")
       var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")

@@ -120,7 +120,8 @@ struct Explain: ParsableCommand {
       return ExplainSigning.Report(rows: [("signs", "nothing: there is no credential")])
     }
     return ExplainSigning(
-      method: method, url: url, origin: forwarding.origin, keepsHost: forwarding.upstream.hostHeader == .app,
+      method: method, url: url, target: forwarding.target, origin: forwarding.origin,
+      keepsHost: forwarding.upstream.hostHeader == .app,
       now: csys_wall_clock() / 1_000_000_000
     ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
@@ -140,6 +141,8 @@ struct Explain: ParsableCommand {
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
     let checked = forwarding.checksAddresses ? ", unless the name resolves to forbidden_addresses only" : ""
     page.row("goes to", Describing.origin(forwarding.origin) + checked)
+    let changesPath = upstream.stripsPrefix || !upstream.origin.path.isEmpty
+    if changesPath { page.row("", "asks for \(forwarding.target)") }
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let subject = Describing.subject(of: credential) { page.row("", subject) }

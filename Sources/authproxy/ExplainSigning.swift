@@ -24,15 +24,15 @@ struct ExplainSigning {
 
   /// - Parameters:
   ///   - url: what the app asks for: absolute.
+  ///   - target: path and query that the origin gets.
   ///   - origin: where it goes.
-  init(method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool, now: Int64) {
+  init(method: String, url: String, target: String, origin: UpstreamSettings.Origin, keepsHost: Bool, now: Int64) {
     self.method = method
     isTLS = origin.scheme == .https
     self.now = now
     let rest = url.drop { $0 != ":" }.dropFirst(3)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let path = rest.dropFirst(authority.count)
-    target = path.first == "/" ? String(path) : "/" + path
+    self.target = target
     host =
       keepsHost ? String(authority) : Authority.text(host: origin.host, port: origin.port, defaultPort: isTLS ? 443 : 80)
   }

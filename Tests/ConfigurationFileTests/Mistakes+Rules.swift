@@ -2,6 +2,50 @@ extension Mistake {
   /// Rules for heads, paths and methods.
   static let ofRules: [Mistake] = [
     Mistake(
+      "paths of origins that nobody could keep to",
+      #"""
+      upstreams:
+        - {match: a, origin: https://a/v1/../v2}
+        - {match: b, origin: https://b/%2e/v2}
+        - {match: c, origin: https://c/v1//x}
+        - {match: d, origin: https://d/v1%2fx}
+        - {match: e, origin: "https://e/v1;x"}
+        - {match: f, origin: https://f/%76}
+        - {match: g, origin: "https://g/v1#x"}
+        - {match: h, origin: "https://h?"}
+        - {match: i, origin: https://i//}
+        - {match: j, origin: "https://j/v1^"}
+      """#,
+      [
+        "3:24: error: upstreams[0].origin has a path with an empty or dot segment, %2f or a backslash",
+        "4:24: error: upstreams[1].origin has a path with an empty or dot segment, %2f or a backslash",
+        "5:24: error: upstreams[2].origin has a path with an empty or dot segment, %2f or a backslash",
+        "6:24: error: upstreams[3].origin has a path with an empty or dot segment, %2f or a backslash",
+        "7:24: error: upstreams[4].origin has a path with a parameter (';'), which many servers cut off",
+        "8:24: error: upstreams[5].origin has a path with an encoded letter, digit, '-', '_' or '~'; write it unencoded",
+        "9:24: error: upstreams[6].origin must not have a fragment",
+        "10:24: error: upstreams[7].origin must not have a query; the proxy keeps the app's",
+        "11:24: error: upstreams[8].origin has a path with an empty or dot segment, %2f or a backslash",
+        "12:24: error: upstreams[9].origin has a path with a character that paths cannot have",
+      ]),
+    Mistake(
+      "a prefix that cannot be taken away",
+      #"""
+      upstreams:
+        - {match: a, strip_prefix: true}
+        - {match: b/v1, origin: https://b/v2, strip_prefix: true}
+        - {match: [c/v1, "c:8080"], strip_prefix: true}
+        - {match: d/v1, origin: https://d/, strip_prefix: true, strip_prefx: true}
+        - {match: e, strip_prefix: false}
+      """#,
+      [
+        "3:16: error: upstreams[0].strip_prefix cannot be true: upstreams[0].match at 3:13 has no path prefix",
+        "4:41: error: upstreams[1].strip_prefix cannot be true: 'origin' has the path '/v2', which takes the place of the "
+          + "match's prefix",
+        "5:31: error: upstreams[2].strip_prefix cannot be true: upstreams[2].match[1] at 5:20 has no path prefix",
+        "6:59: error: unknown key 'strip_prefx' in upstreams[3] (did you mean 'strip_prefix'?)",
+      ]),
+    Mistake(
       "rules for fields of the connection",
       #"""
       upstreams:

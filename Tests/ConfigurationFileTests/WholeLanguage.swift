@@ -84,7 +84,8 @@ let wholeLanguage = #"""
     - name: payments
       match: api.example.com/v1/
       clients: [billing]
-      origin: https://api.example.com
+      origin: https://api.example.com/api/v2/
+      strip_prefix: false
       credential: example-api
       wildcard_credential: false
       trust: strict
@@ -113,7 +114,7 @@ let wholeLanguage = #"""
     - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
     - {match: bearer.example.com., credential: static-bearer}
-    - {match: key.example.com, credential: api-key}
+    - {match: key.example.com/v1, credential: api-key, strip_prefix: true}
     - {match: refreshing.example.com, credential: refreshing}
     - {match: person.example.com, credential: person}
     - {match: signed.example.com, credential: signed}

@@ -44,6 +44,47 @@ import Testing
     #expect(try router.way("http://a.wide.test/v%31;a/../x") == "wide", "no entry of the host has a prefix")
   }
 
+  @Test func `no spelling of a path leaves the path of an origin`() throws {
+    func routed(_ match: Match, _ path: String, clients: Set<String>? = nil) -> RoutedEntry {
+      var entry = RoutedEntry(name: "\(match.host)\(match.pathPrefix)", match: match, clients: clients)
+      entry.originPath = path
+      return entry
+    }
+    let router = Router(
+      [
+        routed(Match(host: "open.test"), "/api/v1"), routed(Match(host: "fixed.test", pathPrefix: "/v1"), "/a/b"),
+        routed(Match(host: "odd.test"), "/a%20b"), routed(Match(host: "shared.test"), "/api", clients: ["billing"]),
+        routed(Match(host: "shared.test"), ""),
+      ], forwardsUnlisted: false, connectAllow: [])
+    func way(_ url: String, _ client: ClientIdentity = anybody) throws -> String {
+      let given = try Target(url)
+      return given.bytes.withUnsafeBytes { bytes in
+        let (host, target) = (normalisedHost(given.target.host.bytes(in: bytes)), given.target)
+        do throws(RoutingError) {
+          let routes = router.find(host: host, port: 80, isHTTPS: false)
+          _ = try router.place(
+            routes, method: .get, host: host, port: 80, isHTTPS: false, path: target.path, in: bytes, for: client)
+          return "served"
+        } catch { return "\(error)" }
+      }
+    }
+    let ambiguous = "\(RoutingError.malformed(.ambiguousPath))"
+    for path in [
+      "/..", "/../x", "/x/./y", "/%2e%2e/x", "/.%2E", "//x", "/x//y", "/x%2fy", "/x\\y", "/%5cx", "/..;a/x", "/%252e%252e/x",
+      "/x/%252e%252e/%252e%252e/y", "/%25252e./x", "/.%252e;a=b/x", "/%252e%252e%00",
+    ] { #expect(try way("http://open.test\(path)") == ambiguous, "\(path)") }
+    for path in ["", "/", "/x", "/a..b/...", "/%41;p=q/x", "/x/%252e%252e/y", "/%252e/x", "/a%252fb", "/%25", "/x/%00"] {
+      #expect(try way("http://open.test\(path)") == "served", "\(path)")
+      #expect(try way("http://odd.test\(path)") == "served", "\(path)")
+    }
+    // It leaves the path of the origin, and comes back to the match's prefix.
+    #expect(try way("http://fixed.test/v1/%252e%252e/v1/x") == ambiguous)
+    #expect(try way("http://fixed.test/v1/x/%252e%252e/y") == "served")
+    #expect(try way("http://odd.test/%252e%252e/x") == ambiguous)
+    #expect(try way("http://shared.test/%252e%252e/x", billing) == ambiguous)
+    #expect(try way("http://shared.test/%252e%252e/x") == "served")
+  }
+
   @Test func `a client that may not use an entry gets the reason, and TRACE never gets a credential`() throws {
     let router = Router()
     #expect(

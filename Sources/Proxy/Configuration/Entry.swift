@@ -69,6 +69,8 @@ extension ForwardingRules {
       rewriteTo: scheme
         + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
       rewritesURLs: !isUnlisted,
+      paths: settings.origin.path.isEmpty && !settings.stripsPrefix
+        ? nil : PathExchange(match: match.pathPrefix, origin: settings.origin.path),
       requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders))
   }
 }

@@ -191,10 +191,8 @@ public final class Snapshot: Sendable {
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
     }
     router = Router(
-      entries.map {
-        RoutedEntry(
-          name: $0.name, matches: $0.settings.matches, clients: $0.settings.clients, hasCredential: $0.credential != nil)
-      }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
+      settings.upstreams.map(\.routed), forwardsUnlisted: settings.unlistedHosts == .forward,
+      connectAllow: settings.connectAllow)
     if settings.unlistedHosts == .forward {
       let upstream = UpstreamSettings(
         name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
