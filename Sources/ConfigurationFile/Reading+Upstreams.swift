@@ -66,6 +66,7 @@ extension Reading {
     let matches = (written?.items ?? []).compactMap { match($0) }
     if entry.hasEmptyList(\.match) { error(entry.valuePlace(\.match), "\(entry.path(\.match).shown) is empty") }
     let clients = clients(entry, known: context.clients)
+    let methods = methods(entry)
     let originText = entry.read(\.origin)
     let origin = originText.flatMap { self.origin($0, entry) }
     let credential = entry.read(\.credential)
@@ -96,6 +97,7 @@ extension Reading {
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
+    settings.methods = methods
     settings.stripsPrefix = stripsPrefix
     settings.requestHeaders = requestHeaders
     settings.responseHeaders = responseHeaders

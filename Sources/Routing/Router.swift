@@ -10,6 +10,7 @@ public struct RoutedEntry: Sendable {
   public var hasCredential: Bool
   /// Takes the place of the match's prefix: "" or "/v1/x".
   public var originPath = ""
+  public var methods = AllowedMethods.all
 
   public init(name: String, matches: [Match], clients: Set<String>? = nil, hasCredential: Bool = false) {
     self.name = name
@@ -51,10 +52,10 @@ public final class Router: Sendable {
   /// - Parameters:
   ///   - routes: the result of `find` for host and port.
   ///   - path: without its query.
-  ///   - bytes: the bytes that `path` refers to.
+  ///   - bytes: the bytes that `methodText` and `path` refer to.
   ///   - isBound: the connection was opened for these routes (CONNECT): the request goes nowhere else.
   public func place(
-    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
+    _ routes: HostRoutes?, method: Method, methodText: ByteSlice, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
     in bytes: UnsafeRawBufferPointer, for client: ClientIdentity, isBound: Bool = false
   ) throws(RoutingError) -> RoutePlace {
     var found: RoutePlace?
@@ -70,6 +71,9 @@ public final class Router: Sendable {
     }
     guard client.mayReach(entry: entries[found.entry].name) else {
       throw .notAllowed(client: client.name, upstream: entries[found.entry].name)
+    }
+    if !entries[found.entry].methods.contains(method, methodText, in: bytes) {
+      throw .methodNotAllowed(upstream: entries[found.entry].name, allowed: entries[found.entry].methods.names)
     }
     if method == .trace, entries[found.entry].hasCredential { throw .traceWithCredential }
     return found

@@ -21,6 +21,7 @@ public struct UpstreamSettings: Sendable, Hashable {
   public let timeouts: Timeouts
   public let decompress: Bool
   public let hostHeader: HostHeader
+  public var methods = AllowedMethods.all
   /// Takes the match's prefix away. Then every match has one, and the origin has no path.
   public var stripsPrefix = false
   public var requestHeaders = HeaderRuleSettings()

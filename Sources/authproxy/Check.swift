@@ -133,6 +133,7 @@ struct ConfigurationSummary {
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
       }
+      if !upstream.methods.names.isEmpty { parts.append("\(upstream.methods.names.joined(separator: ", ")) only") }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
       page.row("", parts.joined(separator: ", "))

@@ -2,6 +2,25 @@ extension Mistake {
   /// Rules for heads, paths and methods.
   static let ofRules: [Mistake] = [
     Mistake(
+      "methods that no entry serves",
+      #"""
+      upstreams:
+        - {match: a, methods: [GET, get, POTS, "G T", CONNECT, ""]}
+        - {match: b, methods: []}
+        - {match: c, methods: GET}
+        - {match: d, methodes: [GET]}
+      """#,
+      [
+        "3:31: error: upstreams[0].methods[1]: 'get' is no method that apps send (did you mean 'GET'?)",
+        "3:36: error: upstreams[0].methods[2]: 'POTS' is no method that apps send (did you mean 'POST'?)",
+        "3:42: error: upstreams[0].methods[3] must be an HTTP method, not 'G T'",
+        "3:49: error: upstreams[0].methods[4]: no entry serves CONNECT; 'connect.allow' says where tunnels may go",
+        "3:58: error: upstreams[0].methods[5] must be a text, not an empty one",
+        "4:25: error: upstreams[1].methods is empty: the entry would serve no request",
+        "5:25: error: upstreams[2].methods must be a list, not a text",
+        "6:16: error: unknown key 'methodes' in upstreams[3] (did you mean 'methods'?)",
+      ]),
+    Mistake(
       "paths of origins that nobody could keep to",
       #"""
       upstreams:

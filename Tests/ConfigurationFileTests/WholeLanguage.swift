@@ -83,6 +83,7 @@ let wholeLanguage = #"""
   upstreams:
     - name: payments
       match: api.example.com/v1/
+      methods: [GET, HEAD, PROPFIND]
       clients: [billing]
       origin: https://api.example.com/api/v2/
       strip_prefix: false

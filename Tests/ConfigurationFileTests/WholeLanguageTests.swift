@@ -81,6 +81,7 @@ struct WholeLanguageTests {
     #expect(payments.name == "payments")
     #expect(payments.match == UpstreamSettings.Match(host: "api.example.com", pathPrefix: "/v1"))
     #expect(payments.clients == ["billing"])
+    #expect(payments.methods == AllowedMethods(["GET", "HEAD", "PROPFIND"]))
     #expect(payments.origin == UpstreamSettings.Origin(scheme: .https, host: "api.example.com", port: 443, path: "/api/v2"))
     #expect(payments.originIsExplicit && !payments.stripsPrefix)
     #expect(settings.upstreams.first { $0.name == "key.example.com/v1" }?.stripsPrefix == true)

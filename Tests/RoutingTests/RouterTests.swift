@@ -44,6 +44,37 @@ import Testing
     #expect(try router.way("http://a.wide.test/v%31;a/../x") == "wide", "no entry of the host has a prefix")
   }
 
+  @Test func `an entry serves its methods, whose case counts, and no less specific entry serves the others`() throws {
+    var reading = RoutedEntry(name: "reading", match: Match(host: "api.test", pathPrefix: "/v1"), hasCredential: true)
+    reading.methods = AllowedMethods(["GET", "TRACE", "PROPFIND"])
+    let entries = [reading, RoutedEntry(name: "whole", match: Match(host: "api.test"))]
+    let router = Router(entries, forwardsUnlisted: true, connectAllow: [])
+    func way(_ method: String, _ path: String) throws -> String {
+      let line = Array("\(method) http://api.test\(path)".utf8)
+      return try line.withUnsafeBytes { bytes in
+        let name = ByteSlice(start: 0, count: method.utf8.count)
+        let kind = HTTPWire.Method(name.bytes(in: bytes))
+        let start = name.count + 1
+        let target = try RequestTarget(ByteSlice(start: start, count: bytes.count - start), method: kind, in: bytes)
+        do throws(RoutingError) {
+          let routes = router.find(host: "api.test", port: 80, isHTTPS: false)
+          return entries[
+            try router.place(
+              routes, method: kind, methodText: name, host: "api.test", port: 80, isHTTPS: false, path: target.path, in: bytes,
+              for: anybody
+            ).entry
+          ].name
+        } catch { return "\(error)" }
+      }
+    }
+    let refused = "\(RoutingError.methodNotAllowed(upstream: "reading", allowed: ["GET", "TRACE", "PROPFIND"]))"
+    for (method, expected) in [
+      ("GET", "reading"), ("PROPFIND", "reading"), ("HEAD", refused), ("POST", refused), ("get", refused), ("PROP", refused),
+      ("PROPFINDS", refused), ("propfind", refused), ("TRACE", "\(RoutingError.traceWithCredential)"),
+    ] { #expect(try way(method, "/v1") == expected, "\(method)") }
+    for method in ["GET", "POST", "get", "PROPFIND"] { #expect(try way(method, "/") == "whole") }
+  }
+
   @Test func `no spelling of a path leaves the path of an origin`() throws {
     func routed(_ match: Match, _ path: String, clients: Set<String>? = nil) -> RoutedEntry {
       var entry = RoutedEntry(name: "\(match.host)\(match.pathPrefix)", match: match, clients: clients)
@@ -63,7 +94,8 @@ import Testing
         do throws(RoutingError) {
           let routes = router.find(host: host, port: 80, isHTTPS: false)
           _ = try router.place(
-            routes, method: .get, host: host, port: 80, isHTTPS: false, path: target.path, in: bytes, for: client)
+            routes, method: .get, methodText: .empty, host: host, port: 80, isHTTPS: false, path: target.path, in: bytes,
+            for: client)
           return "served"
         } catch { return "\(error)" }
       }

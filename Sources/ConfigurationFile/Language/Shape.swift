@@ -42,6 +42,7 @@ indirect enum Shape: Sendable {
     case addressBlock = "address or CIDR block"
     case hostPattern = "host or *.host, [:port]"
     case hostName = "host"
+    case method = "HTTP method"
     case match = "[https://]host or *.host, [:port][/path]"
     case url = "http:// or https:// URL"
     case uri = "absolute URI"

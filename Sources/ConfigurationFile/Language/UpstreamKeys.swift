@@ -8,6 +8,8 @@ struct UpstreamKeys: KeySet {
   let match = Key(
     "match", .oneOrMore(of: .item(.match)), .required,
     "Says which requests the entry serves, by scheme, host, port and whole path segments; the most specific entry wins.")
+  let methods = Key(
+    "methods", .texts(.method), .otherwise("all methods"), "Lists the methods that the entry serves; others get 403.")
   let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
   let origin = Key(
     "origin", .text(.origin), .otherwise("https://<host of the request>:443; the port of an https:// match"),

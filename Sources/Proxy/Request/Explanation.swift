@@ -101,7 +101,8 @@ public struct Explanation: Sendable {
       let place: RoutePlace
       do {
         place = try router.place(
-          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
+          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, methodText: head.methodText,
+          host: host, port: port,
           isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound)
       } catch { throw ProxyError(error) }
       let entry = snapshot.entries[place.entry]

@@ -133,7 +133,8 @@ extension Request {
     let place: RoutePlace
     do {
       place = try snapshot.router.place(
-        routes, method: message.outbound.method, host: host, port: port, isHTTPS: isHTTPS, path: target.path, in: bytes,
+        routes, method: message.outbound.method, methodText: services.requestHead.methodText, host: host, port: port,
+        isHTTPS: isHTTPS, path: target.path, in: bytes,
         for: access, isBound: isBound)
     } catch { throw ProxyError(error) }
     let entry = snapshot.entries[place.entry]
