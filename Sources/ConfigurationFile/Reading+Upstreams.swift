@@ -180,6 +180,7 @@ extension Reading {
     _ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, _ trust: TrustRules
   ) {
     if credential?.isCertificateBound == true { checkBinding(settings, entry) }
+    if settings.origin.scheme == .unix { return refuseNetworkKeys(entry) }
     guard settings.origin.scheme == .https else {
       let reason = "has no effect: the origin is http://"
       entry.refuse([\.trust, \.clientCertificate], because: reason)
@@ -208,7 +209,8 @@ extension Reading {
   private func checkBinding(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>) {
     let reason = "credential \(shown(settings.credential ?? "")) has 'certificate_bound: true'"
     if settings.origin.scheme != .https {
-      error(entry.valuePlace(\.origin), "\(entry.path.shown): \(reason), and an http:// origin sees no certificate")
+      let origin = settings.origin.scheme == .unix ? "a unix socket" : "an http:// origin"
+      error(entry.valuePlace(\.origin), "\(entry.path.shown): \(reason), and \(origin) sees no certificate")
     } else if entry.has(\.clientCertificate) {
       error(
         entry.keyPlace(\.clientCertificate),
@@ -290,6 +292,7 @@ extension Reading {
 
   private func origin(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin? {
     do throws(HostError) {
+      if let socket = try unixSocket(text.value) { return UpstreamSettings.Origin(socket: socket) }
       let url = try URLText(parsing: text.value)
       guard !url.target.contains("?") else { throw HostError("must not have a query; the proxy keeps the app's") }
       return UpstreamSettings.Origin(

@@ -34,10 +34,15 @@ public struct UpstreamSettings: Sendable, Hashable {
   public typealias ClientCertificate = CertificateFiles
 
   public struct Origin: Sendable, Hashable {
-    public enum Scheme: String, Sendable, Hashable { case http, https }
+    public enum Scheme: String, Sendable, Hashable {
+      case http, https
+      /// HTTP over a unix socket.
+      case unix
+    }
     public var scheme: Scheme
-    /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
+    /// Of a unix socket its absolute path. "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
     public var host: String
+    /// 0 for a unix socket.
     public var port: UInt16
     /// Takes the place of the match's prefix: "" or "/v1/x", which begins with a slash and does not end with one. "" means that paths
     /// stay.

@@ -161,6 +161,8 @@ struct Explain: ParsableCommand {
     }
     if let trust = forwarding.trust {
       page.rows("trust", (trust == .systemDefault ? [] : [trust.name]) + Describing.trust(trust))
+    } else if forwarding.origin.scheme == .unix {
+      page.row("trust", "none: whoever may open the socket on this machine is the server")
     } else {
       page.row("trust", "none: http:// in clear text; anybody on the way can read and change it")
     }

@@ -34,7 +34,8 @@ struct ExplainSigning {
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
     self.target = target
     host =
-      keepsHost ? String(authority) : Authority.text(host: origin.host, port: origin.port, defaultPort: isTLS ? 443 : 80)
+      keepsHost
+      ? String(authority) : Authority.text(host: origin.messageHost, port: origin.messagePort, defaultPort: isTLS ? 443 : 80)
   }
 
   /// nil: credentials of this kind sign nothing.

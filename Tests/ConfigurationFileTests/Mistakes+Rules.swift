@@ -2,6 +2,28 @@ extension Mistake {
   /// Rules for heads, paths and methods.
   static let ofRules: [Mistake] = [
     Mistake(
+      "unix sockets",
+      #"""
+      trust: {strict: [{default: {}}]}
+      upstreams:
+        - match: a
+          origin: unix:/run/a.sock
+          trust: strict
+          client_certificate: {certificate: cert.pem, key: {file: key.pem}}
+        - {match: b, origin: "unix:"}
+        - {match: c, origin: "unix:///run/c.sock"}
+        - {match: d, origin: unix:/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}
+        - {match: e, origin: unixx:/run/e.sock}
+      """#,
+      [
+        "6:5: error: upstreams[0].trust has no effect: the origin is a unix socket",
+        "7:5: error: upstreams[0].client_certificate has no effect: the origin is a unix socket",
+        "8:24: error: upstreams[1].origin has no path, or one of more than 107 bytes",
+        "9:24: error: upstreams[2].origin has the path of a socket right behind 'unix:', as in unix:/run/docker.sock",
+        "10:24: error: upstreams[3].origin has no path, or one of more than 107 bytes",
+        "11:24: error: upstreams[4].origin must start with https:// or http://",
+      ]),
+    Mistake(
       "methods that no entry serves",
       #"""
       upstreams:

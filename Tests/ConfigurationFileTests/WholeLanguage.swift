@@ -115,6 +115,7 @@ let wholeLanguage = #"""
     - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
     - {match: bearer.example.com., credential: static-bearer}
+    - {match: docker.example.com, origin: unix:run/docker.sock, credential: static-bearer}
     - {match: key.example.com/v1, credential: api-key, strip_prefix: true}
     - {match: refreshing.example.com, credential: refreshing}
     - {match: person.example.com, credential: person}

@@ -108,6 +108,9 @@ struct WholeLanguageTests {
     #expect(literal.match == UpstreamSettings.Match(host: "2001:db8::1", port: 8080))
     #expect(literal.origin == UpstreamSettings.Origin(scheme: .http, host: "2001:db8::1", port: 8080))
     #expect(settings.upstreams[3].match.host == "bearer.example.com")
+    // The credential has no `allow_plaintext`.
+    #expect(settings.upstreams[4].origin == UpstreamSettings.Origin(socket: "/etc/authproxy/run/docker.sock"))
+    #expect(settings.upstreams[4].originIsExplicit)
   }
 
   @Test("interception has the right settings")

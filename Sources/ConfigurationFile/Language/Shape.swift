@@ -46,7 +46,7 @@ indirect enum Shape: Sendable {
     case match = "[https://]host or *.host, [:port][/path]"
     case url = "http:// or https:// URL"
     case uri = "absolute URI"
-    case origin = "http:// or https:// URL without a query"
+    case origin = "http:// or https:// URL without a query, or unix:path"
     case fieldName = "name of an HTTP field"
     case fieldPattern = "name of an HTTP field, or its beginning and *"
     case fieldTemplate = "text with {client} for the client's name"

@@ -1,7 +1,7 @@
 import EventIO
 import Streams
 
-/// Connects to a host: resolves the name, applies the address rules, and races the remaining addresses. Origins and tunnels use
+/// Connects to a host: resolves the name, applies the address rules, and races the remaining addresses; or to a unix socket. Origins and tunnels use
 /// the same code. The object that waits for the connection owns it.
 public final class Dial {
   public struct Target {
@@ -9,6 +9,8 @@ public final class Dial {
     public var port: UInt16
     /// Whether `forbidden_addresses` applies.
     public var checksAddresses: Bool
+    /// The host is the path of a unix socket: no name has a slash.
+    public var isUnix: Bool { host.utf8.first == UInt8(ascii: "/") }
 
     public init(host: String, port: UInt16, checksAddresses: Bool) {
       self.host = host
@@ -41,6 +43,7 @@ public final class Dial {
 
   /// - Parameter asker: is charged for the look-up, unless the configuration itself names the host.
   public func start(for asker: NameAsker) {
+    if target.isUnix { return connect(to: [Address(unixPath: target.host)]) }
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch upstreams.loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in self.resolved($0) }) {
     case .known(let answer): resolved(answer)
@@ -67,11 +70,15 @@ public final class Dial {
         addresses = upstreams.permitted(addresses)
         guard !addresses.isEmpty else { return report(.failed(.addressForbidden(target.host))) }
       }
-      report(.connecting)
-      let race = ConnectionRace(on: upstreams.loop, to: addresses) { [unowned self] in self.raced($0) }
-      self.race = race
-      race.start()
+      connect(to: addresses)
     }
+  }
+
+  private func connect(to addresses: [Address]) {
+    report(.connecting)
+    let race = ConnectionRace(on: upstreams.loop, to: addresses) { [unowned self] in self.raced($0) }
+    self.race = race
+    race.start()
   }
 
   private func raced(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
