@@ -139,7 +139,7 @@ extension Reading {
   }
 
   /// A placeholder's name in an error: what is long may be something else, even a secret.
-  private func shownName(_ name: String) -> String {
+  func shownName(_ name: String) -> String {
     name.utf8.count <= 32 && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? name : "..."
   }
 }

@@ -70,6 +70,7 @@ extension Reading {
     let matches = (written?.items ?? []).compactMap { match($0) }
     if entry.hasEmptyList(\.match) { error(entry.valuePlace(\.match), "\(entry.path(\.match).shown) is empty") }
     let clients = clients(entry, known: context.clients)
+    let methods = methods(entry)
     let originText = entry.read(\.origin)
     let origin = originText.flatMap { self.origin($0, entry) }
     let credential = entry.read(\.credential)
@@ -84,11 +85,15 @@ extension Reading {
     let hostHeader = entry.read(\.hostHeader)
     let via = via(entry, \.ways.via, context.parents)
     let outbound = outbound(entry, \.ways.outbound, outer: context.outbound)
+    let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
+    let stripsPrefix = entry.read(\.stripPrefix)
+    let requestHeaders = headerRules(entry, \.requestHeaders, credential: draft)
+    let responseHeaders = headerRules(entry, \.responseHeaders, credential: draft)
 
     if let name, !checkName(name, entry.path(\.name)) { return nil }
-    let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
     if let trust { _ = context.trust.check(trust, entry.path(\.trust), self) }
     checkCookies(entry, rewrite, matches)
+    if stripsPrefix { checkPrefix(entry, matches, origin) }
     guard let written, written.isWhole, matches.count == written.items.count, let first = matches.first,
       origin != nil || !entry.has(\.origin)
     else { return nil }
@@ -100,6 +105,10 @@ extension Reading {
       hostHeader: hostHeader)
     settings.via = via?.via
     settings.outbound = outbound
+    settings.methods = methods
+    settings.stripsPrefix = stripsPrefix
+    settings.requestHeaders = requestHeaders
+    settings.responseHeaders = responseHeaders
     if entry.has(\.credential) {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)
@@ -180,6 +189,7 @@ extension Reading {
     _ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, _ trust: TrustRules
   ) {
     if credential?.isCertificateBound == true { checkBinding(settings, entry) }
+    if settings.origin.scheme == .unix { return refuseNetworkKeys(entry) }
     guard settings.origin.scheme == .https else {
       let reason = "has no effect: the origin is http://"
       entry.refuse([\.trust, \.clientCertificate], because: reason)
@@ -208,7 +218,8 @@ extension Reading {
   private func checkBinding(_ settings: UpstreamSettings, _ entry: Section<UpstreamKeys>) {
     let reason = "credential \(shown(settings.credential ?? "")) has 'certificate_bound: true'"
     if settings.origin.scheme != .https {
-      error(entry.valuePlace(\.origin), "\(entry.path.shown): \(reason), and an http:// origin sees no certificate")
+      let origin = settings.origin.scheme == .unix ? "a unix socket" : "an http:// origin"
+      error(entry.valuePlace(\.origin), "\(entry.path.shown): \(reason), and \(origin) sees no certificate")
     } else if entry.has(\.clientCertificate) {
       error(
         entry.keyPlace(\.clientCertificate),
@@ -290,11 +301,11 @@ extension Reading {
 
   private func origin(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin? {
     do throws(HostError) {
+      if let socket = try unixSocket(text.value) { return UpstreamSettings.Origin(socket: socket) }
       let url = try URLText(parsing: text.value)
-      guard url.target.isEmpty || url.target == "/" else {
-        throw HostError("must end after host and port; the proxy keeps the app's path")
-      }
-      return UpstreamSettings.Origin(scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port)
+      guard !url.target.contains("?") else { throw HostError("must not have a query; the proxy keeps the app's") }
+      return UpstreamSettings.Origin(
+        scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port, path: try prefix(url.target))
     } catch {
       self.error(text.place, "\(entry.path(\.origin).shown) \(error)")
       return nil

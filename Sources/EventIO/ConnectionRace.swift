@@ -23,6 +23,8 @@ public final class ConnectionRace: EventHandler {
 
   /// RFC 8305 section 8: "Connection Attempt Delay", recommended value.
   private static let stagger: Int64 = 250_000_000
+  /// Between two tries of a unix socket whose queue is full, in nanoseconds.
+  private static let queuePause: Int64 = 10_000_000
 
   private final class Attempt: EventHandler {
     let descriptor: Int32
@@ -107,6 +109,12 @@ public final class ConnectionRace: EventHandler {
         }
       }
       let result = address.withSockaddr { csys_connect(descriptor, $0, $1) } ?? -ENAMETOOLONG
+      if result == -EAGAIN, address.isUnix {
+        // unix(7): the listener's queue is full. TCP would wait for it by itself; the caller's time limit ends this.
+        Socket.close(descriptor)
+        remaining = [address]
+        return loop.arm(self, at: loop.now + Self.queuePause)
+      }
       guard result == 0 || result == -EINPROGRESS else {
         lastError = -result
         Socket.close(descriptor)

@@ -56,8 +56,9 @@ extension ResponseHead {
 }
 
 extension ByteWriter {
-  mutating func append(decodedFieldsOf head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) {
-    if let etag = head.fields.first(.etag) {
+  /// - Parameter keepsETag: false: `response_headers` takes it out, or replaces it.
+  mutating func append(decodedFieldsOf head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, keepsETag: Bool) {
+    if let etag = head.fields.first(.etag), keepsETag {
       let value = etag.value.bytes(in: bytes)
       append("ETag: ")
       if value.first != UInt8(ascii: "W") { append("W/") }

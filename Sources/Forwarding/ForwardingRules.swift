@@ -42,6 +42,10 @@ public final class ForwardingRules: Sendable {
   let rewrite: Rewrite
   /// Whether to rewrite URLs below the origin at all.
   let rewritesURLs: Bool
+  /// nil: paths go on as they come.
+  public let paths: PathExchange?
+  /// nil: none.
+  public let requestHeaders, responseHeaders: HeaderRules?
   /// Replaces the origin's `scheme://authority`; ends with the slashes where the authority that the app requested follows.
   let rewriteTo: [UInt8]
 
@@ -54,7 +58,8 @@ public final class ForwardingRules: Sendable {
   public init(
     name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
     credentialForm: CredentialForm = .field, keepsHost: Bool = false,
-    decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true
+    decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true,
+    paths: PathExchange? = nil, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil
   ) {
     self.name = name
     self.credentialField = credentialField ?? []
@@ -66,6 +71,9 @@ public final class ForwardingRules: Sendable {
     self.decompresses = decompresses
     self.rewrite = rewrite
     self.rewritesURLs = rewritesURLs
+    self.paths = paths
+    self.requestHeaders = requestHeaders
+    self.responseHeaders = responseHeaders
     self.rewriteTo = Array((rewriteTo ?? "http://").utf8)
   }
 

@@ -2,14 +2,16 @@ import HTTPWire
 
 /// A 1xx response's head for the app. For 101 see `OutboundResponse`.
 public struct InterimResponse {
-  /// Marks the fields that are not forwarded. nil: this app must not get the response.
+  /// Marks the fields that are not forwarded, those that `response_headers` takes out, too. nil: this app must not get the response.
   /// - Parameter awaitsContinue: the app waits for a 100.
   public init?(
-    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest, awaitsContinue: Bool
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest, awaitsContinue: Bool,
+    rules: ForwardingRules
   ) {
     // RFC 9110 section 15.2: never to HTTP/1.0; a 100 only to an app that asked for it.
     guard request.isHTTP11, head.status != 100 || awaitsContinue else { return nil }
     head.markHopByHop(in: bytes, keepUpgrade: false)
+    rules.responseHeaders?.mark(&head.fields, in: bytes)
     // Only the final response says who answered. A member with the proxy's name here would be forged.
     head.fields.drop(.proxyStatus)
   }

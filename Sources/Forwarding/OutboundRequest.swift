@@ -74,6 +74,10 @@ public struct OutboundRequest: Sendable {
       head.fields.drop(named: rules.credentialField, in: bytes)
       if rules.hasMoreFields { for field in rules.credentialFields.dropFirst() { head.fields.drop(named: field, in: bytes) } }
     }
+    if let own = rules.requestHeaders {
+      own.mark(&head.fields, in: bytes)
+      if own.written.contains(.acceptEncoding) { asksForGzip = false }
+    }
     authenticatesConnection = head.authenticatesConnection(in: bytes)
   }
 
@@ -85,23 +89,28 @@ public struct OutboundRequest: Sendable {
   /// Most bytes that `write` needs after `decide`.
   public func sizeLimit(
     of head: borrowing RequestHead, _ target: RequestTarget, asked: [UInt8]? = nil, to origin: OriginAuthority,
-    rules: ForwardingRules
+    rules: ForwardingRules, client: @autoclosure () -> String? = nil
   ) -> Int {
     // The received bytes as they will be written (each line may grow by a space), and at most 152 bytes of the proxy's own
     // lines.
     head.methodText.count + target.pathAndQuery.count + head.fields.keptSize
       + max(origin.hostLine.count, max(target.authority.count, asked?.count ?? 0) + 8) + rules.name.viaLine.count + 256
+      + (rules.paths?.origin.count ?? 0) + (rules.requestHeaders?.size(client: client()) ?? 0)
   }
 
   /// Writes a new head. Copies only names, values and the target's path.
-  /// - Parameter asked: the authority that the app asked for, where its target has none; for rules that keep Host.
+  /// - Parameters:
+  ///   - asked: the authority that the app asked for, where its target has none; for rules that keep Host.
+  ///   - client: its name; nil: unknown.
   public func write(
     _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, _ target: RequestTarget, asked: [UInt8]? = nil,
-    to origin: OriginAuthority, rules: ForwardingRules, into writer: inout ByteWriter
+    to origin: OriginAuthority, rules: ForwardingRules, client: @autoclosure () -> String? = nil, into writer: inout ByteWriter
   ) {
     writer.append(head.methodText, of: bytes)
     writer.append(" ")
-    if cutsSignature {
+    if let paths = rules.paths {
+      writer.append(target.pathAndQuery.bytes(in: bytes), through: paths, withoutSignature: cutsSignature)
+    } else if cutsSignature {
       if target.path.isEmpty { writer.append("/") }
       writer.append(withoutSignature: target.pathAndQuery.bytes(in: bytes))
     } else {
@@ -116,6 +125,7 @@ public struct OutboundRequest: Sendable {
       writer.append(origin.hostLine)
     }
     writer.append(fieldsOf: head.fields, in: bytes)
+    if let own = rules.requestHeaders { writer.append(own, client: client()) }
     if maxForwards >= 0 { writer.appendField("Max-Forwards", decimal: Int64(maxForwards)) }
     if asksForGzip { writer.appendField("Accept-Encoding", "gzip") }
     writer.append(viaOf: rules.name, minorVersion: minorVersion)

@@ -10,6 +10,8 @@ public struct OutboundResponse: ~Copyable {
   private let isUpgrade: Bool
   /// The proxy decodes the body, or would if the request were not HEAD.
   private let isDecoded: Bool
+  /// Only if the body is decoded.
+  private var keepsETag = false
   private let authenticatesConnection: Bool
   /// Why the proxy relays a refusal: Proxy-Status details.
   private let note: String?
@@ -45,9 +47,13 @@ public struct OutboundResponse: ~Copyable {
     // Length of a body that is not sent; a 204 has none (RFC 9110 section 8.6).
     if sink == .none, !isDecoded, head.status != 204, let length = head.contentLength(in: bytes) { ownLength = length }
     head.markHopByHop(in: bytes, keepUpgrade: false)
+    rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
-    if isDecoded { head.dropCodedFields() }
+    if isDecoded {
+      keepsETag = head.fields.first(.etag)?.dropped == false
+      head.dropCodedFields()
+    }
   }
 
   /// A 101: the connection switches to the protocol that the app asked for.
@@ -68,38 +74,46 @@ public struct OutboundResponse: ~Copyable {
     authenticatesConnection = false
     note = nil
     head.markHopByHop(in: bytes, keepUpgrade: true)
+    rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
   }
 
   /// Most bytes that `write` needs.
-  public func sizeLimit(of head: UnsafeRawBufferPointer, _ parsed: borrowing ResponseHead, rules: ForwardingRules) -> Int {
+  public func sizeLimit(
+    of head: UnsafeRawBufferPointer, _ parsed: borrowing ResponseHead, rules: ForwardingRules,
+    client: @autoclosure () -> String? = nil
+  ) -> Int {
     let said = note.map { ByteWriter.sizeLimit(ofProxyStatus: rules.name, error: nil, details: $0) } ?? 0
     // Each line may grow by a space, each list by one per comma; the proxy's own lines take at most 250 bytes.
     return head.count + head.count / 2 + parsed.fields.count + rewritten.count + said + rules.name.viaLine.count + 320
+      + (rules.responseHeaders?.size(client: client()) ?? 0)
   }
 
-  /// - Parameter dateLine: `Date: ...\r\n`, at most 64 bytes; used if the origin sent none.
+  /// - Parameters:
+  ///   - dateLine: `Date: ...\r\n`, at most 64 bytes; used if the origin sent none.
+  ///   - client: name of the client; nil: unknown.
   public func write(
     _ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules,
-    dateLine: @autoclosure () -> [UInt8],
+    dateLine: @autoclosure () -> [UInt8], client: @autoclosure () -> String? = nil,
     into writer: inout ByteWriter
   ) {
     writer.append(statusLineOf: head, in: bytes)
     writer.append(fieldsOf: head.fields, in: bytes)
     if !rewritten.isEmpty { writer.append(rewritten) }
+    if let own = rules.responseHeaders { writer.append(own, client: client()) }
     if head.contains(.proxyStatus) {
       // Drops members with the proxy's name that an upstream forged: an app must be able to tell who answered.
       for field in head.fields where field.id == .proxyStatus {
         writer.append(listField: field, without: rules.name.bytes, in: bytes)
       }
     }
-    if isDecoded { writer.append(decodedFieldsOf: head, in: bytes) }
+    if isDecoded { writer.append(decodedFieldsOf: head, in: bytes, keepsETag: keepsETag) }
     if let note { writer.append(proxyStatusOf: rules.name, error: nil, details: note) }
     // RFC 4559 section 6: without this field an app must not answer the challenge through a proxy.
     if authenticatesConnection { writer.appendField("Proxy-Support", "Session-Based-Authentication") }
     // RFC 9110 section 6.6.1: whoever forwards a response without a date adds one.
-    if !head.contains(.date) { writer.append(dateLine()) }
+    if !head.contains(.date), rules.responseHeaders?.written.contains(.date) != true { writer.append(dateLine()) }
     writer.append(viaOf: rules.name, minorVersion: minorVersion)
     if isUpgrade {
       writer.appendField("Connection", "upgrade")

@@ -2,7 +2,7 @@ import HTTPWire
 
 private let rewritable = FieldSet(.location, .contentLocation, .link, .setCookie)
 
-/// `rewrite`: URLs below the origin become URLs below the entry's match, so that the app's next request uses the proxy. Removes
+/// `rewrite`: URLs below the origin and its path become URLs below the entry's match, so that the app's next request uses the proxy. Removes
 /// `Secure` from cookies if configured.
 extension ForwardingRules {
   /// Drops the fields that are replaced.
@@ -39,7 +39,7 @@ extension ForwardingRules {
     return URLRule(
       from: Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text,
       defaultPort: origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : [],
-      to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo)
+      to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo, paths: paths)
   }
 }
 

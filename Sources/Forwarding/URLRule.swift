@@ -7,9 +7,24 @@ struct URLRule {
   /// `:port` if `from` omits it, as URLs may still contain it.
   var defaultPort: [UInt8]
   var to: [UInt8]
+  /// Below both; nil: paths stay.
+  var paths: PathExchange?
 
   /// nil if the URL is not below `from`.
   func replaced(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
+    if let paths, url.first == UInt8(ascii: "/") { return replaced(reference: url, paths) }
+    return replaced(url, from: from, to: to)
+  }
+
+  /// RFC 3986 section 4.2: with an authority (`//`) or without one. Both are the origin's own, and the app would take them for those of
+  /// the match.
+  private func replaced(reference: UnsafeRawBufferPointer, _ paths: PathExchange) -> [UInt8]? {
+    guard reference.count > 1, reference[1] == UInt8(ascii: "/") else { return paths.returned(reference[...]) }
+    func withoutScheme(_ place: [UInt8]) -> [UInt8] { Array(place.drop { $0 != UInt8(ascii: "/") }) }
+    return replaced(reference, from: withoutScheme(from), to: withoutScheme(to))
+  }
+
+  private func replaced(_ url: UnsafeRawBufferPointer, from: [UInt8], to: [UInt8]) -> [UInt8]? {
     guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else {
       return nil
     }
@@ -17,7 +32,8 @@ struct URLRule {
     if !defaultPort.isEmpty, rest.starts(with: defaultPort) { rest = rest.dropFirst(defaultPort.count) }
     // `https://api.example.com.evil` and `https://api.example.com:444` are other places.
     if let next = rest.first, next != UInt8(ascii: "/"), next != UInt8(ascii: "?"), next != UInt8(ascii: "#") { return nil }
-    return to + Array(rest)
+    guard let paths else { return to + Array(rest) }
+    return paths.returned(rest).map { to + $0 }
   }
 
   /// `Link: <url>; rel=next, <url>; rel=last` (RFC 8288 section 3).

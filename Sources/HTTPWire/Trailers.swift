@@ -1,5 +1,6 @@
 // Which trailers pass. `ChunkedDecoder` reads the section behind a chunked body, in both directions, and marks here what does not go on;
-// the request's way to the origin also drops the field of the entry's credential (`dropTrailers`).
+// the request's way to the origin also drops the field of the entry's credential (`dropTrailers`). Both ways drop what the entry's rules
+// for heads take out or write (`markTrailers`).
 
 extension FieldSet {
   /// Fields that a trailer section must not contain, as they would change framing, routing, authentication or the meaning of
@@ -22,6 +23,11 @@ extension ChunkedDecoder {
   /// Marks trailers of that name as dropped, ignoring case and `_` against `-`.
   public mutating func dropTrailers(named name: [UInt8]) {
     _ = trailerBytes.withUnsafeBytes { trailers.drop(named: name, in: $0) }
+  }
+
+  /// Lets `mark` mark trailers as dropped; it gets the bytes that they refer to.
+  public mutating func markTrailers(_ mark: (inout ContiguousArray<Field>, UnsafeRawBufferPointer) -> Void) {
+    trailerBytes.withUnsafeBytes { mark(&trailers, $0) }
   }
 }
 

@@ -19,7 +19,7 @@ extension Router {
     let written = path.bytes(in: bytes)
     let taken = routes.place(forPath: written, client: client)?.entry
     var other: HostRoutes.OtherReading?
-    if routes.hasPrefixes, let isPlain = try? checkPath(path, in: bytes) {
+    if routes.checksPaths, let isPlain = try? checkPath(path, in: bytes) {
       other = try? routes.reading(of: written, notFor: taken, client: client, isPlain: isPlain)
     }
     return routes.routes.map { candidate($0, taken, written, client, other) }

@@ -28,6 +28,8 @@ public final class HostRoutes: Sendable {
   let routes: [Route]
   /// Some entry has a path prefix, so ambiguous paths are refused.
   let hasPrefixes: Bool
+  /// Some entry has a prefix, or its origin a path: both are boundaries.
+  let checksPaths: Bool
   /// An origin may read some prefix differently, so that a plain path may belong to it.
   private let hasEncodedPrefixes: Bool
   /// The only entry, if it serves every request; -1: look it up.
@@ -38,6 +40,7 @@ public final class HostRoutes: Sendable {
     var place: RoutePlace
     var match: Match
     var clients: Set<String>?
+    var hasOriginPath = false
   }
 
   /// - Parameter sources: matches of one host and port.
@@ -47,13 +50,14 @@ public final class HostRoutes: Sendable {
       return Route(place: entry.place, prefix: prefix, readPrefix: Self.read(prefix), clients: entry.clients)
     }.sorted { $0.prefix.count != $1.prefix.count ? $0.prefix.count > $1.prefix.count : $0.clients != nil && $1.clients == nil }
     hasPrefixes = routes.contains { !$0.prefix.isEmpty }
+    checksPaths = hasPrefixes || sources.contains(where: \.hasOriginPath)
     hasEncodedPrefixes = routes.contains { $0.prefix != $0.readPrefix }
     let isOnly = routes.count == 1 && !hasPrefixes && routes[0].clients == nil
     only = isOnly ? routes[0].place.entry : -1
     onlyMatch = isOnly ? routes[0].place.match : 0
   }
 
-  private static func read(_ prefix: [UInt8]) -> [UInt8] {
+  static func read(_ prefix: [UInt8]) -> [UInt8] {
     var result = prefix
     prefix.withUnsafeBytes { bytes in try? forEachReading(of: bytes) { result = Array($0) } }
     return result

@@ -25,7 +25,9 @@ struct RouteTable: Sendable {
     var wildcard: [Key: [HostRoutes.Source]] = [:]
     for (index, entry) in entries.enumerated() {
       for (place, match) in entry.matches.enumerated() where match.scheme == scheme {
-        let source = HostRoutes.Source(place: RoutePlace(entry: index, match: place), match: match, clients: entry.clients)
+        let source = HostRoutes.Source(
+          place: RoutePlace(entry: index, match: place), match: match, clients: entry.clients,
+          hasOriginPath: !entry.originPath.isEmpty)
         for key in keys(match) {
           if match.isWildcard { wildcard[key, default: []].append(source) } else { exact[key, default: []].append(source) }
         }

@@ -8,6 +8,9 @@ public struct RoutedEntry: Sendable {
   /// nil: for every client.
   public var clients: Set<String>?
   public var hasCredential: Bool
+  /// Takes the place of the match's prefix: "" or "/v1/x".
+  public var originPath = ""
+  public var methods = AllowedMethods.all
 
   public init(name: String, matches: [Match], clients: Set<String>? = nil, hasCredential: Bool = false) {
     self.name = name
@@ -49,10 +52,10 @@ public final class Router: Sendable {
   /// - Parameters:
   ///   - routes: the result of `find` for host and port.
   ///   - path: without its query.
-  ///   - bytes: the bytes that `path` refers to.
+  ///   - bytes: the bytes that `methodText` and `path` refer to.
   ///   - isBound: the connection was opened for these routes (CONNECT): the request goes nowhere else.
   public func place(
-    _ routes: HostRoutes?, method: Method, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
+    _ routes: HostRoutes?, method: Method, methodText: ByteSlice, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
     in bytes: UnsafeRawBufferPointer, for client: ClientIdentity, isBound: Bool = false
   ) throws(RoutingError) -> RoutePlace {
     var found: RoutePlace?
@@ -69,6 +72,9 @@ public final class Router: Sendable {
     guard client.mayReach(entry: entries[found.entry].name) else {
       throw .notAllowed(client: client.name, upstream: entries[found.entry].name)
     }
+    if !entries[found.entry].methods.contains(method, methodText, in: bytes) {
+      throw .methodNotAllowed(upstream: entries[found.entry].name, allowed: entries[found.entry].methods.names)
+    }
     if method == .trace, entries[found.entry].hasCredential { throw .traceWithCredential }
     return found
   }
@@ -81,19 +87,20 @@ public final class Router: Sendable {
     _ routes: HostRoutes, _ path: ByteSlice, _ bytes: UnsafeRawBufferPointer, _ client: ClientIdentity
   ) throws(RoutingError) -> RoutePlace? {
     let found = routes.place(forPath: path.bytes(in: bytes), client: client.name)
-    if routes.hasPrefixes {
-      do { try checkReadings(of: path, in: bytes, routes, found?.entry, client) } catch { throw .malformed(error) }
+    if routes.checksPaths {
+      do { try checkReadings(of: path, in: bytes, routes, found, client) } catch { throw .malformed(error) }
     }
     return found
   }
 
   /// A prefix is a boundary: no spelling of a path may lead to one entry here, and to another entry's part of the origin there.
   private func checkReadings(
-    of path: ByteSlice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: Int?, _ client: ClientIdentity
+    of path: ByteSlice, in bytes: UnsafeRawBufferPointer, _ routes: HostRoutes, _ found: RoutePlace?, _ client: ClientIdentity
   ) throws(HeadError) {
     let isPlain = try checkPath(path, in: bytes)
-    let other = try routes.reading(of: path.bytes(in: bytes), notFor: found, client: client.name, isPlain: isPlain)
+    let other = try routes.reading(of: path.bytes(in: bytes), notFor: found?.entry, client: client.name, isPlain: isPlain)
     if other != nil { throw .pathOfTwoEntries }
+    if let found, !isPlain { try entries[found.entry].checkReadings(of: path.bytes(in: bytes), match: found.match) }
   }
 
   // MARK: CONNECT
@@ -103,6 +110,24 @@ public final class Router: Sendable {
       throw .connectNotAllowed(target: Authority.text(host: host, port: port, defaultPort: 0))
     }
     guard client.mayReach(host: host, port: port) else { throw .notAllowed(client: client.name, upstream: host) }
+  }
+}
+
+extension RoutedEntry {
+  /// The origin's path is a boundary, too: no reading of what the origin gets may leave it.
+  fileprivate func checkReadings(of path: UnsafeRawBufferPointer, match: Int) throws(HeadError) {
+    if originPath.isEmpty { return }
+    let boundary = HostRoutes.read(Array(originPath.utf8))
+    let sent = Array(originPath.utf8) + path.dropFirst(matches[match].pathPrefix.utf8.count)
+    var leaves = false
+    let result = sent.withUnsafeBytes { sent -> Result<Void, HeadError> in
+      do throws(HeadError) {
+        try forEachReading(of: sent) { if !HostRoutes.matches($0, boundary) { leaves = true } }
+        return .success(())
+      } catch { return .failure(error) }
+    }
+    try result.get()
+    if leaves { throw .ambiguousPath }
   }
 }
 

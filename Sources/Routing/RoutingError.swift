@@ -8,5 +8,7 @@ public enum RoutingError: Error, Sendable, Equatable {
   /// - client: nil = anonymous.
   case notAllowed(client: String?, upstream: String)
   case traceWithCredential
+  /// The entry does not serve the method.
+  case methodNotAllowed(upstream: String, allowed: [String])
   case connectNotAllowed(target: String)
 }

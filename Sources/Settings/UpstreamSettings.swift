@@ -26,6 +26,11 @@ public struct UpstreamSettings: Sendable, Hashable {
   public var via: Via?
   /// nil = as the file says.
   public var outbound: OutboundAddressing?
+  public var methods = AllowedMethods.all
+  /// Takes the match's prefix away. Then every match has one, and the origin has no path.
+  public var stripsPrefix = false
+  public var requestHeaders = HeaderRuleSettings()
+  public var responseHeaders = HeaderRuleSettings()
 
   /// The first one.
   @inlinable public var match: Match { matches[0] }
@@ -34,15 +39,24 @@ public struct UpstreamSettings: Sendable, Hashable {
   public typealias ClientCertificate = CertificateFiles
 
   public struct Origin: Sendable, Hashable {
-    public enum Scheme: String, Sendable, Hashable { case http, https }
+    public enum Scheme: String, Sendable, Hashable {
+      case http, https
+      /// HTTP over a unix socket.
+      case unix
+    }
     public var scheme: Scheme
-    /// "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
+    /// Of a unix socket its absolute path. "" only for a wildcard match without `origin`; then the proxy uses the request's own host, with this scheme and port.
     public var host: String
+    /// 0 for a unix socket.
     public var port: UInt16
-    public init(scheme: Scheme, host: String, port: UInt16) {
+    /// Takes the place of the match's prefix: "" or "/v1/x", which begins with a slash and does not end with one. "" means that paths
+    /// stay.
+    public var path: String
+    public init(scheme: Scheme, host: String, port: UInt16, path: String = "") {
       self.scheme = scheme
       self.host = host
       self.port = port
+      self.path = path
     }
   }
   public enum ClientAuthorization: String, Sendable, Hashable { case replace, keep, reject }

@@ -131,15 +131,18 @@ struct ConfigurationSummary {
   private func upstreams(_ page: inout Page) {
     page.heading("upstreams")
     for (index, upstream) in settings.upstreams.enumerated() {
-      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))")
+      let stripped = upstream.stripsPrefix ? ", without the prefix of the match" : ""
+      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))\(stripped)")
       var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
       }
+      if !upstream.methods.names.isEmpty { parts.append("\(upstream.methods.names.joined(separator: ", ")) only") }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
       parts += ways.parts(of: upstream)
       page.row("", parts.joined(separator: ", "))
+      for line in Describing.rules(upstream) { page.row("", line) }
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
       } else if let name = upstream.credential, settings.credentials[name]?.bindsTokens == true {

@@ -11,9 +11,8 @@ struct ConnectReport {
   init(_ settings: Settings) {
     self.settings = settings
     router = Router(
-      settings.upstreams.map {
-        RoutedEntry(name: $0.name, matches: $0.matches, clients: $0.clients, hasCredential: $0.credential != nil)
-      }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
+      settings.upstreams.map(\.routed), forwardsUnlisted: settings.unlistedHosts == .forward,
+      connectAllow: settings.connectAllow)
   }
 
   /// The rows about a CONNECT to a host and port; nil where no https:// match has to do with it.

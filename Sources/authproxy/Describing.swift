@@ -25,10 +25,11 @@ enum Describing {
   static func matches(_ upstream: UpstreamSettings) -> String { upstream.matches.map(match).joined(separator: ", ") }
 
   static func origin(_ origin: UpstreamSettings.Origin) -> String {
+    if origin.scheme == .unix { return UpstreamSettings.Origin.unixPrefix + origin.host }
     let own = "<the request's own host>"
     let host = origin.host.isEmpty ? own : origin.host.utf8.contains(UInt8(ascii: ":")) ? "[\(origin.host)]" : origin.host
     let isUsual = origin.port == (origin.scheme == .https ? 443 : 80)
-    return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)")
+    return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)") + origin.path
   }
 
   static func pattern(_ pattern: HostPattern) -> String {

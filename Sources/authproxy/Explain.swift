@@ -123,7 +123,8 @@ struct Explain: ParsableCommand {
       return ExplainSigning.Report(rows: [("signs", "nothing: there is no credential")])
     }
     return ExplainSigning(
-      method: method, url: url, origin: forwarding.origin, keepsHost: forwarding.upstream.hostHeader == .app,
+      method: method, url: url, target: forwarding.target, origin: forwarding.origin,
+      keepsHost: forwarding.upstream.hostHeader == .app,
       ownSignature: forwarding.upstream.clientAuthorization, now: csys_wall_clock() / 1_000_000_000
     ).report(credential) ?? ExplainSigning.Report(rows: [("signs", "nothing: what it sends does not depend on the request")])
   }
@@ -183,6 +184,8 @@ struct Explain: ParsableCommand {
     for row in ways.rows(entry: index, host: origin.host, port: origin.port, isTLS: origin.scheme == .https) {
       page.row(row.label, row.text)
     }
+    let changesPath = upstream.stripsPrefix || !upstream.origin.path.isEmpty
+    if changesPath { page.row("", "asks for \(forwarding.target)") }
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
@@ -202,9 +205,13 @@ struct Explain: ParsableCommand {
     }
     if let trust = forwarding.trust {
       page.rows("trust", (trust == .systemDefault ? [] : [trust.name]) + Describing.trust(trust))
+    } else if forwarding.origin.scheme == .unix {
+      page.row("trust", "none: whoever may open the socket on this machine is the server")
     } else {
       page.row("trust", "none: http:// in clear text; anybody on the way can read and change it")
     }
+    let rules = Describing.rules(upstream)
+    if !rules.isEmpty { page.rows("rules", rules) }
     page.row("retry", retry(upstream.retry))
   }
 

@@ -26,9 +26,10 @@ struct ExplainSigning {
 
   /// - Parameters:
   ///   - url: what the app asks for: absolute.
+  ///   - target: path and query that the origin gets.
   ///   - origin: where it goes.
   init(
-    method: String, url: String, origin: UpstreamSettings.Origin, keepsHost: Bool,
+    method: String, url: String, target: String, origin: UpstreamSettings.Origin, keepsHost: Bool,
     ownSignature: UpstreamSettings.ClientAuthorization, now: Int64
   ) {
     self.method = method
@@ -37,10 +38,10 @@ struct ExplainSigning {
     self.now = now
     let rest = url.drop { $0 != ":" }.dropFirst(3)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let path = rest.dropFirst(authority.count)
-    target = path.first == "/" ? String(path) : "/" + path
+    self.target = target
     host =
-      keepsHost ? String(authority) : Authority.text(host: origin.host, port: origin.port, defaultPort: isTLS ? 443 : 80)
+      keepsHost
+      ? String(authority) : Authority.text(host: origin.messageHost, port: origin.messagePort, defaultPort: isTLS ? 443 : 80)
   }
 
   /// nil: credentials of this kind sign nothing.

@@ -27,7 +27,7 @@ struct MistakeTests {
   @Test("in listeners and clients", arguments: Mistake.ofAccess)
   func access(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in upstreams", arguments: Mistake.ofUpstreams)
+  @Test("in upstreams", arguments: Mistake.ofUpstreams + Mistake.ofRules)
   func upstreams(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test(

@@ -139,14 +139,14 @@ extension Mistake {
       upstreams:
         - {match: a, origin: api.example.com}
         - {match: b, origin: "https://user:s3cr3t@api.example.com"}
-        - {match: c, origin: https://api.example.com/v1}
+        - {match: c, origin: https://api.example.com/v1?q}
         - {match: d, origin: "https://h:0"}
         - {match: e, origin: ftp://h}
       """#,
       [
         "3:24: error: upstreams[0].origin must start with https:// or http://",
         "4:24: error: upstreams[1].origin must not contain a user or password",
-        "5:24: error: upstreams[2].origin must end after host and port; the proxy keeps the app's path",
+        "5:24: error: upstreams[2].origin must not have a query; the proxy keeps the app's",
         "6:24: error: upstreams[3].origin has port 0",
         "7:24: error: upstreams[4].origin must start with https:// or http://",
       ]),

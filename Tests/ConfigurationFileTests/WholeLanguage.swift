@@ -109,8 +109,10 @@ let wholeLanguage = #"""
   upstreams:
     - name: payments
       match: api.example.com/v1/
+      methods: [GET, HEAD, PROPFIND]
       clients: [billing]
-      origin: https://api.example.com
+      origin: https://api.example.com/api/v2/
+      strip_prefix: false
       credential: example-api
       wildcard_credential: false
       trust: strict
@@ -135,10 +137,15 @@ let wholeLanguage = #"""
       via: checking
       bind: [192.0.2.10]
       address_family: ipv4
+      request_headers:
+        remove: ["X-Debug-*", Accept]
+        set: {User-Agent: billing/1, X-App: "app {client} {{1}"}
+      response_headers: {remove: [], set: {X-Served: "{client}"}}
     - {match: "*.example.com", credential: legacy-basic, wildcard_credential: true, via: [here, there]}
     - {match: "[2001:DB8::1]:8080", origin: "http://[2001:db8::1]:8080", credential: plain}
     - {match: bearer.example.com., credential: static-bearer, via: backup}
-    - {match: key.example.com, credential: api-key}
+    - {match: docker.example.com, origin: unix:run/docker.sock, credential: static-bearer}
+    - {match: key.example.com/v1, credential: api-key, strip_prefix: true}
     - {match: refreshing.example.com, credential: refreshing}
     - {match: person.example.com, credential: person}
     - {match: signed.example.com, credential: signed}

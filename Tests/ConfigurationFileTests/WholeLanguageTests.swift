@@ -87,14 +87,22 @@ struct WholeLanguageTests {
     #expect(payments.name == "payments")
     #expect(payments.match == UpstreamSettings.Match(host: "api.example.com", pathPrefix: "/v1"))
     #expect(payments.clients == ["billing"])
-    #expect(payments.origin == UpstreamSettings.Origin(scheme: .https, host: "api.example.com", port: 443))
-    #expect(payments.originIsExplicit)
+    #expect(payments.methods == AllowedMethods(["GET", "HEAD", "PROPFIND"]))
+    #expect(payments.origin == UpstreamSettings.Origin(scheme: .https, host: "api.example.com", port: 443, path: "/api/v2"))
+    #expect(payments.originIsExplicit && !payments.stripsPrefix)
+    #expect(settings.upstreams.first { $0.name == "key.example.com/v1" }?.stripsPrefix == true)
     #expect(payments.timeouts.responseHead == 300_000)
     #expect(payments.retry.attempts == 2)
     let certificate = try #require(payments.clientCertificate)
     #expect(String(decoding: certificate.certificates, as: UTF8.self) == PEMSamples.certificate + "\n")
     #expect(certificate.key == secret(PEMSamples.encryptedKey))
     #expect(certificate.passphrase == secret("s3cr3t"))
+    #expect(payments.requestHeaders.remove == ["X-Debug-*", "Accept"])
+    #expect(payments.requestHeaders.set.map(\.name) == ["User-Agent", "X-App"])
+    #expect(payments.requestHeaders.set.map(\.value.texts) == [["billing/1"], ["app ", " {1}"]])
+    #expect(
+      payments.responseHeaders
+        == HeaderRuleSettings(set: [HeaderRuleSettings.Field(name: "X-Served", value: try FieldTemplate("{client}"))]))
 
     let wildcard = settings.upstreams[1]
     #expect(wildcard.name == "*.example.com")
@@ -106,6 +114,9 @@ struct WholeLanguageTests {
     #expect(literal.match == UpstreamSettings.Match(host: "2001:db8::1", port: 8080))
     #expect(literal.origin == UpstreamSettings.Origin(scheme: .http, host: "2001:db8::1", port: 8080))
     #expect(settings.upstreams[3].match.host == "bearer.example.com")
+    // The credential has no `allow_plaintext`.
+    #expect(settings.upstreams[4].origin == UpstreamSettings.Origin(socket: "/etc/authproxy/run/docker.sock"))
+    #expect(settings.upstreams[4].originIsExplicit)
   }
 
   @Test("interception has the right settings")

@@ -51,7 +51,19 @@ import Testing
       credentialField: random.next() & 1 == 0 ? nil : Array("x-api-key".utf8),
       appCredential: random.next() & 1 == 0 ? .replace : .keep, keepsHost: Bool.random(using: &random),
       decompresses: Bool.random(using: &random), rewrite: .init(secureCookies: Bool.random(using: &random)),
-      rewriteTo: random.next() & 1 == 0 ? nil : "http://" + String(repeating: "t", count: 253) + ":65535")
+      rewriteTo: random.next() & 1 == 0 ? nil : "http://" + String(repeating: "t", count: 253) + ":65535",
+      requestHeaders: headerRules(&random), responseHeaders: headerRules(&random))
+  }
+
+  private static func headerRules(_ random: inout Random) -> HeaderRules? {
+    if random.next() & 1 == 0 { return nil }
+    let texts = (0..<Int.random(in: 1...9, using: &random)).map { String(repeating: "v", count: $0 * 40) }
+    return HeaderRules(remove: ["x*", "Location"], set: [("Date", ["d"]), ("X-App", texts), ("Accept-Encoding", [""])])
+  }
+
+  /// nil, or a client's name.
+  private static func client(_ random: inout Random) -> String? {
+    random.next() & 1 == 0 ? nil : String(repeating: "é", count: Int.random(in: 1...100, using: &random))
   }
 
   private static func origin(_ random: inout Random) -> OriginAuthority {
@@ -64,7 +76,7 @@ import Testing
     var random = Random(state: seed)
     var (requests, responses) = (0, 0)
     for _ in 0..<2_000 {
-      let (rules, origin) = (Self.rules(&random), Self.origin(&random))
+      let (rules, origin, client) = (Self.rules(&random), Self.origin(&random), Self.client(&random))
       let most = [0, 4, 20, 250].randomElement(using: &random) ?? 4
       let method = ["GET", "HEAD", "OPTIONS", "TRACE", "POST", "M"].randomElement(using: &random) ?? "GET"
       let path = ["", "/", "?", "/a?b", "/" + String(repeating: "p", count: 900)].randomElement(using: &random) ?? ""
@@ -72,7 +84,9 @@ import Testing
       let host = Array(repeating: String(repeating: "h", count: 60), count: random.next() & 1 == 0 ? 1 : 4).joined(
         separator: ".")
       let sent = "\(method) http://\(host):65535\(path) HTTP/\(version)\r\n"
-      guard let request = try? Forwarded(Array((sent + Self.fields(&random, most: most)).utf8), to: origin, rules) else {
+      guard
+        let request = try? Forwarded(Array((sent + Self.fields(&random, most: most)).utf8), to: origin, rules, client: client)
+      else {
         continue
       }
       #expect(request.count <= request.limit, "seed \(seed): \(request.text)")
@@ -84,7 +98,8 @@ import Testing
       let note = random.next() & 3 == 0 ? String(repeating: "\"é", count: Int.random(in: 0...400, using: &random)) : nil
       let answer = try? Relayed(
         Array((start + Self.fields(&random, most: most)).utf8), to: request.outbound, of: origin, rules,
-        keepsClient: Bool.random(using: &random), note: note, dateLine: "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n")
+        keepsClient: Bool.random(using: &random), note: note, dateLine: "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        client: client)
       guard let answer else { continue }
       #expect(answer.count <= answer.limit, "seed \(seed): \(answer.text)")
       responses += 1

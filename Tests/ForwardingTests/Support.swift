@@ -6,11 +6,12 @@ let httpsOrigin = OriginAuthority(isTLS: true, host: "origin.test", port: 443)
 func rules(
   credential: String? = nil, _ appCredential: ForwardingRules.AppCredential = .replace, keepsHost: Bool = false,
   decompresses: Bool = false, rewrite: ForwardingRules.Rewrite = .init(), to: String? = "http://api.test",
-  rewritesURLs: Bool = true
+  rewritesURLs: Bool = true, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil
 ) -> ForwardingRules {
   ForwardingRules(
     name: ProxyName("px"), credentialField: credential.map { Array($0.utf8) }, appCredential: appCredential,
-    keepsHost: keepsHost, decompresses: decompresses, rewrite: rewrite, rewriteTo: to, rewritesURLs: rewritesURLs)
+    keepsHost: keepsHost, decompresses: decompresses, rewrite: rewrite, rewriteTo: to, rewritesURLs: rewritesURLs,
+    requestHeaders: requestHeaders, responseHeaders: responseHeaders)
 }
 
 /// The bytes of a head with these lines: CRLF between them, and a blank line at the end.
@@ -29,7 +30,7 @@ struct Forwarded {
   var limit = 0
   var outbound = OutboundRequest()
 
-  init?(_ bytes: [UInt8], to origin: OriginAuthority = httpsOrigin, _ rules: ForwardingRules) throws {
+  init?(_ bytes: [UInt8], to origin: OriginAuthority = httpsOrigin, _ rules: ForwardingRules, client: String? = nil) throws {
     var head = RequestHead()
     let isWhole = try bytes.withUnsafeBytes { bytes in
       guard case .complete = head.parse(bytes, limit: 1 << 20), let framing = try? head.framing(in: bytes),
@@ -39,8 +40,8 @@ struct Forwarded {
       outbound.framing = framing
       try head.checkForwarding(by: rules.name, in: bytes)
       try outbound.decide(&head, in: bytes, rules: rules)
-      limit = outbound.sizeLimit(of: head, target, to: origin, rules: rules)
-      (text, count) = written { outbound.write(head, in: bytes, target, to: origin, rules: rules, into: &$0) }
+      limit = outbound.sizeLimit(of: head, target, to: origin, rules: rules, client: client)
+      (text, count) = written { outbound.write(head, in: bytes, target, to: origin, rules: rules, client: client, into: &$0) }
       return true
     }
     if !isWhole { return nil }
@@ -57,14 +58,16 @@ struct Relayed {
 
   init?(
     _ bytes: [UInt8], to request: OutboundRequest, of origin: OriginAuthority = httpsOrigin, _ rules: ForwardingRules,
-    keepsClient: Bool = true, note: String? = nil, dateLine: String = "Date: now\r\n"
+    keepsClient: Bool = true, note: String? = nil, dateLine: String = "Date: now\r\n", client: String? = nil
   ) throws {
     var head = ResponseHead()
     let isWhole = try bytes.withUnsafeBytes { bytes in
       guard case .complete = head.parse(bytes, limit: 1 << 20), let source = try? head.framing(to: request.method, in: bytes)
       else { return false }
       if head.isInterim {
-        guard let interim = InterimResponse(&head, in: bytes, to: request, awaitsContinue: false) else { return true }
+        guard let interim = InterimResponse(&head, in: bytes, to: request, awaitsContinue: false, rules: rules) else {
+          return true
+        }
         limit = interim.sizeLimit(of: head, rules: rules)
         (text, count) = written { interim.write(head, in: bytes, rules: rules, into: &$0) }
         return true
@@ -72,13 +75,13 @@ struct Relayed {
       if head.status == 101 {
         let response = try OutboundResponse(
           switching: &head, in: bytes, to: request, of: origin, rules: rules, asked: "asked.test:81")
-        take(response, head, bytes, rules, dateLine)
+        take(response, head, bytes, rules, dateLine, client)
       } else {
         let coding = rules.codingToRemove(from: head, in: bytes, answering: request)
         let response = OutboundResponse(
           &head, in: bytes, body: source, to: request, isInflated: coding != nil && source != .none, wasCoded: coding != nil,
           keepsClient: keepsClient, note: note, of: origin, rules: rules, asked: "asked.test:81")
-        take(response, head, bytes, rules, dateLine)
+        take(response, head, bytes, rules, dateLine, client)
       }
       return true
     }
@@ -87,13 +90,13 @@ struct Relayed {
 
   private mutating func take(
     _ response: borrowing OutboundResponse, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
-    _ rules: ForwardingRules, _ dateLine: String
+    _ rules: ForwardingRules, _ dateLine: String, _ client: String?
   ) {
     framing = response.framing
     keepsClient = response.keepsClient
-    limit = response.sizeLimit(of: bytes, head, rules: rules)
+    limit = response.sizeLimit(of: bytes, head, rules: rules, client: client)
     (text, count) = written {
-      response.write(head, in: bytes, rules: rules, dateLine: Array(dateLine.utf8), into: &$0)
+      response.write(head, in: bytes, rules: rules, dateLine: Array(dateLine.utf8), client: client, into: &$0)
     }
   }
 }

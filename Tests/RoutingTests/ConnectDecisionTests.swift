@@ -116,7 +116,8 @@ import Testing
         let routes = router.find(host: host, port: target.effectivePort, isHTTPS: target.isHTTPS)
         do throws(RoutingError) {
           let place = try router.place(
-            routes, method: .get, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS, path: target.path, in: bytes,
+            routes, method: .get, methodText: .empty, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS,
+            path: target.path, in: bytes,
             for: anybody)
           return "\(entries[place.entry].name) \(place.match)"
         } catch { return "\(error)" }
@@ -147,7 +148,8 @@ import Testing
         let routes = router.find(host: host, port: 443, isHTTPS: true)
         do throws(RoutingError) {
           let place = try router.place(
-            routes, method: .get, host: host, port: 443, isHTTPS: true, path: target.path, in: bytes, for: client,
+            routes, method: .get, methodText: .empty, host: host, port: 443, isHTTPS: true, path: target.path, in: bytes,
+            for: client,
             isBound: isBound)
           return place.entry == entries.count ? "unlisted" : entries[place.entry].name
         } catch { return "403" }

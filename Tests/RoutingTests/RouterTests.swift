@@ -44,6 +44,79 @@ import Testing
     #expect(try router.way("http://a.wide.test/v%31;a/../x") == "wide", "no entry of the host has a prefix")
   }
 
+  @Test func `an entry serves its methods, whose case counts, and no less specific entry serves the others`() throws {
+    var reading = RoutedEntry(name: "reading", match: Match(host: "api.test", pathPrefix: "/v1"), hasCredential: true)
+    reading.methods = AllowedMethods(["GET", "TRACE", "PROPFIND"])
+    let entries = [reading, RoutedEntry(name: "whole", match: Match(host: "api.test"))]
+    let router = Router(entries, forwardsUnlisted: true, connectAllow: [])
+    func way(_ method: String, _ path: String) throws -> String {
+      let line = Array("\(method) http://api.test\(path)".utf8)
+      return try line.withUnsafeBytes { bytes in
+        let name = ByteSlice(start: 0, count: method.utf8.count)
+        let kind = HTTPWire.Method(name.bytes(in: bytes))
+        let start = name.count + 1
+        let target = try RequestTarget(ByteSlice(start: start, count: bytes.count - start), method: kind, in: bytes)
+        do throws(RoutingError) {
+          let routes = router.find(host: "api.test", port: 80, isHTTPS: false)
+          return entries[
+            try router.place(
+              routes, method: kind, methodText: name, host: "api.test", port: 80, isHTTPS: false, path: target.path, in: bytes,
+              for: anybody
+            ).entry
+          ].name
+        } catch { return "\(error)" }
+      }
+    }
+    let refused = "\(RoutingError.methodNotAllowed(upstream: "reading", allowed: ["GET", "TRACE", "PROPFIND"]))"
+    for (method, expected) in [
+      ("GET", "reading"), ("PROPFIND", "reading"), ("HEAD", refused), ("POST", refused), ("get", refused), ("PROP", refused),
+      ("PROPFINDS", refused), ("propfind", refused), ("TRACE", "\(RoutingError.traceWithCredential)"),
+    ] { #expect(try way(method, "/v1") == expected, "\(method)") }
+    for method in ["GET", "POST", "get", "PROPFIND"] { #expect(try way(method, "/") == "whole") }
+  }
+
+  @Test func `no spelling of a path leaves the path of an origin`() throws {
+    func routed(_ match: Match, _ path: String, clients: Set<String>? = nil) -> RoutedEntry {
+      var entry = RoutedEntry(name: "\(match.host)\(match.pathPrefix)", match: match, clients: clients)
+      entry.originPath = path
+      return entry
+    }
+    let router = Router(
+      [
+        routed(Match(host: "open.test"), "/api/v1"), routed(Match(host: "fixed.test", pathPrefix: "/v1"), "/a/b"),
+        routed(Match(host: "odd.test"), "/a%20b"), routed(Match(host: "shared.test"), "/api", clients: ["billing"]),
+        routed(Match(host: "shared.test"), ""),
+      ], forwardsUnlisted: false, connectAllow: [])
+    func way(_ url: String, _ client: ClientIdentity = anybody) throws -> String {
+      let given = try Target(url)
+      return given.bytes.withUnsafeBytes { bytes in
+        let (host, target) = (normalisedHost(given.target.host.bytes(in: bytes)), given.target)
+        do throws(RoutingError) {
+          let routes = router.find(host: host, port: 80, isHTTPS: false)
+          _ = try router.place(
+            routes, method: .get, methodText: .empty, host: host, port: 80, isHTTPS: false, path: target.path, in: bytes,
+            for: client)
+          return "served"
+        } catch { return "\(error)" }
+      }
+    }
+    let ambiguous = "\(RoutingError.malformed(.ambiguousPath))"
+    for path in [
+      "/..", "/../x", "/x/./y", "/%2e%2e/x", "/.%2E", "//x", "/x//y", "/x%2fy", "/x\\y", "/%5cx", "/..;a/x", "/%252e%252e/x",
+      "/x/%252e%252e/%252e%252e/y", "/%25252e./x", "/.%252e;a=b/x", "/%252e%252e%00",
+    ] { #expect(try way("http://open.test\(path)") == ambiguous, "\(path)") }
+    for path in ["", "/", "/x", "/a..b/...", "/%41;p=q/x", "/x/%252e%252e/y", "/%252e/x", "/a%252fb", "/%25", "/x/%00"] {
+      #expect(try way("http://open.test\(path)") == "served", "\(path)")
+      #expect(try way("http://odd.test\(path)") == "served", "\(path)")
+    }
+    // It leaves the path of the origin, and comes back to the match's prefix.
+    #expect(try way("http://fixed.test/v1/%252e%252e/v1/x") == ambiguous)
+    #expect(try way("http://fixed.test/v1/x/%252e%252e/y") == "served")
+    #expect(try way("http://odd.test/%252e%252e/x") == ambiguous)
+    #expect(try way("http://shared.test/%252e%252e/x", billing) == ambiguous)
+    #expect(try way("http://shared.test/%252e%252e/x") == "served")
+  }
+
   @Test func `a client that may not use an entry gets the reason, and TRACE never gets a credential`() throws {
     let router = Router()
     #expect(

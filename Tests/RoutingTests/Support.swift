@@ -53,7 +53,8 @@ extension Router {
       let routes = find(host: host, port: target.effectivePort, isHTTPS: target.isHTTPS)
       do throws(RoutingError) {
         let index = try place(
-          routes, method: method, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS, path: target.path, in: bytes,
+          routes, method: method, methodText: .empty, host: host, port: target.effectivePort, isHTTPS: target.isHTTPS,
+          path: target.path, in: bytes,
           for: client
         ).entry
         return index == entries.count ? "unlisted" : entries[index].name

@@ -8,10 +8,14 @@ struct UpstreamKeys: KeySet {
   let match = Key(
     "match", .oneOrMore(of: .item(.match)), .required,
     "Says which requests the entry serves, by scheme, host, port and whole path segments; the most specific entry wins.")
+  let methods = Key(
+    "methods", .texts(.method), .otherwise("all methods"), "Lists the methods that the entry serves; others get 403.")
   let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
   let origin = Key(
     "origin", .text(.origin), .otherwise("https://<host of the request>:443; the port of an https:// match"),
-    "Says where the proxy sends the requests.")
+    "Says where the proxy sends the requests; a path takes the place of the match's prefix.")
+  let stripPrefix = Key(
+    "strip_prefix", .boolean, default: false, "Takes the match's prefix away from paths, instead of sending it to the origin.")
   let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")
   let wildcardCredential = Key(
     "wildcard_credential", .boolean, default: false,
@@ -38,6 +42,12 @@ struct UpstreamKeys: KeySet {
   let hostHeader = Key(
     "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
     "Says which authority the proxy sends in Host; SNI is always the origin's.")
+  let requestHeaders = Key(
+    "request_headers", .section(HeaderRuleKeys.self), .otherwise("none"),
+    "Changes fields of requests: 'remove', then 'set', then the credential.")
+  let responseHeaders = Key(
+    "response_headers", .section(HeaderRuleKeys.self), .otherwise("none"),
+    "Changes fields of answers that the proxy relays; its own stay as they are.")
   let ways = EntryWayKeys()
 }
 

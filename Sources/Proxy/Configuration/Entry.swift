@@ -72,6 +72,17 @@ extension ForwardingRules {
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
       rewriteTo: scheme
         + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
-      rewritesURLs: !isUnlisted)
+      rewritesURLs: !isUnlisted,
+      paths: settings.origin.path.isEmpty && !settings.stripsPrefix
+        ? nil : PathExchange(match: match.pathPrefix, origin: settings.origin.path),
+      requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders))
+  }
+}
+
+extension HeaderRules {
+  /// nil: there are none.
+  fileprivate convenience init?(_ settings: HeaderRuleSettings) {
+    if settings.isEmpty { return nil }
+    self.init(remove: settings.remove, set: settings.set.map { ($0.name, $0.value.texts) })
   }
 }

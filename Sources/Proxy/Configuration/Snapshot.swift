@@ -213,10 +213,8 @@ public final class Snapshot: Sendable {
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
     }
     router = Router(
-      entries.map {
-        RoutedEntry(
-          name: $0.name, matches: $0.settings.matches, clients: $0.settings.clients, hasCredential: $0.credential != nil)
-      }, forwardsUnlisted: settings.unlistedHosts == .forward, connectAllow: settings.connectAllow)
+      settings.upstreams.map(\.routed), forwardsUnlisted: settings.unlistedHosts == .forward,
+      connectAllow: settings.connectAllow)
     if settings.unlistedHosts == .forward {
       let upstream = UpstreamSettings(
         name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
@@ -310,30 +308,8 @@ public final class Snapshot: Sendable {
 }
 
 extension CredentialPolicy {
-  /// Names of other fields that it writes.
-  var moreFields: [[UInt8]] {
-    switch kind {
-    case .oauth2(let oauth2): oauth2.dpop == nil ? [] : [Array("DPoP".utf8)]
-    case .sigv4: [Array("X-Amz-Date".utf8), Array("X-Amz-Security-Token".utf8)]
-    case .hmac(let policy): policy.fields.map { Array($0.name.utf8) }.filter { $0 != fieldName }
-    case .httpSignature: [Array("Signature-Input".utf8)]
-    case .basic, .bearer, .header, .jwt, .digest, .negotiate: []
-    }
-  }
-
   /// What an app's own credential looks like where this one is sent.
   var form: ForwardingRules.CredentialForm { if case .sigv4 = kind { .awsSignature } else { .field } }
-
-  /// Name of the header field that it sets.
-  var fieldName: [UInt8] {
-    switch kind {
-    case .header(let name, _, _): Array(name.utf8)
-    case .jwt(let policy): Array(policy.field.utf8)
-    case .hmac(let policy): Array(policy.signatureField.utf8)
-    case .httpSignature: Array("Signature".utf8)
-    case .basic, .bearer, .oauth2, .sigv4, .digest, .negotiate: Array("Authorization".utf8)
-    }
-  }
 }
 
 /// Token stores by their settings. They outlive configurations, because they hold locks, or the tokens themselves.

@@ -57,7 +57,9 @@ final class WayPlan: Sendable {
   }
 
   func route(to origin: UpstreamSettings.Origin, of entry: UpstreamSettings) -> Route? {
-    route(to: origin.host, port: origin.port, isTLS: origin.scheme == .https, of: entry)
+    // The socket's path is no host.
+    if origin.scheme == .unix { return nil }
+    return route(to: origin.host, port: origin.port, isTLS: origin.scheme == .https, of: entry)
   }
 
   func route(to identity: OriginIdentity, of entry: Entry) -> Route? {

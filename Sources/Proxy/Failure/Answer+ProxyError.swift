@@ -64,6 +64,11 @@ extension ProxyError {
       return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "\(who) may not use \(upstream)",
         body: "The proxy does not let \(who) use \(upstream): see `allow` in its configuration.\n")
+    case .methodNotAllowed(let upstream, let allowed):
+      let methods = allowed.joined(separator: ", ")
+      return OwnAnswer(
+        status: 403, reason: "Forbidden", error: "http_request_denied", details: "\(upstream) serves \(methods) only",
+        body: "Upstream \(upstream) serves \(methods) only: see `methods` in the proxy's configuration.\n")
     case .credentialFromApp(let name):
       return OwnAnswer(
         status: 403, reason: "Forbidden", error: "http_request_denied", details: "the app sent a credential of its own",

@@ -85,6 +85,10 @@ extension UpstreamError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
         body: "\(upstream) refuses connections: nothing listens there.\n")
+    case ENOENT, ENOTDIR:
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "connection_refused", details: text,
+        body: "The socket of \(upstream) does not exist: its server does not run, or `origin` names another path.\n")
     case ETIMEDOUT:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_timeout", details: text,

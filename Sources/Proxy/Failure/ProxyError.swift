@@ -22,6 +22,8 @@ enum ProxyError: Error {
   case passwordRequired
   case wrongPassword
   case notAllowed(client: String?, upstream: String)
+  /// The entry's `methods` do not list the request's.
+  case methodNotAllowed(upstream: String, allowed: [String])
   case credentialFromApp(upstream: String)
   /// The client has as many requests in flight as its `max_requests` allows.
   case tooManyRequests(client: String?, limit: Int)
@@ -82,6 +84,7 @@ enum ProxyError: Error {
     case .hostNotListed(let host): self = .hostNotListed(host: host)
     case .notAllowed(let client, let upstream): self = .notAllowed(client: client, upstream: upstream)
     case .traceWithCredential: self = .traceWithCredential
+    case .methodNotAllowed(let upstream, let allowed): self = .methodNotAllowed(upstream: upstream, allowed: allowed)
     case .connectNotAllowed(let target): self = .connectNotAllowed(target: target)
     }
   }

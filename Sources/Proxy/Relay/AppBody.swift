@@ -1,5 +1,6 @@
 import Crypto
 import EventIO
+import Forwarding
 import HTTPWire
 import Upstreams
 
@@ -104,6 +105,7 @@ struct AppBody {
   var hasTrailers: Bool { source.hasTrailers }
   func lastChunk() -> Block { source.lastChunk() }
   func dropTrailers(named name: [UInt8]) { source.dropTrailers(named: name) }
+  func dropTrailers(by rules: HeaderRules) { source.dropTrailers(by: rules) }
 
   /// Whether more than the tee holds will or may come. Valid before anything was read.
   /// - Parameter isLast: the request is not sent again after this attempt, so a body of unknown size need not be kept.

@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import HTTPWire
 
 /// Takes a body from one side's bytes, and decodes its framing in place.
@@ -87,6 +88,11 @@ struct BodySource {
   /// Drops trailers of that name. Case is ignored, and `_` equals `-`.
   func dropTrailers(named name: [UInt8]) {
     if case .chunked(let chunks) = framing { chunks.decoder.dropTrailers(named: name) }
+  }
+
+  /// Drops the trailers that the rules would not let pass in a head: servers merge trailers into heads.
+  func dropTrailers(by rules: HeaderRules) {
+    if case .chunked(let chunks) = framing { chunks.decoder.markTrailers { rules.mark(&$0, in: $1) } }
   }
 
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).

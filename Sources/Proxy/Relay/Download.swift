@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import HTTPWire
 import Streams
 import Upstreams
@@ -34,6 +35,8 @@ struct Download {
   /// The last read filled its block, or the length says that one will: a larger block is worth its memory.
   private var isBulk: Bool
   private let inflater: Inflater?
+  /// They hold for trailers, too.
+  private let headerRules: HeaderRules?
   /// Bytes of interim responses that are not sent yet.
   private(set) var interim: Int
   /// Bytes sent to the app.
@@ -44,10 +47,11 @@ struct Download {
   /// Takes what was decided when the head was written.
   /// - Parameters:
   ///   - sink: the framing towards the app.
+  ///   - headerRules: `response_headers` of the entry.
   ///   - interim: bytes of interim responses before the head.
   init(
     from framing: BodyFraming, to sink: BodyFraming, keepsClient: Bool, keepsUpstream: Bool, inflater: Inflater?,
-    behind interim: Int
+    headerRules: HeaderRules?, behind interim: Int
   ) {
     source = BodySource(framing)
     isBulk = source.expected > BlockPool.small && source.expected < Int.max
@@ -57,6 +61,7 @@ struct Download {
     self.keepsClient = keepsClient
     self.keepsUpstream = keepsUpstream && !source.isUntilClose
     self.inflater = inflater
+    self.headerRules = headerRules
     self.interim = interim
   }
 
@@ -113,6 +118,7 @@ struct Download {
       if source.isDone, isTerminated { return .whole }
       if source.isDone {
         // Chunked, and the last chunk did not fit in with the last piece: the origin sent trailers, or used another framing.
+        if let headerRules { source.dropTrailers(by: headerRules) }
         appendToHead(source.lastChunk(), app)
         isTerminated = true
         continue

@@ -1,4 +1,5 @@
 import EventIO
+import Forwarding
 import HTTPWire
 import Signing
 import Streams
@@ -46,6 +47,8 @@ struct Upload {
   private var transformed: TransformedBody?
   /// Trailers with these names are dropped.
   private var credentialFields: [[UInt8]] = []
+  /// They hold for trailers, too.
+  private var headerRules: HeaderRules?
 
   var isSent: Bool { state == .sent }
   /// Nothing more is to be sent.
@@ -59,8 +62,10 @@ struct Upload {
   ///   - head: the caller completes this block before the first `pump`.
   ///   - credentialFields: trailers with these names are dropped. A server that merges trailers into the head would have two
   ///     credentials.
-  mutating func begin(_ head: Block, droppingTrailersNamed credentialFields: [[UInt8]]) {
+  ///   - headerRules: of the entry; they hold for trailers, too.
+  mutating func begin(_ head: Block, droppingTrailersNamed credentialFields: [[UInt8]], by headerRules: HeaderRules?) {
     out = head
+    self.headerRules = headerRules
     self.credentialFields = credentialFields
   }
 
@@ -139,6 +144,7 @@ struct Upload {
         }
       } else if body.isChunked, !isTerminated {
         for field in credentialFields { body.dropTrailers(named: field) }
+        if let headerRules { body.dropTrailers(by: headerRules) }
         out = body.lastChunk()
         isTerminated = true
       } else {

@@ -83,7 +83,7 @@ extension Request {
     write(outbound, head, bytes, way.rules)
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
-      behind: interim)
+      headerRules: way.rules.responseHeaders, behind: interim)
     return .relay
   }
 
@@ -152,7 +152,7 @@ extension Request {
   }
 
   private func writeInterim(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ rules: ForwardingRules) {
-    let interim = InterimResponse(&head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue)
+    let interim = InterimResponse(&head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue, rules: rules)
     guard let interim else { return }
     let size = interim.sizeLimit(of: head, rules: rules)
     // At most one block.
@@ -168,9 +168,9 @@ extension Request {
     _ outbound: borrowing OutboundResponse, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
     _ rules: ForwardingRules
   ) {
-    let block = app.outbound(with: outbound.sizeLimit(of: bytes, head, rules: rules))
+    let block = app.outbound(with: outbound.sizeLimit(of: bytes, head, rules: rules, client: record.client))
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
-    outbound.write(head, in: bytes, rules: rules, dateLine: services.currentDateLine(), into: &writer)
+    outbound.write(head, in: bytes, rules: rules, dateLine: services.currentDateLine(), client: record.client, into: &writer)
     block.end = writer.count
   }
 }

@@ -26,6 +26,8 @@ public struct Explanation: Sendable {
     public var isUnlisted: Bool
     /// The request's own origin: an entry can have many.
     public var origin: UpstreamSettings.Origin
+    /// Path and query that the origin gets, without the credential.
+    public var target: String
     public var credential: CredentialPolicy?
     /// nil for http origins.
     public var trust: TrustPolicy?
@@ -96,19 +98,20 @@ public struct Explanation: Sendable {
       {
         isBound = true
       }
-      let index: Int
+      let place: RoutePlace
       do {
-        index = try router.place(
-          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
-          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound
-        ).entry
+        place = try router.place(
+          router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, methodText: head.methodText,
+          host: host, port: port,
+          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound)
       } catch { throw ProxyError(error) }
-      let entry = snapshot.entries[index]
+      let entry = snapshot.entries[place.entry]
       let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)
       return .forwarded(
         Forwarded(
           upstream: entry.settings, isUnlisted: entry.isUnlisted,
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
+          target: String(decoding: entry.rules[place.match].sent(target, method: head.method, in: bytes), as: UTF8.self),
           credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
           checksAddresses: origin.identity.checksAddresses))
     }

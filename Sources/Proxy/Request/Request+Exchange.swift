@@ -58,7 +58,8 @@ extension Request {
     if let absolute = connection.absolute { absolute.append(head.bytes, to: block) } else { block.append(head.bytes) }
     if let credential { block.append(credential) }
     if let signer, let input = prepare(head, signer, into: block) { return input }
-    attempt.upload.begin(block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields)
+    attempt.upload.begin(
+      block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields, by: way.rules.requestHeaders)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()

@@ -133,7 +133,8 @@ extension Request {
     let place: RoutePlace
     do {
       place = try snapshot.router.place(
-        routes, method: message.outbound.method, host: host, port: port, isHTTPS: isHTTPS, path: target.path, in: bytes,
+        routes, method: message.outbound.method, methodText: services.requestHead.methodText, host: host, port: port,
+        isHTTPS: isHTTPS, path: target.path, in: bytes,
         for: access, isBound: isBound)
     } catch { throw ProxyError(error) }
     let entry = snapshot.entries[place.entry]
@@ -168,10 +169,12 @@ extension Request {
     let services = services
     // After CONNECT targets have no authority.
     let asked = rules.keepsHost && target.form != .absolute ? app.connectedAuthority.map { Array($0.text.utf8) } : nil
-    let size = message.outbound.sizeLimit(of: services.requestHead, target, asked: asked, to: origin, rules: rules)
+    let size = message.outbound.sizeLimit(
+      of: services.requestHead, target, asked: asked, to: origin, rules: rules, client: record.client)
     let head = Block(capacity: size)
     var writer = ByteWriter(head.base, capacity: head.capacity)
-    message.outbound.write(services.requestHead, in: bytes, target, asked: asked, to: origin, rules: rules, into: &writer)
+    message.outbound.write(
+      services.requestHead, in: bytes, target, asked: asked, to: origin, rules: rules, client: record.client, into: &writer)
     head.end = writer.count
     return head
   }

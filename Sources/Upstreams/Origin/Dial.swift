@@ -13,6 +13,8 @@ public class Dial: EventHandler {
     public var route: Route?
     /// Clear HTTP is spoken to the host.
     public var isClear: Bool
+    /// The host is the path of a unix socket: no name has a slash.
+    public var isUnix: Bool { host.utf8.first == UInt8(ascii: "/") }
 
     public init(host: String, port: UInt16, checksAddresses: Bool, route: Route? = nil, isClear: Bool = false) {
       self.isClear = isClear
@@ -83,6 +85,7 @@ final class HostDial: Dial {
   }
 
   override func start(for asker: NameAsker, within limit: Int64) {
+    if target.isUnix { return connect(to: [Address(unixPath: target.host)], isWritten: true) }
     if let written = target.route?.addresses { return connect(to: written, isWritten: true) }
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch upstreams.loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in self.resolved($0) }) {

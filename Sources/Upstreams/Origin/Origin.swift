@@ -8,7 +8,7 @@ import Trust
 /// connections. If a reload changes a part of it, the identity is a different one.
 public struct OriginIdentity: Sendable, Hashable {
   public var scheme: UpstreamSettings.Origin.Scheme
-  /// Lower-case, without brackets and trailing dot.
+  /// Lower-case, without brackets and trailing dot; of a unix socket its path.
   public var host: String
   public var port: UInt16
   /// Digest of the trust policy's content; empty for http.
@@ -57,7 +57,8 @@ public final class Origin: Sendable {
     self.identity = identity
     self.trust = trust
     self.clientIdentity = clientIdentity
-    authority = OriginAuthority(isTLS: identity.isTLS, host: identity.host, port: identity.port)
+    let origin = UpstreamSettings.Origin(scheme: identity.scheme, host: identity.host, port: identity.port)
+    authority = OriginAuthority(isTLS: identity.isTLS, host: origin.messageHost, port: origin.messagePort)
   }
 
   /// The same origin through tunnels only. nil: this one is as good.

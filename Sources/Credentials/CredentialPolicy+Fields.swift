@@ -1,0 +1,23 @@
+extension CredentialPolicy {
+  /// Name of the header field that it sets.
+  public var fieldName: [UInt8] {
+    switch kind {
+    case .header(let name, _, _): Array(name.utf8)
+    case .jwt(let policy): Array(policy.field.utf8)
+    case .hmac(let policy): Array(policy.signatureField.utf8)
+    case .httpSignature: Array("Signature".utf8)
+    case .basic, .bearer, .oauth2, .sigv4, .digest, .negotiate: Array("Authorization".utf8)
+    }
+  }
+
+  /// Names of other fields that it writes.
+  public var moreFields: [[UInt8]] {
+    switch kind {
+    case .oauth2(let oauth2): oauth2.dpop == nil ? [] : [Array("DPoP".utf8)]
+    case .sigv4: [Array("X-Amz-Date".utf8), Array("X-Amz-Security-Token".utf8)]
+    case .hmac(let policy): policy.fields.map { Array($0.name.utf8) }.filter { $0 != fieldName }
+    case .httpSignature: [Array("Signature-Input".utf8)]
+    case .basic, .bearer, .header, .jwt, .digest, .negotiate: []
+    }
+  }
+}

@@ -1,0 +1,11 @@
+import Routing
+
+extension UpstreamSettings {
+  /// The part that decides which requests the entry serves.
+  public var routed: RoutedEntry {
+    var entry = RoutedEntry(name: name, matches: matches, clients: clients, hasCredential: credential != nil)
+    entry.methods = methods
+    entry.originPath = origin.path
+    return entry
+  }
+}
