@@ -26,6 +26,7 @@ import Upstreams
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
     "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
     "authproxy_challenges_total result": ChallengeResult.allCases.map(\.rawValue),
+    "authproxy_parent_connections_total result": ParentResult.allCases.map(\.rawValue),
     "authproxy_subject_exchanges_total result": SubjectResult.allCases.map(\.rawValue),
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
     "authproxy_revocation_checks_total source": RevocationCheck.Observation.Source.allCases.map(\.rawValue),
@@ -34,7 +35,7 @@ import Upstreams
     "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
   ]
   /// Labels whose values come from the configuration, the version, or another page.
-  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener"]
+  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener", "parent"]
 
   /// The cells of each row of the table whose head begins with this.
   private func rows(_ head: String) throws -> [[String]] {
@@ -78,6 +79,11 @@ import Upstreams
     var figures = Figures(lifecycle: lifecycle, version: "1")
     figures.counters.upstreams.append(upstream)
     figures.counters.credentials = [credential]
+    var parent = LoopCounters.Parent(name: "p")
+    parent.results.add(.connected)
+    parent.connect.observe(1)
+    figures.counters.parents = [parent]
+    figures.parentsUp = [("p", true)]
     figures.counters.errors.add("dns_error")
     figures.counters.handshakes.add(.full)
     figures.counters.revocation.add(.init(source: .ocsp, result: .good))
