@@ -48,7 +48,8 @@ public struct OwnAnswer: Sendable {
 
   /// Most bytes that `write` needs.
   public func sizeLimit(by name: ProxyName) -> Int {
-    ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details, at: hop) + body.utf8.count + reason.utf8CodeUnitCount
+    ByteWriter.sizeLimit(ofProxyStatus: name, error: error, details: details, at: hop) + body.utf8.count
+      + reason.utf8CodeUnitCount
       + contentType.utf8CodeUnitCount + fields.utf8CodeUnitCount + 256
   }
 

@@ -54,7 +54,8 @@ final class PinProbe: EventHandler {
   private func connected(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
     race = nil
     switch result {
-    case .failure(.system(let error)), .failure(.badSource(_, let error)): end(.failed("cannot connect: \(Socket.text(ofError: error))"))
+    case .failure(.system(let error)), .failure(.badSource(_, let error)):
+      end(.failed("cannot connect: \(Socket.text(ofError: error))"))
     case .failure(.outOfDescriptors): end(.failed("out of file descriptors"))
     case .success(let connection):
       let stream = ByteStream(connection)

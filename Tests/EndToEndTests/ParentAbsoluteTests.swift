@@ -15,7 +15,9 @@ import Testing
         let answer = try client.readAnswer()
         #expect(answer["X-Parent"] == "yes", "\(answer.head)")
         if target == "status/404" { #expect(answer.status == 404) }
-        if target.hasPrefix("echo") { #expect(!answer.text.contains("pw-5ecret") && answer.text.contains("Bearer t-5ecret-api")) }
+        if target.hasPrefix("echo") {
+          #expect(!answer.text.contains("pw-5ecret") && answer.text.contains("Bearer t-5ecret-api"))
+        }
       }
       let asked = try parent.asked()
       #expect(asked.map(\.kind) == ["absolute", "absolute", "absolute"])

@@ -14,10 +14,14 @@ import Testing
   }
 
   static let cases = [
-    Case(answer: "HTTP/1.1 407 No\r\nProxy-Authenticate: NTLM\r\nContent-Length: 3\r\n\r\nno!", error: "proxy_configuration_error", received: 407),
+    Case(
+      answer: "HTTP/1.1 407 No\r\nProxy-Authenticate: NTLM\r\nContent-Length: 3\r\n\r\nno!", error: "proxy_configuration_error",
+      received: 407),
     Case(answer: "HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nfilter", error: "http_request_denied", received: 403),
     Case(answer: "HTTP/1.0 404 Nothing\r\n\r\n", error: "http_request_denied", received: 404),
-    Case(answer: "HTTP/1.1 302 Found\r\nLocation: http://login.test/\r\nContent-Length: 0\r\n\r\n", error: "http_protocol_error", received: 302),
+    Case(
+      answer: "HTTP/1.1 302 Found\r\nLocation: http://login.test/\r\nContent-Length: 0\r\n\r\n", error: "http_protocol_error",
+      received: 302),
     Case(answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", error: "http_protocol_error", received: 101),
     Case(answer: "HTTP/1.1 503 Down\r\nContent-Length: 0\r\n\r\n", error: "destination_unavailable", received: 503),
     Case(answer: "HTTP/1.1 504 Late\r\nContent-Length: 0\r\n\r\n", status: 504, error: "connection_timeout", received: 504),

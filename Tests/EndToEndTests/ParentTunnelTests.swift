@@ -78,7 +78,9 @@ import Testing
         try client.send("CONNECT far.test:25 HTTP/1.1\r\nHost: far.test\r\n\r\n")
         let server = try listener.accept()
         #expect(try server.readText(through: "\r\n\r\n").hasPrefix("CONNECT far.test:25 HTTP/1.1\r\n"))
-        let answer = "HTTP/1.1 103 Early\r\nLink: <x>\r\n\r\nHTTP/1.1 299 Fine\r\nContent-Length: 4000\r\nTransfer-Encoding: chunked\r\n\r\n220 ready"
+        let answer =
+          "HTTP/1.1 103 Early\r\nLink: <x>\r\n\r\nHTTP/1.1 299 Fine\r\nContent-Length: 4000\r\n"
+          + "Transfer-Encoding: chunked\r\n\r\n220 ready"
         for start in stride(from: 0, to: answer.utf8.count, by: piece) {
           try server.send(Array(Array(answer.utf8)[start..<min(start + piece, answer.utf8.count)]))
         }

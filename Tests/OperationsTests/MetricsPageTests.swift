@@ -35,7 +35,9 @@ import Upstreams
     "authproxy_config_reloads_total result": LifecycleReport.ReloadResult.allCases.map(\.rawValue),
   ]
   /// Labels whose values come from the configuration, the version, or another page.
-  private static let free: Set = ["upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener", "parent"]
+  private static let free: Set = [
+    "upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener", "parent",
+  ]
 
   /// The cells of each row of the table whose head begins with this.
   private func rows(_ head: String) throws -> [[String]] {

@@ -108,7 +108,8 @@ struct Figures: Sendable {
   }
 
   private func ways(_ metrics: inout MetricsText) {
-    metrics.family("authproxy_parent_connections_total", .counter, "Connections that were tried through a parent proxy, by result.")
+    metrics.family(
+      "authproxy_parent_connections_total", .counter, "Connections that were tried through a parent proxy, by result.")
     for parent in counters.parents {
       for (result, count) in parent.results.entries {
         metrics.sample([("parent", parent.name), ("result", result.rawValue)], count)

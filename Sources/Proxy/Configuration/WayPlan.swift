@@ -29,7 +29,7 @@ final class WayPlan: Sendable {
       let isPlain = addresses == nil && source.isAny
       return Parent(
         parent, trust: parent.trust.flatMap { trust[$0] } ?? defaultTrust, clientIdentity: identities[parent.name],
-        credential: credentials.first { $0.name == parent.credential }.map(ParentLoginSource.init),
+        credential: credentials.first { $0.name == parent.credential },
         route: isPlain ? nil : Route(ways: [nil], addresses: addresses, source: source))
     }
     table = settings.ways

@@ -229,7 +229,8 @@ final class ParentConnection: EventHandler {
     let exchange: ParentExchange
     do {
       exchange = try ParentExchange(
-        parent, host: target.host, port: target.port, login: login, by: upstreams.rules.name, limit: upstreams.rules.responseHead)
+        parent, host: target.host, port: target.port, login: login, by: upstreams.rules.name,
+        limit: upstreams.rules.responseHead)
     } catch { return fail(error) }
     self.exchange = exchange
     unsent = exchange.opening[...]
