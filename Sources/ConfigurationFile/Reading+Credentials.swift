@@ -43,6 +43,8 @@ extension Reading {
     let jwt = entry.read(\.jwt)
     let hmac = entry.read(\.hmac)
     let httpSignature = entry.read(\.httpSignature)
+    let query = entry.read(\.query)
+    let path = entry.read(\.path)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -70,6 +72,8 @@ extension Reading {
     if let hmac { kind = self.hmac(hmac) }
     if let httpSignature { kind = self.httpSignature(httpSignature) }
     if let digest { kind = self.digest(digest) }
+    if let query { kind = self.query(query) }
+    if let path { kind = self.path(path) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

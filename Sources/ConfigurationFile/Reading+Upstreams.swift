@@ -96,6 +96,7 @@ extension Reading {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)
       checkChallenges(settings, entry, draft)
+      checkSegment(settings, entry, draft)
       checkSignedHost(settings, entry, draft)
     } else {
       if entry.has(\.wildcardCredential) {

@@ -79,6 +79,8 @@ enum Describing {
     case .httpSignature(let policy): return httpSignature(policy)
     case .digest(let digest): return Self.digest(digest)
     case .negotiate: return "negotiate"
+    case .query: return "query, \(targetPart(policy))"
+    case .path: return "path, first segment \(targetPart(policy))"
     }
   }
 
@@ -114,6 +116,7 @@ enum Describing {
 
   static func fieldName(_ policy: CredentialPolicy) -> String {
     switch policy.kind {
+    case .query, .path: targetPart(policy)
     case .header(let name, _, _): name
     case .oauth2(let oauth2) where oauth2.dpop != nil: "Authorization and DPoP"
     case .jwt(let jwt): jwt.field

@@ -152,7 +152,8 @@ struct Explain: ParsableCommand {
         case .keep: "sets \(field), unless the app sends it itself"
         case .reject: "sets \(field); an app that sends it itself gets 403"
         }
-      page.row("", own)
+      page.row("", Describing.ownTarget(credential, upstream.clientAuthorization) ?? own)
+      if let target = forwarding.target { page.row("asks for", target) }
     } else {
       page.row("credential", forwarding.isUnlisted ? "none; the proxy passes on what the app sends" : "none")
     }

@@ -41,7 +41,7 @@ struct ExplainSigning {
   func report(_ policy: CredentialPolicy) -> Report? {
     switch policy.kind {
     case .sigv4(let sigv4): self.sigV4(sigv4)
-    case .basic, .bearer, .header, .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate: nil
+    case .basic, .bearer, .header, .oauth2, .jwt, .hmac, .httpSignature, .digest, .negotiate, .query, .path: nil
     }
   }
 }

@@ -4,6 +4,7 @@ struct CredentialKeys: KeySet {
   static var alternatives: [PartialKeyPath<Self>] {
     [
       \.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.jwt, \.githubApp, \.hmac, \.httpSignature, \.digest,
+      \.query, \.path,
     ]
   }
 
@@ -25,6 +26,8 @@ struct CredentialKeys: KeySet {
     "hmac", .section(HMACKeys.self), .otherwise(another), "A code over parts of the request, with a key that both sides have.")
   let httpSignature = Key(
     "http_signature", .section(HTTPSignatureKeys.self), .otherwise(another), "A signature over the request (RFC 9421).")
+  let query = Key("query", .section(QueryKeys.self), .otherwise(another), "A secret in a parameter of the request's query.")
+  let path = Key("path", .section(PathKeys.self), .otherwise(another), "A secret in the first segment of the path.")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

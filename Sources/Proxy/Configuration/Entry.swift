@@ -63,7 +63,8 @@ extension ForwardingRules {
     let rewrite = settings.rewrite
     self.init(
       name: name, credentialField: credential?.fieldName, moreFields: credential?.moreFields ?? [],
-      appCredential: appCredential, credentialForm: credential?.form ?? .field, keepsHost: settings.hostHeader == .app,
+      appCredential: appCredential, credentialForm: credential?.form ?? .field,
+      target: credential?.targetForm.map { TargetCredential($0) }, keepsHost: settings.hostHeader == .app,
       decompresses: settings.decompress,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
       rewriteTo: scheme

@@ -62,6 +62,8 @@ class RequestSigner {
     /// Of the whole body, if `bodyUse` asked for it.
     let digest: [UInt8]?
     let credential: AttachedCredential
+    /// Where the credential goes, if it is a part of the target.
+    let target: TargetCredential?
     let origin: OriginAuthority
     /// What `note` has kept.
     let noted: AnyObject?
@@ -102,6 +104,11 @@ class RequestSigner {
 
   /// Most bytes that `prepare` adds for this head.
   func sizeLimit(of head: UnsafeRawBufferPointer, noted: AnyObject?) -> Int { 0 }
+
+  /// The same, for this version of the credential. A signer overrides one of both.
+  func sizeLimit(of head: UnsafeRawBufferPointer, credential: AttachedCredential, noted: AnyObject?) -> Int {
+    sizeLimit(of: head, noted: noted)
+  }
 
   /// Called for each attempt, behind everything that could change the head: after the credential's line was added to the block.
   /// - Parameter block: has room for `sizeLimit`. Field lines with CRLF may be added.
@@ -147,7 +154,7 @@ extension CredentialPolicy {
     switch kind {
     case .basic, .bearer, .header: false
     case .oauth2(let oauth2): oauth2.dpop != nil
-    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: true
+    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate, .query, .path: true
     }
   }
 
@@ -162,6 +169,7 @@ extension CredentialPolicy {
     case .httpSignature(let policy): HTTPSignatureSigner(policy)
     case .digest: DigestSigner()
     case .negotiate: RequestSigner()
+    case .query, .path: TargetSigner()
     }
   }
 }

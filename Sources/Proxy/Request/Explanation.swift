@@ -27,6 +27,8 @@ public struct Explanation: Sendable {
     /// The request's own origin: an entry can have many.
     public var origin: UpstreamSettings.Origin
     public var credential: CredentialPolicy?
+    /// Path and query that the origin is asked for, without secrets, if the credential is a part of them; nil: it is in fields.
+    public var target: String?
     /// nil for http origins.
     public var trust: TrustPolicy?
     /// `forbidden_addresses` applies to the addresses of the name.
@@ -53,6 +55,23 @@ public struct Explanation: Sendable {
 
   private static func answered(_ answer: OwnAnswer) -> Outcome {
     .answered(status: answer.status, reason: "\(answer.reason)", text: String(answer.body.drop { $0 == "\n" }))
+  }
+
+  /// nil: the credential is no part of the target.
+  private static func shownTarget(
+    _ target: RequestTarget, _ head: borrowing RequestHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry,
+    _ rules: ForwardingRules, _ snapshot: Snapshot
+  ) throws(ProxyError) -> String? {
+    guard let credential = rules.target, let index = entry.credential,
+      let part = snapshot.credentials[index].policy.shownTargetPart
+    else { return nil }
+    var outbound = OutboundRequest(head)
+    var decided = RequestHead()
+    _ = decided.parse(bytes, limit: bytes.count)
+    do { try outbound.decide(&decided, in: bytes, rules: rules) } catch { throw ProxyError(error, for: entry.name) }
+    let written = (target.path.isEmpty ? [UInt8(ascii: "/")] : []) + Array(target.pathAndQuery.bytes(in: bytes))
+    let shown = credential.shown(written, with: part, keepsOwn: !outbound.sendsCredential)
+    return String(decoding: shown, as: UTF8.self)
   }
 
   private mutating func decide(
@@ -96,20 +115,21 @@ public struct Explanation: Sendable {
       {
         isBound = true
       }
-      let index: Int
+      let place: RoutePlace
       do {
-        index = try router.place(
+        place = try router.place(
           router.find(host: host, port: port, isHTTPS: target.isHTTPS), method: head.method, host: host, port: port,
-          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound
-        ).entry
+          isHTTPS: target.isHTTPS, path: target.path, in: bytes, for: access, isBound: isBound)
       } catch { throw ProxyError(error) }
-      let entry = snapshot.entries[index]
+      let entry = snapshot.entries[place.entry]
       let origin = snapshot.origin(of: entry, host: host, port: port, isHTTPS: target.isHTTPS)
       return .forwarded(
         Forwarded(
           upstream: entry.settings, isUnlisted: entry.isUnlisted,
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
-          credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
+          credential: entry.credential.map { snapshot.credentials[$0].policy },
+          target: try Self.shownTarget(target, head, bytes, entry, entry.rules[place.match], snapshot),
+          trust: origin.trust?.policy,
           checksAddresses: origin.identity.checksAddresses))
     }
   }

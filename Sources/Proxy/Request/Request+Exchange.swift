@@ -50,7 +50,9 @@ extension Request {
     let credential = authorization.attached?.line
     var size = head.count + (credential?.count ?? 0) + 32
     let signer = way.entry.isSigned ? authorization.view?.signer : nil
-    if let signer { size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted) }
+    if let signer, let attached = authorization.attached {
+      size += signer.sizeLimit(of: head.bytes, credential: attached, noted: authorization.signing?.noted)
+    }
     // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     block.append(head.bytes)
