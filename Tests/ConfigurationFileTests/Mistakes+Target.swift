@@ -76,7 +76,7 @@ extension Mistake {
       """#,
       [
         "3:24: error: upstreams[0]: credential 'a' would go over http:// in the clear; say 'allow_plaintext: true' in it to allow this",
-        "4:5: error: upstreams[1]: any host below '*.b' would get the credential; set 'origin', or say 'wildcard_credential: true'",
+        "4:20: error: upstreams[1]: any host below '*.b' would get the credential; set 'origin', or say 'wildcard_credential: true'",
       ]),
   ]
 
