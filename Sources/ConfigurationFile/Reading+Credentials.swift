@@ -44,6 +44,8 @@ extension Reading {
     let hmac = entry.read(\.hmac)
     let httpSignature = entry.read(\.httpSignature)
     let negotiate = entry.read(\.negotiate)
+    let query = entry.read(\.query)
+    let path = entry.read(\.path)
     sourceReferences = []
     let allowPlaintext = entry.read(\.allowPlaintext)
     let allowUntrusted = entry.read(\.allowUntrusted)
@@ -72,6 +74,8 @@ extension Reading {
     if let httpSignature { kind = self.httpSignature(httpSignature) }
     if let digest { kind = self.digest(digest) }
     if let negotiate { kind = self.negotiate(negotiate) }
+    if let query { kind = self.query(query) }
+    if let path { kind = self.path(path) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)

@@ -113,6 +113,7 @@ extension Reading {
       checkWildcard(settings, entry, wildcardCredential)
       checkSubject(settings, entry, draft)
       checkChallenges(settings, entry, draft)
+      checkSegment(settings, entry, draft)
       checkSignedHost(settings, entry, draft)
       checkNegotiate(settings, entry, draft)
     } else {

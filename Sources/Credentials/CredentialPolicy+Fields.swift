@@ -1,7 +1,8 @@
 extension CredentialPolicy {
-  /// Name of the header field that it sets.
-  public var fieldName: [UInt8] {
+  /// Name of the header field that it sets; nil: it is a part of the target.
+  public var fieldName: [UInt8]? {
     switch kind {
+    case .query, .path: nil
     case .header(let name, _, _): Array(name.utf8)
     case .jwt(let policy): Array(policy.field.utf8)
     case .hmac(let policy): Array(policy.signatureField.utf8)
@@ -17,7 +18,7 @@ extension CredentialPolicy {
     case .sigv4: [Array("X-Amz-Date".utf8), Array("X-Amz-Security-Token".utf8)]
     case .hmac(let policy): policy.fields.map { Array($0.name.utf8) }.filter { $0 != fieldName }
     case .httpSignature: [Array("Signature-Input".utf8)]
-    case .basic, .bearer, .header, .jwt, .digest, .negotiate: []
+    case .basic, .bearer, .header, .jwt, .digest, .negotiate, .query, .path: []
     }
   }
 }

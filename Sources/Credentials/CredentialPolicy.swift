@@ -14,6 +14,10 @@ public struct CredentialPolicy: Sendable, Hashable {
     case httpSignature(HTTPSignaturePolicy)
     case digest(DigestPolicy)
     case negotiate(NegotiatePolicy)
+    /// A parameter of the request's query, with this name.
+    case query(name: String, value: Secret)
+    /// The first segment of the path at the origin. `segment` contains `{value}` exactly once.
+    case path(segment: String, value: Secret)
   }
   public var name: String
   public var kind: Kind
@@ -33,7 +37,7 @@ extension CredentialPolicy {
     switch kind {
     case .oauth2(let policy): return policy
     case .sigv4(let policy): if case .fetched(let keys) = policy.keys { return keys } else { return nil }
-    case .basic, .bearer, .header, .jwt, .hmac, .httpSignature, .digest, .negotiate: return nil
+    case .basic, .bearer, .header, .jwt, .hmac, .httpSignature, .digest, .negotiate, .query, .path: return nil
     }
   }
 
@@ -56,6 +60,8 @@ extension CredentialPolicy {
     case .bearer: return [Array("bearer".utf8)]
     case .header(let name, _, let format): return [Array("header".utf8), Array(name.lowercased().utf8), Array(format.utf8)]
     case .oauth2(let policy): return Self.continuity(of: policy)
+    case .query(let name, _): return [Array("query".utf8), Array(name.utf8)]
+    case .path(let segment, _): return [Array("path".utf8), Array(segment.utf8)]
     }
   }
 

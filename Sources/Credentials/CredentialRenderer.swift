@@ -12,6 +12,8 @@ public enum CredentialError: Error, Sendable, Hashable {
   case forbiddenFieldName(String)
   case badFormat
   case tooLong
+  /// `.` or `..`, which servers resolve.
+  case dotSegment
   /// It cannot be opened, or does not fit the algorithm.
   case unusableKey
   /// An OAuth 2.0 credential has no fixed value to render.
@@ -31,6 +33,7 @@ extension CredentialError: CustomStringConvertible {
     case .forbiddenFieldName(let name): "the field '\(name)' belongs to the connection and cannot carry a credential"
     case .badFormat: "the format must contain '{value}' exactly once"
     case .tooLong: "the value is longer than \(CredentialRenderer.maximumValue) bytes"
+    case .dotSegment: "a segment of a path cannot be '.' or '..'"
     case .unusableKey: "the key cannot be used"
     case .notStatic: "the credential has no fixed value"
     }
@@ -61,6 +64,8 @@ public enum CredentialRenderer {
     case .httpSignature(let policy): .material(.httpSignature(policy))
     case .digest(let policy): .material(.digest(policy))
     case .negotiate(let policy): .material(.negotiate(policy))
+    case .query(let name, let value): .material(.target(try TargetPart(parameter: name, value: value)))
+    case .path(let segment, let value): .material(.target(try TargetPart(segment: segment, value: value)))
     }
   }
 
@@ -69,7 +74,7 @@ public enum CredentialRenderer {
     case .basic(let username, let password): try basic(username: username, password: password)
     case .bearer(let token): try bearer(token)
     case .header(let name, let value, let format): try header(name: name, value: value, format: format)
-    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: throw .notStatic
+    case .oauth2, .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate, .query, .path: throw .notStatic
     }
   }
 

@@ -6,6 +6,8 @@ public enum SigningMaterial: Sendable, Hashable {
   case httpSignature(HTTPSignaturePolicy)
   case digest(DigestPolicy)
   case negotiate(NegotiatePolicy)
+  /// It signs nothing, but goes into the target of each attempt.
+  case target(TargetPart)
 }
 
 extension SigningMaterial {

@@ -11,6 +11,10 @@ public final class ForwardingRules: Sendable {
     case field
     /// An AWS signature, in Authorization or in the query.
     case awsSignature
+    /// A parameter of the query with the credential's name: `target`.
+    case parameter
+    /// The first segment of the path: `target`.
+    case segment
   }
 
   /// What to rewrite in responses, so that the app's next request uses the proxy.
@@ -36,6 +40,9 @@ public final class ForwardingRules: Sendable {
   let hasMoreFields: Bool
   let appCredential: AppCredential
   let credentialForm: CredentialForm
+  /// The credential is a part of the target; nil: it is in fields.
+  public let target: TargetCredential?
+  let hasCredential: Bool
   /// Sends the app's authority in Host, instead of the origin's.
   public let keepsHost: Bool
   let decompresses: Bool
@@ -50,14 +57,14 @@ public final class ForwardingRules: Sendable {
   let rewriteTo: [UInt8]
 
   /// - Parameters:
-  ///   - credentialField: nil: the entry has no credential.
+  ///   - credentialField: nil: the entry has no credential, or one in the target.
   ///   - moreFields: others that the credential writes.
   ///   - rewriteTo: `http://host[:port]`, or `https://`. Below a wildcard, which has no single host, `http://` or `https://` alone:
   ///     then the requested authority follows. nil: `http://`.
   ///   - rewritesURLs: false for hosts that no entry lists.
   public init(
     name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
-    credentialForm: CredentialForm = .field, keepsHost: Bool = false,
+    credentialForm: CredentialForm = .field, target: TargetCredential? = nil, keepsHost: Bool = false,
     decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true,
     paths: PathExchange? = nil, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil
   ) {
@@ -66,7 +73,9 @@ public final class ForwardingRules: Sendable {
     hasMoreFields = !moreFields.isEmpty
     credentialFields = credentialField.map { [$0] + moreFields } ?? []
     self.appCredential = appCredential
-    self.credentialForm = credentialForm
+    self.credentialForm = target?.credentialForm ?? credentialForm
+    self.target = target
+    hasCredential = credentialField != nil || target != nil
     self.keepsHost = keepsHost
     self.decompresses = decompresses
     self.rewrite = rewrite
@@ -76,6 +85,4 @@ public final class ForwardingRules: Sendable {
     self.responseHeaders = responseHeaders
     self.rewriteTo = Array((rewriteTo ?? "http://").utf8)
   }
-
-  var hasCredential: Bool { !credentialField.isEmpty }
 }

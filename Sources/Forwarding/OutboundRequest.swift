@@ -37,7 +37,7 @@ public struct OutboundRequest: Sendable {
   }
 
   /// Marks the fields that are not forwarded (RFC 9110 section 7.6).
-  /// - Throws: `credentialFromApp`.
+  /// - Throws: `credentialFromApp`, `ambiguousPath`.
   public mutating func decide(
     _ head: inout RequestHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules
   ) throws(ForwardingError) {
@@ -48,10 +48,14 @@ public struct OutboundRequest: Sendable {
       case .keep: sendsCredential = !head.hasCredential(of: rules, in: bytes)
       case .reject:
         for field in rules.credentialFields where head.fields.has(field, in: bytes) { throw .credentialFromApp }
-        if rules.credentialForm == .awsSignature, head.hasCredential(of: rules, in: bytes) { throw .credentialFromApp }
+        if rules.credentialForm != .field, head.hasCredential(of: rules, in: bytes) { throw .credentialFromApp }
       }
-      if rules.credentialForm == .awsSignature, sendsCredential {
-        cutsSignature = PresignedQuery.isPresent(in: head.target.bytes(in: bytes))
+      if rules.credentialForm != .field, sendsCredential {
+        if let target = rules.target {
+          try target.check(head.target, in: bytes)
+        } else {
+          cutsSignature = PresignedQuery.isPresent(in: head.target.bytes(in: bytes))
+        }
       }
     }
     let hasBody = framing != .none && framing != .length(0)
@@ -171,6 +175,7 @@ extension RequestHead {
         if AWSAuthorization.isScheme(field.value.bytes(in: bytes)) { return true }
       }
       return PresignedQuery.isPresent(in: target.bytes(in: bytes))
+    case .parameter, .segment: return rules.target?.isPresent(in: target.bytes(in: bytes)) ?? false
     }
   }
 }

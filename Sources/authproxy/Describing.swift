@@ -80,6 +80,8 @@ enum Describing {
     case .httpSignature(let policy): return httpSignature(policy)
     case .digest(let digest): return Self.digest(digest)
     case .negotiate(let policy): return negotiate(policy)
+    case .query: return "query, \(targetPart(policy))"
+    case .path: return "path, first segment \(targetPart(policy))"
     }
   }
 
@@ -115,6 +117,7 @@ enum Describing {
 
   static func fieldName(_ policy: CredentialPolicy) -> String {
     switch policy.kind {
+    case .query, .path: targetPart(policy)
     case .header(let name, _, _): name
     case .oauth2(let oauth2) where oauth2.dpop != nil: "Authorization and DPoP"
     case .jwt(let jwt): jwt.field

@@ -185,7 +185,7 @@ struct Explain: ParsableCommand {
       page.row(row.label, row.text)
     }
     let changesPath = upstream.stripsPrefix || !upstream.origin.path.isEmpty
-    if changesPath { page.row("", "asks for \(forwarding.target)") }
+    if changesPath, forwarding.shownTarget == nil { page.row("", "asks for \(forwarding.target)") }
     if let credential = forwarding.credential {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
@@ -199,7 +199,8 @@ struct Explain: ParsableCommand {
         case .keep: "sets \(field), unless the app sends it itself"
         case .reject: "sets \(field); an app that sends it itself gets 403"
         }
-      page.row("", own)
+      page.row("", Describing.ownTarget(credential, upstream.clientAuthorization) ?? own)
+      if let target = forwarding.shownTarget { page.row("asks for", target) }
     } else {
       page.row("credential", forwarding.isUnlisted ? "none; the proxy passes on what the app sends" : "none")
     }

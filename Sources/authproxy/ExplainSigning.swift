@@ -51,7 +51,7 @@ struct ExplainSigning {
     case .hmac(let hmac): self.hmac(hmac)
     case .httpSignature(let signature): httpSignature(signature)
     case .digest: Report(rows: [("signs", "an answer to the origin's challenge; before it, nothing")])
-    case .basic, .bearer, .header, .oauth2, .jwt, .negotiate: nil
+    case .basic, .bearer, .header, .oauth2, .jwt, .negotiate, .query, .path: nil
     }
   }
 }

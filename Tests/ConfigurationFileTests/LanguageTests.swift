@@ -79,7 +79,7 @@ struct LanguageTests {
       CredentialKeys.alternativeNames
         == [
           "basic", "bearer", "header", "oauth2", "sigv4", "cloud_identity", "jwt", "github_app", "hmac", "http_signature",
-          "digest", "negotiate",
+          "digest", "negotiate", "query", "path",
         ])
     #expect(SecretKeys.alternativeNames == ["file", "env", "command"])
     #expect(EvaluatorKeys.alternativeNames == EvaluatorKeys.descriptions.map(\.name))

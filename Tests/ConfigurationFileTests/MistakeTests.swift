@@ -34,7 +34,7 @@ struct MistakeTests {
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
       + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofJWTs + Mistake.ofHMACs
-      + Mistake.ofHTTPSignatures + Mistake.ofDigest + Mistake.ofNegotiate)
+      + Mistake.ofHTTPSignatures + Mistake.ofDigest + Mistake.ofNegotiate + Mistake.ofTargets)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in ways out", arguments: Mistake.ofWays)

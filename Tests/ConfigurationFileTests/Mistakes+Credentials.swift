@@ -447,5 +447,5 @@ extension Mistake {
   /// What is said of a credential with several kinds, or none.
   static let oneKind =
     "must have one of 'basic', 'bearer', 'header', 'oauth2', 'sigv4', 'cloud_identity', 'jwt', 'github_app', 'hmac', "
-    + "'http_signature', 'digest' and 'negotiate'"
+    + "'http_signature', 'digest', 'negotiate', 'query' and 'path'"
 }

@@ -369,6 +369,10 @@ let wholeLanguage = #"""
         trust: strict
     camera:
       digest: {username: svc, password: {env: TOKEN}, algorithms: [SHA-512-256, SHA-256]}
+    maps:
+      query: {name: key, value: {file: token}}
+    telegram:
+      path: {segment: "bot{value}", value: {env: TOKEN}}
     minted:
       jwt:
         private_key: {file: encrypted.pem}

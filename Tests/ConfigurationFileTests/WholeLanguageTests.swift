@@ -160,6 +160,8 @@ struct WholeLanguageTests {
     #expect(
       settings.credentials["camera"]?.kind
         == .digest(DigestPolicy(username: "svc", password: secret("s3cr3t"), algorithms: [.sha512t256, .sha256])))
+    #expect(settings.credentials["maps"]?.kind == .query(name: "key", value: secret("s3cr3t")))
+    #expect(settings.credentials["telegram"]?.kind == .path(segment: "bot{value}", value: secret("s3cr3t")))
     #expect(
       settings.credentials["example-api"]?.kind
         == .oauth2(

@@ -4,7 +4,7 @@ struct CredentialKeys: KeySet {
   static var alternatives: [PartialKeyPath<Self>] {
     [
       \.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.jwt, \.githubApp, \.hmac, \.httpSignature, \.digest,
-      \.negotiate,
+      \.negotiate, \.query, \.path,
     ]
   }
 
@@ -28,6 +28,8 @@ struct CredentialKeys: KeySet {
     "http_signature", .section(HTTPSignatureKeys.self), .otherwise(another), "A signature over the request (RFC 9421).")
   let negotiate = Key(
     "negotiate", .section(NegotiateKeys.self), .otherwise(another), "Kerberos tickets, presented in SPNEGO (RFC 4559).")
+  let query = Key("query", .section(QueryKeys.self), .otherwise(another), "A secret in a parameter of the request's query.")
+  let path = Key("path", .section(PathKeys.self), .otherwise(another), "A secret in the first segment of the path.")
   let allowPlaintext = Key(
     "allow_plaintext", .boolean, default: false, "Allows the credential to go to an http:// origin in clear text.")
   let allowUntrusted = Key(

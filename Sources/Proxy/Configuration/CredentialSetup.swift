@@ -59,7 +59,7 @@ public final class CredentialSetup: Sendable {
       switch policy.kind {
       case .jwt(let jwt): jwt.retryStatuses
       case .oauth2, .sigv4: policy.tokens?.retryStatuses ?? []
-      case .basic, .bearer, .header, .hmac, .httpSignature, .digest: [401]
+      case .basic, .bearer, .header, .hmac, .httpSignature, .digest, .query, .path: [401]
       // Its signer reads them.
       case .negotiate: []
       }
@@ -96,6 +96,8 @@ struct CredentialSources: Sendable {
     case .jwt(let policy): reread(policy).map { .jwt($0) }
     case .hmac(let policy): reread(policy).map { .hmac($0) }
     case .httpSignature(let policy): reread(policy).map { .httpSignature($0) }
+    case .query(let name, _): read("query.value").map { .query(name: name, value: $0) }
+    case .path(let segment, _): read("path.value").map { .path(segment: segment, value: $0) }
     case .oauth2, .negotiate: nil
     }
   }

@@ -65,16 +65,19 @@ extension ForwardingRules {
       case .reject: .reject
       }
     let rewrite = settings.rewrite
+    let changesPath = settings.stripsPrefix || !settings.origin.path.isEmpty
     self.init(
       name: name, credentialField: credential?.fieldName, moreFields: credential?.moreFields ?? [],
-      appCredential: appCredential, credentialForm: credential?.form ?? .field, keepsHost: settings.hostHeader == .app,
+      appCredential: appCredential, credentialForm: credential?.form ?? .field,
+      target: credential?.targetForm.map {
+        TargetCredential($0, originPath: settings.origin.path.utf8.count, appPath: changesPath ? match.pathPrefix.utf8.count : 0)
+      }, keepsHost: settings.hostHeader == .app,
       decompresses: settings.decompress,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
       rewriteTo: scheme
         + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
       rewritesURLs: !isUnlisted,
-      paths: settings.origin.path.isEmpty && !settings.stripsPrefix
-        ? nil : PathExchange(match: match.pathPrefix, origin: settings.origin.path),
+      paths: changesPath ? PathExchange(match: match.pathPrefix, origin: settings.origin.path) : nil,
       requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders))
   }
 }

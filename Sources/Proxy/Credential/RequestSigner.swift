@@ -68,6 +68,8 @@ class RequestSigner {
     /// Of the whole body, if `bodyUse` asked for it.
     let digest: [UInt8]?
     let credential: AttachedCredential
+    /// Where the credential goes, if it is a part of the target.
+    let target: TargetCredential?
     let origin: OriginAuthority
     /// What `note` has kept.
     let noted: AnyObject?
@@ -186,7 +188,7 @@ extension CredentialPolicy {
     switch kind {
     case .basic, .bearer, .header: false
     case .oauth2(let oauth2): oauth2.dpop != nil
-    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate: true
+    case .sigv4, .jwt, .hmac, .httpSignature, .digest, .negotiate, .query, .path: true
     }
   }
 
@@ -204,6 +206,7 @@ extension CredentialPolicy {
     case .httpSignature(let policy): HTTPSignatureSigner(policy)
     case .digest: DigestSigner()
     case .negotiate: NegotiateSigner(on: loop)
+    case .query, .path: TargetSigner()
     }
   }
 }

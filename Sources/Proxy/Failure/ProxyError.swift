@@ -95,6 +95,7 @@ enum ProxyError: Error {
     case .loop: self = .loop
     case .unknownExpectation: self = .unknownExpectation
     case .credentialFromApp: self = .credentialFromApp(upstream: entry ?? "")
+    case .ambiguousPath: self = .malformed(.ambiguousPath)
     case .unexpectedUpgrade: self = .unexpectedUpgrade
     }
   }

@@ -29,6 +29,8 @@ public struct Explanation: Sendable {
     /// Path and query that the origin gets, without the credential.
     public var target: String
     public var credential: CredentialPolicy?
+    /// Path and query that the origin is asked for, without secrets, if the credential is a part of them; nil: it is in fields.
+    public var shownTarget: String?
     /// nil for http origins.
     public var trust: TrustPolicy?
     /// `forbidden_addresses` applies to the addresses of the name.
@@ -55,6 +57,22 @@ public struct Explanation: Sendable {
 
   private static func answered(_ answer: OwnAnswer) -> Outcome {
     .answered(status: answer.status, reason: "\(answer.reason)", text: String(answer.body.drop { $0 == "\n" }))
+  }
+
+  /// nil: the credential is no part of the target.
+  private static func shownTarget(
+    _ target: RequestTarget, _ head: borrowing RequestHead, _ bytes: UnsafeRawBufferPointer, _ entry: Entry,
+    _ rules: ForwardingRules, _ snapshot: Snapshot
+  ) throws(ProxyError) -> String? {
+    guard let credential = rules.target, let index = entry.credential,
+      let part = snapshot.credentials[index].policy.shownTargetPart
+    else { return nil }
+    var outbound = OutboundRequest(head)
+    var decided = RequestHead()
+    _ = decided.parse(bytes, limit: bytes.count)
+    do { try outbound.decide(&decided, in: bytes, rules: rules) } catch { throw ProxyError(error, for: entry.name) }
+    let shown = credential.shown(rules.sent(target, method: head.method, in: bytes), with: part, keepsOwn: !outbound.sendsCredential)
+    return String(decoding: shown, as: UTF8.self)
   }
 
   private mutating func decide(
@@ -113,6 +131,7 @@ public struct Explanation: Sendable {
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
           target: String(decoding: entry.rules[place.match].sent(target, method: head.method, in: bytes), as: UTF8.self),
           credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
+          shownTarget: try Self.shownTarget(target, head, bytes, entry, entry.rules[place.match], snapshot),
           checksAddresses: origin.identity.checksAddresses))
     }
   }

@@ -55,9 +55,10 @@ extension Request {
     }
     // The configuration can allow heads that are larger than a block.
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
-    if let absolute = connection.absolute { absolute.append(head.bytes, to: block) } else { block.append(head.bytes) }
+    block.append(head.bytes)
     if let credential { block.append(credential) }
     if let signer, let input = prepare(head, signer, into: block) { return input }
+    if let absolute = connection.absolute { absolute.rewrite(block) }
     attempt.upload.begin(
       block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields, by: way.rules.requestHeaders)
     if !body.isDone, let input = askBeforeBody(block) { return input }

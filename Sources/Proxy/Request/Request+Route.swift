@@ -146,6 +146,7 @@ extension Request {
     if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
       try noteForSigner(entry, bytes)
     }
+    if entry.isSigned, let path = rules.hiddenPath(target.path.bytes(in: bytes)) { record.target.path = path }
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }

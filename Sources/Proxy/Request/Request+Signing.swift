@@ -48,7 +48,8 @@ extension Request {
       signer.prepare(
         RequestSigner.Draft(
           head: written, body: preparedBody(kept), digest: body.digest, credential: attached,
-          origin: way.pool.origin.authority, noted: authorization.signing?.noted, request: self), into: block)
+          target: way.rules.target, origin: way.pool.origin.authority, noted: authorization.signing?.noted, request: self),
+        into: block)
     }
     switch preparation {
     case .ready: record.credential.payload = signer.payload

@@ -18,16 +18,20 @@ public final class AbsoluteForm {
     self.trial = trial
   }
 
-  /// Appends a head that was written for the origin, as the parent wants it.
-  /// - Parameter head: in origin-form, without the blank line.
-  public func append(_ head: UnsafeRawBufferPointer, to block: Block) {
-    guard let space = head.firstIndex(of: UInt8(ascii: " ")) else { return }
-    block.append(UnsafeRawBufferPointer(rebasing: head[...space]))
-    base.withUnsafeBytes { block.append($0) }
+  /// Makes a head as the parent wants it out of one that was written for the origin.
+  /// - Parameter block: the head in origin-form, without the blank line; it has room for what is `added`.
+  public func rewrite(_ block: Block) {
+    let head = block.bytes
+    guard let space = head.firstIndex(of: UInt8(ascii: " ")), space + 1 < head.count else { return }
     // OPTIONS of the whole origin has no path there (RFC 9112 section 3.2.4).
-    let isWholeOrigin = head.count > space + 1 && head[space + 1] == UInt8(ascii: "*")
-    block.append(UnsafeRawBufferPointer(rebasing: head[(space + (isWholeOrigin ? 2 : 1))...]))
-    loginLine.withUnsafeBytes { block.append($0) }
+    let rest = space + (head[space + 1] == UInt8(ascii: "*") ? 2 : 1)
+    let (from, to) = (block.base + block.start + rest, block.base + block.start + space + 1 + base.count)
+    to.copyMemory(from: from, byteCount: head.count - rest)
+    base.withUnsafeBytes { bytes in
+      if let start = bytes.baseAddress { (to - bytes.count).copyMemory(from: start, byteCount: bytes.count) }
+    }
+    block.end += space + 1 + base.count - rest
+    block.append(loginLine)
   }
 
   /// Most bytes that this adds to a head.

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// No output has a secret of a target, neither the proxy's nor the app's own.
+@Suite struct TargetSecretsTests {
+  @Test func `at level trace no log, page, check, explain or answer has one`() throws {
+    let origin = try Origin.shared()
+    let text = """
+      admin: 127.0.0.1:0
+      log: {level: trace}
+      upstreams:
+        - {match: query.test, origin: "https://localhost:\(origin.ports.https)", credential: maps}
+        - {match: path.test, origin: "https://localhost:\(origin.ports.https)", credential: bot}
+        - {match: reject.test, origin: "https://localhost:\(origin.ports.https)", credential: bot, client_authorization: reject}
+        - {match: keep.test, origin: "https://localhost:\(origin.ports.https)", credential: bot, client_authorization: keep}
+        - {match: wrong.test, origin: "https://localhost:\(origin.ports.wrong_host)", credential: maps}
+        - {match: dead.test, origin: "https://127.0.0.1:1", credential: bot}
+      credentials:
+        maps: {query: {name: key, value: "maps-5ecret/1"}}
+        bot: {path: {segment: "bot{value}", value: "bot:5ecret/2"}}
+
+      """
+    let proxy = try ProxyProcess(text)
+    var said: [String] = []
+    for host in ["query", "path", "reject", "keep", "wrong", "dead"] {
+      for target in ["/a?key=own-5ecret", "/botown-5ecret/getMe?b", "/../x", "/status/401", "/status/500"] {
+        for method in ["GET", "POST"] {
+          let answer = try proxy.ask(method, "http://\(host).test\(target)", body: method == "POST" ? "x" : nil)
+          // What the origin says is the API's output, not the proxy's.
+          if answer.proxyError != nil { said.append(answer.head + answer.text) }
+        }
+      }
+      let explained = try ChildProcess.run(
+        Surroundings.program, ["explain", "--config", proxy.configurationPath, "GET", "http://\(host).test/a?b"])
+      said.append(explained.output + explained.errors)
+      let words = explained.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(words.contains(["query", "wrong"].contains(host) ? "asks for /a?b&key=***" : "asks for /bot***/a?b"), "\(words)")
+    }
+    let check = try ChildProcess.run(Surroundings.program, ["check", "--config", proxy.configurationPath])
+    said += [check.output, check.errors]
+    let words = check.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains("query, key=***") && words.contains("path, first segment bot***"), "\(check.output)")
+    for page in ["metrics", "status"] { said.append(try proxy.admin(page).text) }
+    proxy.process.signal(SIGTERM)
+    #expect(proxy.process.awaitEnd(seconds: 10) == .exited(0))
+    said += proxy.process.lines + [proxy.process.errors]
+    #expect(proxy.process.lines.count > 60)
+    #expect(proxy.process.lines.contains { $0.contains("/bot***/getMe") })
+    for text in said where text.contains("5ecret") { Issue.record("a secret in: \(text.prefix(400))") }
+  }
+}
