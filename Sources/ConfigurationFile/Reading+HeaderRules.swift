@@ -116,7 +116,9 @@ extension Reading {
 }
 
 extension CredentialPolicy {
-  fileprivate var fieldNames: [String] { ((fieldName.map { [$0] } ?? []) + moreFields).map { String(decoding: $0, as: UTF8.self) } }
+  fileprivate var fieldNames: [String] {
+    ((fieldName.map { [$0] } ?? []) + moreFields).map { String(decoding: $0, as: UTF8.self) }
+  }
 }
 
 extension String {

@@ -70,7 +70,8 @@ extension ForwardingRules {
       name: name, credentialField: credential?.fieldName, moreFields: credential?.moreFields ?? [],
       appCredential: appCredential, credentialForm: credential?.form ?? .field,
       target: credential?.targetForm.map {
-        TargetCredential($0, originPath: settings.origin.path.utf8.count, appPath: changesPath ? match.pathPrefix.utf8.count : 0)
+        TargetCredential(
+          $0, originPath: settings.origin.path.utf8.count, appPath: changesPath ? match.pathPrefix.utf8.count : 0)
       }, keepsHost: settings.hostHeader == .app,
       decompresses: settings.decompress,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),

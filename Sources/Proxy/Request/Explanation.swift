@@ -71,7 +71,8 @@ public struct Explanation: Sendable {
     var decided = RequestHead()
     _ = decided.parse(bytes, limit: bytes.count)
     do { try outbound.decide(&decided, in: bytes, rules: rules) } catch { throw ProxyError(error, for: entry.name) }
-    let shown = credential.shown(rules.sent(target, method: head.method, in: bytes), with: part, keepsOwn: !outbound.sendsCredential)
+    let shown = credential.shown(
+      rules.sent(target, method: head.method, in: bytes), with: part, keepsOwn: !outbound.sendsCredential)
     return String(decoding: shown, as: UTF8.self)
   }
 
