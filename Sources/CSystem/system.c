@@ -31,6 +31,19 @@ int csys_bind(int fd, const struct sockaddr_storage *address, socklen_t length) 
   return bind(fd, (const struct sockaddr *)address, length) < 0 ? -errno : 0;
 }
 
+int csys_abstract_listener(const void *name, size_t count) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (count + 1 > sizeof address.sun_path) return -ENAMETOOLONG;
+  memcpy(address.sun_path + 1, name, count);
+  int fd = csys_stream_socket(AF_UNIX);
+  if (fd < 0) return fd;
+  socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + count);
+  if (bind(fd, (const struct sockaddr *)&address, length) == 0 && listen(fd, 4) == 0) return fd;
+  int error = errno;
+  close(fd);
+  return -error;
+}
+
 int csys_listen(int fd, int backlog) { return listen(fd, backlog) < 0 ? -errno : 0; }
 
 int csys_set_nonblocking(int fd) {

@@ -19,6 +19,8 @@ public struct TokenHTTPRequest: Sendable, Hashable {
   public internal(set) var timeout: Int?
   /// The sender signs it so.
   public internal(set) var signature: AWSRequestSignature?
+  /// To the machine's own surroundings (IMDS, a container's endpoint): never through a parent proxy.
+  public internal(set) var isLocal = false
   /// The sender reads the client's assertion and adds it. Only in the requests of logins and logouts.
   public internal(set) var awaitsAssertion = false
 

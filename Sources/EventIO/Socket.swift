@@ -18,6 +18,15 @@ public enum Socket {
   public static func send(_ descriptor: Int32, _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     csys_send2(descriptor, a.baseAddress, a.count, b.baseAddress, b.count)
   }
+  /// A listening unix socket of this name in the abstract name space, non-blocking and close-on-exec; or -errno.
+  public static func abstractListener(_ name: String) -> Int32 {
+    var name = name
+    return name.withUTF8 { csys_abstract_listener($0.baseAddress, $0.count) }
+  }
+  /// A connection that waits at a listener, non-blocking and close-on-exec; or -errno.
+  public static func accept(_ listener: Int32) -> Int32 { csys_accept(listener, nil, nil) }
+  /// Whether the other end of a unix socket was connected by this process.
+  public static func isOfThisProcess(_ descriptor: Int32) -> Bool { csys_peer_is_this_process(descriptor) != 0 }
   public static func shutdownWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
   public static func close(_ descriptor: Int32) { _ = csys_close(descriptor) }
 

@@ -14,6 +14,9 @@ public final class FetchClient {
   /// Judges revocation; nil = revocation is not checked.
   public var gate: (any FetchGate)?
 
+  /// Makes the ways that are not direct; nil = all fetches go directly.
+  public weak var ways: (any FetchWays)?
+
   /// Once per process, before any handle.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -43,7 +46,8 @@ public final class FetchClient {
       channel = FetchChannel(loop, isReady: Self.isReady)
       channels[key] = channel
     }
-    let transfer = FetchTransfer(fetch, trust, identity, gate, completion)
+    let passage = fetch.goesDirectly ? nil : ways?.passage(for: fetch)
+    let transfer = FetchTransfer(fetch, trust, identity, gate, passage, completion)
     channel.start(transfer)
     return transfer
   }

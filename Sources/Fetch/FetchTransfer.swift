@@ -15,6 +15,8 @@ public final class FetchTransfer {
   private let trust: TrustMaterial?
   private let identity: TLSIdentity?
   private let gate: (any FetchGate)?
+  /// Behind which the server lies; nil: it is reached directly.
+  private let passage: (any FetchPassage)?
   private var completion: ((HTTPFetch.Outcome) -> Void)?
   weak var channel: FetchChannel?
   private(set) var easy: UnsafeMutableRawPointer?
@@ -32,17 +34,19 @@ public final class FetchTransfer {
 
   init(
     _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ identity: TLSIdentity?, _ gate: (any FetchGate)?,
-    _ completion: @escaping (HTTPFetch.Outcome) -> Void
+    _ passage: (any FetchPassage)?, _ completion: @escaping (HTTPFetch.Outcome) -> Void
   ) {
     self.fetch = fetch
     self.trust = trust
     self.identity = identity
     self.gate = gate
+    self.passage = passage
     self.completion = completion
     errorText.pointee = 0
   }
 
   deinit {
+    passage?.close()
     if let easy { curl_easy_cleanup(easy) }
     if let fieldList { curl_slist_free_all(fieldList) }
     errorText.deallocate()
@@ -52,11 +56,13 @@ public final class FetchTransfer {
   public func cancel() {
     completion = nil
     channel?.cancel(self)
+    passage?.close()
   }
 
   func finish(_ outcome: HTTPFetch.Outcome) {
     let completion = completion
     self.completion = nil
+    passage?.close()
     completion?(outcome)
   }
 
@@ -89,7 +95,9 @@ public final class FetchTransfer {
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TCP_KEEPALIVE, 1)
-    if !fetch.sharesConnections {
+    if let passage { set(CURLOPT_ABSTRACT_UNIX_SOCKET, passage.name) }
+    // A passage is for one transfer.
+    if !fetch.sharesConnections || passage != nil {
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }
@@ -105,7 +113,7 @@ public final class FetchTransfer {
     set(CURLOPT_SSL_CTX_DATA, object: object)
     codes.append(ccurl_set_prerequest(easy, Self.prerequest))
     set(CURLOPT_PREREQDATA, object: object)
-    if fetch.permits != nil {
+    if fetch.permits != nil, passage == nil {
       codes.append(ccurl_set_open_socket(easy, Self.openSocket))
       set(CURLOPT_OPENSOCKETDATA, object: object)
     }
@@ -255,6 +263,7 @@ public final class FetchTransfer {
             dpopNonce: field("DPoP-Nonce"), date: date, metadataFlavor: field("Metadata-Flavor"), body: body)))
     case _ where isTooLarge: finish(.failure(.tooLarge))
     case CURLE_OPERATION_TIMEDOUT: finish(.failure(.timedOut))
+    case _ where passage?.failure != nil: finish(.failure(.unreachable(passage?.failure ?? "")))
     case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))
     case _ where (refusal ?? handshake?.refusal) != nil:
       if let refusal = refusal ?? handshake?.refusal { finish(.failure(.untrusted(refusal))) }

@@ -21,6 +21,10 @@ public struct HTTPFetch {
   public var sharesConnections: Bool
   /// Decides which addresses are allowed; nil = all.
   public var permits: ((Address) -> Bool)?
+  /// Never through a parent proxy.
+  public var goesDirectly = false
+  /// Name of a parent proxy that this does not go through, as it is asked in order to judge that parent.
+  public var judgedParent: String?
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,
@@ -81,4 +85,19 @@ public enum FetchGateVerdict {
   /// An answer must be fetched first. The transfer, which has sent nothing, stops, and starts again when the passed closure is
   /// called.
   case wait((_ resume: @escaping () -> Void) -> Void)
+}
+
+/// Makes the way of a fetch that does not go directly. Confined to the client's loop.
+public protocol FetchWays: AnyObject {
+  /// nil: directly. libcurl's own proxying judges no parent before the password has left, so the way is made behind a socket.
+  func passage(for fetch: HTTPFetch) -> (any FetchPassage)?
+}
+
+/// A socket of this process behind which the server lies, for one transfer.
+public protocol FetchPassage: AnyObject {
+  /// Of an abstract unix socket.
+  var name: String { get }
+  /// Why no connection came about; nil: none has failed.
+  var failure: String? { get }
+  func close()
 }

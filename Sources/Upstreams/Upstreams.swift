@@ -71,6 +71,7 @@ public final class Upstreams {
     self.rules = rules
     self.observer = observer
     fetch.gate = endpointGate
+    fetch.ways = self
     _ = revocations
   }
 

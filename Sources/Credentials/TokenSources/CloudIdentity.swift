@@ -99,8 +99,10 @@ struct CloudIdentityFetch: SourceSteps {
   }
 
   private static func request(_ url: String, _ field: (name: String, value: Secret)) -> TokenHTTPRequest {
-    TokenHTTPRequest(
+    var request = TokenHTTPRequest(
       method: .get, url: url, fields: [field], body: Secret([]), maximumAnswer: TokenResponse.maximumBody)
+    request.isLocal = true
+    return request
   }
 
   private var name: String { if case .google = identity { Self.googleName } else { Self.azureName } }

@@ -231,7 +231,9 @@ public final class Snapshot: Sendable {
     self.entries = entries
     let writtenHosts =
       entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)
-    upstreamRules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
+    var rules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
+    rules.route = { ways.route(to: $0, port: $1, isTLS: $2) }
+    upstreamRules = rules
   }
 
   /// What upstreams keep of older configurations under this one.

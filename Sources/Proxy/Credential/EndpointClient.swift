@@ -52,7 +52,11 @@ public final class EndpointClient {
     self.access = access
     self.loop = loop
     let shared = SharedUpstreams(group: group)
-    upstreams = .install(on: loop, shared: shared, rules: access.rules, observer: LoopObserver())
+    let observer = LoopObserver()
+    upstreams = .install(on: loop, shared: shared, rules: access.rules, observer: observer)
+    // For the credential of a parent proxy on the way.
+    _ = CredentialDesk.install(
+      on: loop, group: group, registry: CredentialRegistry(), fetch: upstreams.fetch, observer: observer)
   }
 
   /// On a new connection, as a code or token must not be sent twice. If the request awaits the client's assertion, it is read

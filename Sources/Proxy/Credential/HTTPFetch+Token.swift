@@ -17,5 +17,6 @@ extension HTTPFetch {
     self.init(
       method: method, url: request.url, fields: fields, body: request.body.bytes, timeout: request.timeout ?? timeout,
       limitBytes: request.maximumAnswer, sharesConnections: method == .get)
+    goesDirectly = request.isLocal
   }
 }

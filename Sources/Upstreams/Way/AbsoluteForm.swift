@@ -39,11 +39,15 @@ public final class AbsoluteForm {
 
   /// The parent has answered 407: the credential is not sent again, unless its source has another.
   public func refused(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, now: Int64) -> UpstreamError {
-    let asked = head.proxySchemes(in: bytes)
+    refused(asked: head.proxySchemes(in: bytes), now: now)
+  }
+
+  /// The same, where nobody reads which schemes it asks for.
+  /// - Parameter now: nanoseconds of the monotonic clock.
+  func refused(asked: String = "", now: Int64) -> UpstreamError {
     trial?.refused(asked: asked, now: now)
     return .parent(
-      ParentFailure(
-        parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: head.status))
+      ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: 407))
   }
 
   /// The parent has answered something else than 407.

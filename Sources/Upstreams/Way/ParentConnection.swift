@@ -164,7 +164,7 @@ final class ParentConnection: EventHandler {
   private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
-    case .fetch(let request): upstreams.revocations.ask(request, for: self)
+    case .fetch(let request): upstreams.revocations.ask(request, for: self, judging: parent.name)
     case .refused(let refusal):
       if let gate { upstreams.observer.report(gate) }
       refuse(refusal)

@@ -32,6 +32,12 @@ public final class Route: Sendable {
   /// Whether the form of a request to an http origin depends on whether it is an Upgrade.
   public var hasAbsoluteForm: Bool { ways.contains { $0?.takesAbsoluteForm == true } }
 
+  /// The same without this parent; directly, if no other way is left.
+  func avoiding(_ parent: String) -> Route {
+    let left = ways.filter { $0?.name != parent }
+    return Route(ways: left.isEmpty ? [nil] : left, addresses: addresses, source: source, tunnelsAlways: tunnelsAlways)
+  }
+
   /// The same for requests that need a tunnel.
   public var tunnelling: Route { Route(ways: ways, addresses: addresses, source: source, tunnelsAlways: true) }
 }

@@ -56,7 +56,10 @@ public struct ContainerEndpoint {
       }
       fields.append(("Authorization", token))
     }
-    return TokenHTTPRequest(method: .get, url: url, fields: fields, body: Secret([]), maximumAnswer: Self.longestAnswer)
+    var request = TokenHTTPRequest(
+      method: .get, url: url, fields: fields, body: Secret([]), maximumAnswer: Self.longestAnswer)
+    request.isLocal = true
+    return request
   }
 
   static func keys(_ reply: SourceReply) throws(TokenFailure) -> IssuedAWSKeys {

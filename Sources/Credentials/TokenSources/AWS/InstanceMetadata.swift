@@ -95,6 +95,7 @@ struct InstanceMetadata: Sendable {
     var request = TokenHTTPRequest(
       method: method, url: origin + path, fields: [field], body: Secret([]), maximumAnswer: Self.longestAnswer)
     request.timeout = Self.timeout
+    request.isLocal = true
     return request
   }
 }
