@@ -42,6 +42,7 @@ public final class Upstreams {
   private(set) lazy var revocations = RevocationFetches(self)
   let logins = LoginWaits()
   private lazy var endpointGate = EndpointGate(self)
+  private lazy var controlWays = ControlWays(self)
   /// Scratch for response heads that arrive in one piece. A head that arrives in pieces gets its own.
   public var responseHead = ResponseHead()
 
@@ -71,7 +72,7 @@ public final class Upstreams {
     self.rules = rules
     self.observer = observer
     fetch.gate = endpointGate
-    fetch.ways = self
+    fetch.ways = controlWays
     _ = revocations
   }
 

@@ -18,7 +18,7 @@ import Testing
           allow_plaintext: true
           oauth2:
             grant: client_credentials
-            token_endpoint: \(endpoint)/oauth/\(name)/token
+            token_url: \(endpoint)/oauth/\(name)/token
             client_id: id
             client_secret: secret-5ecret
       threads: 1

@@ -3,16 +3,20 @@ import Fetch
 import HTTPWire
 import Streams
 
-extension Upstreams: FetchWays {
-  public func passage(for fetch: HTTPFetch) -> (any FetchPassage)? {
-    guard let url = try? HTTPURL(fetch.url), var route = rules.route(url.host, url.effectivePort, url.isHTTPS) else {
-      return nil
-    }
+/// The ways of the proxy's own requests: as those of apps' requests to the same host.
+final class ControlWays: FetchWays {
+  private unowned let upstreams: Upstreams
+  init(_ upstreams: Upstreams) { self.upstreams = upstreams }
+
+  func passage(for fetch: HTTPFetch) -> (any FetchPassage)? {
+    guard let url = try? HTTPURL(fetch.url),
+      var route = upstreams.rules.route(url.host, url.effectivePort, url.isHTTPS)
+    else { return nil }
     if let parent = fetch.judgedParent { route = route.avoiding(parent) }
     return Passage(
       to: Dial.Target(
         host: url.host, port: url.effectivePort, checksAddresses: fetch.permits != nil, route: route, isClear: !url.isHTTPS),
-      within: Int64(fetch.timeout) * 1_000_000, on: self)
+      within: Int64(fetch.timeout) * 1_000_000, on: upstreams)
   }
 }
 
