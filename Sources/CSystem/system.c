@@ -44,6 +44,12 @@ int csys_abstract_listener(const void *name, size_t count) {
   return -error;
 }
 
+int csys_peer_is_this_process(int fd) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid == getpid();
+}
+
 int csys_listen(int fd, int backlog) { return listen(fd, backlog) < 0 ? -errno : 0; }
 
 int csys_set_nonblocking(int fd) {

@@ -20,7 +20,7 @@ extension CredentialPolicy {
     // Nothing covers Host itself, which belongs to one hop.
     case .hmac(let hmac): hmac.message.pieces.contains { $0 == .authority || $0 == .url }
     case .httpSignature(let signature): signature.components.contains { $0 == "@authority" || $0 == "@target-uri" }
-    case .basic, .bearer, .header, .oauth2, .jwt, .digest, .negotiate: false
+    case .basic, .bearer, .header, .oauth2, .jwt, .digest, .negotiate, .query, .path: false
     }
   }
 }

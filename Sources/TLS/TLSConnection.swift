@@ -228,7 +228,7 @@ public final class TLSConnection {
   /// buffer and whose body has not begun to arrive: then its record layer is in the state "read body".
   private var holdsRecord: Bool {
     SSL_has_pending(pointer) == 1 || socket.pointee.prefix != nil
-      || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B"))
+      || SSL_rstate_string(pointer)[1] == CChar(bitPattern: UInt8(ascii: "B")) || below?.holdsRecord == true
   }
 
   /// What the peer has sent and nobody has read.

@@ -13,6 +13,8 @@ public struct WayAttempt: Sendable {
     case refused
     /// The hop works, but did not reach the origin: 5xx, other SOCKS codes. The next way may.
     case unreachable
+    /// Nothing was asked, for a reason of ours or of the origin's: the next way may do.
+    case unasked
     /// Nothing was asked, and the hop is not to blame: its credential needs an operator, or `bind` is no address of this machine.
     /// Final, like the refusal of that credential.
     case unusable
@@ -58,15 +60,15 @@ public struct WayAttempt: Sendable {
     self.current = nil
     if let hop = hops[current.index] {
       switch outcome {
-      case .connected, .refused, .unreachable: health.worked(hop)
+      case .connected, .refused, .unreachable: health.worked(hop, now: now)
       case .broken: health.broke(hop, claim: current.claim, now: now, random: random)
-      case .unusable: if let claim = current.claim { health.gaveUp(hop, claim: claim) }
+      case .unusable, .unasked: if let claim = current.claim { health.gaveUp(hop, claim: claim) }
       }
     }
     switch outcome {
     case .connected: return nil
     case .refused, .unusable: return .stop(failedIndex: current.index)
-    case .broken, .unreachable: return next(&health, now: now)
+    case .broken, .unreachable, .unasked: return next(&health, now: now)
     }
   }
 

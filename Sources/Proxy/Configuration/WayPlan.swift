@@ -25,12 +25,10 @@ final class WayPlan: Sendable {
     let hosts = settings.hosts.mapValues { $0.compactMap { Address(mapped: $0) } }
     let source = SourceAddresses(settings.outbound)
     parents = settings.parents.map { parent in
-      let addresses = hosts[parent.host]
-      let isPlain = addresses == nil && source.isAny
-      return Parent(
+      Parent(
         parent, trust: parent.trust.flatMap { trust[$0] } ?? defaultTrust, clientIdentity: identities[parent.name],
         credential: credentials.first { $0.name == parent.credential },
-        route: isPlain ? nil : Route(ways: [nil], addresses: addresses, source: source))
+        addresses: hosts[parent.host])
     }
     table = settings.ways
     self.hosts = hosts

@@ -12,7 +12,15 @@ extension CredentialSetup: ParentCredential {
     on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void
   ) -> any ParentWait {
     let waiter = ParentWaiter(for: name)
-    waiter.onCredential = { deliver($0.map { Self.login($0) }.mapError { ParentLoginMissing(reason: $0.reasonForLog) }) }
+    waiter.onCredential = { result in
+      deliver(
+        result.mapError { ParentLoginMissing(reason: $0.reasonForLog) }.flatMap { version in
+          guard version.rendered.material == nil else {
+            return .failure(ParentLoginMissing(reason: "this kind does not work for a parent proxy yet; use basic or bearer"))
+          }
+          return .success(Self.login(version))
+        })
+    }
     switch CredentialDesk.of(loop).view(of: self).authorize(waiter) {
     case .ready(let version): waiter.credentialArrived(.success(version))
     case .failed(let error): waiter.credentialArrived(.failure(error))
@@ -21,12 +29,16 @@ extension CredentialSetup: ParentCredential {
     return waiter
   }
 
-  public func refused(_ version: UInt64, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void) -> any ParentWait
-  {
+  public func refused(
+    _ version: UInt64, isSure: Bool, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
+  ) -> any ParentWait {
     let waiter = ParentWaiter(for: name)
     let desk = CredentialDesk.of(loop)
     waiter.onDecision = { decision in
       if case .resend = decision { return deliver(true) }
+      guard isSure, case .relay(let reason) = decision, reason == .unchanged || reason == .remembered else {
+        return deliver(false)
+      }
       desk.home(of: self.name).call { loop in CredentialDesk.of(loop).owner(of: self).refusedByParent(version) }
       deliver(false)
     }

@@ -131,8 +131,9 @@ public struct Explanation: Sendable {
           upstream: entry.settings, isUnlisted: entry.isUnlisted,
           origin: .init(scheme: origin.identity.scheme, host: origin.identity.host, port: origin.identity.port),
           target: String(decoding: entry.rules[place.match].sent(target, method: head.method, in: bytes), as: UTF8.self),
-          credential: entry.credential.map { snapshot.credentials[$0].policy }, trust: origin.trust?.policy,
+          credential: entry.credential.map { snapshot.credentials[$0].policy },
           shownTarget: try Self.shownTarget(target, head, bytes, entry, entry.rules[place.match], snapshot),
+          trust: origin.trust?.policy,
           checksAddresses: origin.identity.checksAddresses))
     }
   }

@@ -169,9 +169,11 @@ extension Request {
       if status >= 200 { absolute.accepted() }
       return nil
     }
+    // Of a credential that was accepted before, it may be the origin's own answer, to a request that was served.
+    let isHarmless = !absolute.isProven || message.outbound.method.isIdempotent
     let error = absolute.refused(services.upstreams.responseHead, in: bytes, now: loop.now)
-    // Nothing was done. A new connection goes on only with another credential than this one.
-    return attemptFailed(.upstream(error), isStale: true)
+    // A new connection goes on only with another credential, or as the one that tries.
+    return attemptFailed(.upstream(error), isStale: isHarmless && machine.staleConnections == 0)
   }
 
   private func follow(_ plan: AnswerPlan) -> RequestMachine.Input? {

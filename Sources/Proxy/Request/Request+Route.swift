@@ -151,8 +151,12 @@ extension Request {
       throw ProxyError(error, for: entry.name)
     }
     var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    if message.outbound.isUpgrade, let tunnelling = pool.origin.tunnelling {
+    // What a parent would change, or share with others, goes through a tunnel.
+    let needsTunnel = message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost
+    if needsTunnel, let tunnelling = pool.origin.tunnelling {
+      let other = pool
       pool = services.upstreams.pool(of: tunnelling, named: entry.name)
+      other.tidy()
     }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)

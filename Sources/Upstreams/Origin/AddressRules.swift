@@ -23,12 +23,12 @@ extension Upstreams {
 
   /// Whether a host that somebody else will resolve may not be asked for: an address in any spelling, or this machine's own name
   /// (RFC 6761 section 6.3). What else the name leads to is not known here.
-  func isForbidden(unresolved host: String) -> Bool {
+  func isForbidden(unresolved host: String, port: UInt16) -> Bool {
     var name = host[...]
     if name.hasSuffix(".") { name = name.dropLast() }
     if name == "localhost" || name.hasSuffix(".localhost") { return true }
     guard let address = Address(anySpelling: String(name)) else { return false }
-    return permitted([address]).isEmpty
+    return permitted([address], port: port).isEmpty
   }
 
   /// Whether a connection to `address` would reach this process.

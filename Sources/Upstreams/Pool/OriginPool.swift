@@ -89,7 +89,7 @@ public final class OriginPool {
       heldBack.append(exchange, of: share, at: upstreams.loop.now)
       return shareFreed(share)
     }
-    if let connection = idle.popLast() {
+    if let connection = nextIdle() {
       if connection.isTrusted(at: upstreams.loop.now) {
         lend(connection, to: exchange)
       } else {
@@ -100,6 +100,15 @@ public final class OriginPool {
     }
     line.append(exchange, at: upstreams.loop.now)
     connectForLine()
+  }
+
+  /// Takes an idle connection whose requests its parent, if there is one, will still take.
+  private func nextIdle() -> UpstreamConnection? {
+    while let connection = idle.popLast() {
+      guard let absolute = connection.absolute, !absolute.mayPresent(now: upstreams.loop.now) else { return connection }
+      connection.close()
+    }
+    return nil
   }
 
   /// Lends a connection that belongs to the exchange's app connection. It already counts in its client's share.
@@ -133,7 +142,7 @@ public final class OriginPool {
 
   /// Lends idle connections to the line, and opens connections for what is left of it.
   private func advance() {
-    while line.count > connecting.count + returned.count, let connection = idle.popLast() { offer(connection) }
+    while line.count > connecting.count + returned.count, let connection = nextIdle() { offer(connection) }
     if !line.isEmpty { connectForLine() }
   }
 

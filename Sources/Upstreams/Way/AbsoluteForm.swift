@@ -45,10 +45,16 @@ public final class AbsoluteForm {
   /// The same, where nobody reads which schemes it asks for.
   /// - Parameter now: nanoseconds of the monotonic clock.
   func refused(asked: String = "", now: Int64) -> UpstreamError {
-    trial?.refused(asked: asked, now: now)
+    trial?.refused(asked: asked, isSure: false, now: now)
     return .parent(
       ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: 407))
   }
+
+  /// Whether its credential may be presented again: the parent has not refused it on another connection.
+  func mayPresent(now: Int64) -> Bool { isUntried || trial?.mayPresent(now: now) ?? true }
+
+  /// The parent has accepted its credential on this connection.
+  public var isProven: Bool { !isUntried }
 
   /// The parent has answered something else than 407.
   @inline(__always)

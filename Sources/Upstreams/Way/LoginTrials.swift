@@ -13,16 +13,19 @@ final class LoginTrials: Sendable {
   }
 
   enum Entrance {
-    /// Present it. `isFirst`: nobody has yet, and others wait for what comes of it.
-    case go(isFirst: Bool)
+    /// Present it. `isFirst`: nobody has yet, and others wait for what comes of it. `isDoubted`: read its source again before.
+    case go(isFirst: Bool, isDoubted: Bool = false)
     /// Wait for what comes of the trial.
-    case wait
+    case wait(until: Int64)
     case refused(asked: String)
   }
 
   private enum State {
-    case trying(waiting: [LoopExecutor])
+    /// `until`: when the next one may try, as this one may depend on a target that never answers.
+    case trying(until: Int64, waiting: [LoopExecutor], wasAccepted: Bool)
     case accepted
+    /// It was accepted, and then refused by an answer that may be an origin's.
+    case doubted
     /// `until`: nanoseconds of the monotonic clock.
     case refused(asked: String, until: Int64)
   }
@@ -31,21 +34,29 @@ final class LoginTrials: Sendable {
 
   /// How long a parent that wants a credential, and has none configured, is not asked again, in nanoseconds.
   static let pauseWithoutCredential: Int64 = 30_000_000_000
+  /// How long one connection alone presents a credential that nobody knows, in nanoseconds.
+  static let trialTime: Int64 = 3_000_000_000
+  /// How long a credential that was accepted once is not sent after a refusal in absolute-form, which may be an origin's answer.
+  private static let pauseAfterDoubt: Int64 = 60_000_000_000
 
   func enter(_ key: Key, from executor: LoopExecutor, now: Int64) -> Entrance {
     states.withLock { states in
       switch states[key] {
       case .accepted: return .go(isFirst: false)
       case .refused(let asked, let until) where now < until: return .refused(asked: asked)
-      case .trying(var waiting):
+      case .trying(let until, var waiting, let wasAccepted) where now < until:
         if !waiting.contains(where: { $0 === executor }) { waiting.append(executor) }
-        states[key] = .trying(waiting: waiting)
-        return .wait
-      case nil, .refused:
+        states[key] = .trying(until: until, waiting: waiting, wasAccepted: wasAccepted)
+        return .wait(until: until)
+      case .trying(_, let waiting, let wasAccepted):
+        states[key] = .trying(until: now + Self.trialTime, waiting: waiting, wasAccepted: wasAccepted)
+        return .go(isFirst: true)
+      case nil, .refused, .doubted:
         // A parent without a credential is asked as often as one that wants none.
         if key.credential.isEmpty { return .go(isFirst: false) }
-        states[key] = .trying(waiting: [])
-        return .go(isFirst: true)
+        let wasAccepted = if case .doubted = states[key] { true } else { false }
+        states[key] = .trying(until: now + Self.trialTime, waiting: [], wasAccepted: wasAccepted)
+        return .go(isFirst: true, isDoubted: wasAccepted)
       }
     }
   }
@@ -54,17 +65,39 @@ final class LoginTrials: Sendable {
   /// - Returns: the loops with connections that wait for that.
   func accepted(_ key: Key) -> [LoopExecutor] { key.credential.isEmpty ? [] : settle(key, .accepted) }
 
-  /// - Parameter now: nanoseconds of the monotonic clock.
-  func refused(_ key: Key, asked: String, now: Int64) -> [LoopExecutor] {
+  /// - Parameters:
+  ///   - isSure: only the parent can have said so: it answered CONNECT, or SOCKS.
+  ///   - now: nanoseconds of the monotonic clock.
+  func refused(_ key: Key, asked: String, isSure: Bool, now: Int64) -> [LoopExecutor] {
+    if key.credential.isEmpty { return settle(key, .refused(asked: asked, until: now + Self.pauseWithoutCredential)) }
+    guard !isSure else { return settle(key, .refused(asked: asked, until: .max)) }
+    let before = states.withLock { $0[key] }
+    switch before {
+    case .accepted, .doubted: return settle(key, .doubted)
+    case .trying(_, _, wasAccepted: true): return settle(key, .refused(asked: asked, until: now + Self.pauseAfterDoubt))
     // A version never comes back, so what was refused stays refused.
-    settle(key, .refused(asked: asked, until: key.credential.isEmpty ? now + Self.pauseWithoutCredential : .max))
+    case nil, .trying, .refused: return settle(key, .refused(asked: asked, until: .max))
+    }
+  }
+
+  /// Whether a connection that has it may present it again.
+  func mayPresent(_ key: Key, now: Int64) -> Bool {
+    if key.credential.isEmpty { return true }
+    return states.withLock { states in
+      switch states[key] {
+      case .accepted, .trying: true
+      // Others are to be the ones that try: new connections.
+      case nil, .doubted: false
+      case .refused(_, let until): now >= until
+      }
+    }
   }
 
   /// A trial ended without an answer: somebody else may try.
   func leave(_ key: Key) -> [LoopExecutor] {
     states.withLock { states in
-      guard case .trying(let waiting) = states[key] else { return [] }
-      states[key] = nil
+      guard case .trying(_, let waiting, let wasAccepted) = states[key] else { return [] }
+      states[key] = wasAccepted ? .doubted : nil
       return waiting
     }
   }
@@ -73,11 +106,13 @@ final class LoginTrials: Sendable {
     states.withLock { states in
       let before = states[key]
       states[key] = next
-      for other in states.keys
+      for (other, state) in states
       where other.hop == key.hop && other.credential == key.credential && other.version < key.version {
+        // Whoever waits there is told by those who try.
+        if case .trying = state { continue }
         states[other] = nil
       }
-      if case .trying(let waiting) = before { return waiting }
+      if case .trying(_, let waiting, _) = before { return waiting }
       return []
     }
   }
@@ -107,10 +142,14 @@ final class LoginTrial {
   }
 
   /// Also of one that was accepted before: the parent has another password now.
-  func refused(asked: String, now: Int64) {
+  /// - Parameter isSure: only the parent can have said so.
+  func refused(asked: String, isSure: Bool, now: Int64) {
     isSettled = true
-    tell(shared.logins.refused(key, asked: asked, now: now))
+    tell(shared.logins.refused(key, asked: asked, isSure: isSure, now: now))
   }
+
+  /// Whether its connection may present the credential again.
+  func mayPresent(now: Int64) -> Bool { shared.logins.mayPresent(key, now: now) }
 
   private func tell(_ executors: [LoopExecutor]) {
     let key = key
@@ -118,11 +157,20 @@ final class LoginTrial {
   }
 }
 
-/// One loop's connections that wait until another one's credential was accepted or refused.
-final class LoginWaits {
+/// One loop's connections that wait until another one's credential was accepted or refused, or has taken too long.
+final class LoginWaits: EventHandler {
   private var waiting: [LoginTrials.Key: [ParentConnection]] = [:]
 
-  func await(_ key: LoginTrials.Key, _ connection: ParentConnection) { waiting[key, default: []].append(connection) }
+  /// - Parameter until: nanoseconds of the loop's clock.
+  func await(_ key: LoginTrials.Key, _ connection: ParentConnection, until: Int64, on loop: EventLoop) {
+    waiting[key, default: []].append(connection)
+    loop.arm(self, at: min(deadline, until))
+  }
+
+  /// A trial has taken too long: each asks again, and one of them tries.
+  override func expired(on loop: EventLoop) {
+    for key in Array(waiting.keys) { settled(key) }
+  }
 
   func forget(_ connection: ParentConnection) {
     guard !waiting.isEmpty else { return }

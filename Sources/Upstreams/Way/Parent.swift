@@ -15,8 +15,8 @@ public final class Parent: Sendable {
   public let clientIdentity: TLSIdentity?
   /// nil: it wants none.
   public let credential: (any ParentCredential)?
-  /// Written addresses of its own name, and where connections to it come from; nil: resolved, from any.
-  let route: Route?
+  /// Written addresses of its own name (`hosts`); nil: it is resolved.
+  let addresses: [Address]?
   /// Of what a connection through it depends on: without rotating secrets.
   let digest: [UInt8]
   /// Further lines of CONNECT, each with its CRLF.
@@ -24,18 +24,21 @@ public final class Parent: Sendable {
 
   public init(
     _ settings: ParentSettings, trust: TrustMaterial?, clientIdentity: TLSIdentity?, credential: (any ParentCredential)?,
-    route: Route?
+    addresses: [Address]?
   ) {
     self.settings = settings
     hop = Hop(scheme: settings.scheme, host: settings.host, port: settings.port)
     self.trust = settings.scheme == .https ? trust : nil
     self.clientIdentity = clientIdentity
     self.credential = credential
-    self.route = route
+    self.addresses = addresses
     connectLines = settings.connectFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
     digest = SHA256.digest(parts: [
-      Array("\(settings.scheme) \(settings.host) \(settings.port) \(settings.resolvesHere) \(settings.tunnelsHTTP)".utf8),
-      self.trust?.digest ?? [], PolicyDigest.of(clientIdentity), credential?.digest ?? [], connectLines, route?.digest ?? [],
+      Array(
+        "\(settings.name) \(settings.scheme) \(settings.host) \(settings.port) \(settings.resolvesHere) \(settings.tunnelsHTTP)"
+          .utf8),
+      self.trust?.digest ?? [], PolicyDigest.of(clientIdentity), credential?.digest ?? [], connectLines,
+      Array("\(addresses ?? [])".utf8),
     ])
   }
 
@@ -74,8 +77,12 @@ public protocol ParentCredential: AnyObject, Sendable {
   ///   why there is none.
   func obtain(on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void) -> any ParentWait
   /// The parent has refused this version: its source is read once more.
-  /// - Parameter deliver: as above; whether there is another version now.
-  func refused(_ version: UInt64, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void) -> any ParentWait
+  /// - Parameters:
+  ///   - isSure: only the parent can have said so.
+  ///   - deliver: as above; whether there is another version now.
+  func refused(
+    _ version: UInt64, isSure: Bool, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
+  ) -> any ParentWait
 }
 
 public struct ParentLoginMissing: Error {

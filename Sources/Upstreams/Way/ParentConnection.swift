@@ -44,6 +44,25 @@ final class ParentConnection: EventHandler {
     var port: UInt16
     /// The origin speaks clear HTTP, and its requests may go in absolute-form.
     var mayBeAbsolute: Bool
+    /// Where connections come from.
+    var source: SourceAddresses
+  }
+
+  /// What a time-up means now.
+  enum Silence {
+    /// The parent's own: its name, TCP or TLS.
+    case ofParent
+    /// It was asked, and may wait for the target.
+    case ofAnswer
+    /// The proxy's: a verdict, a credential, another connection's trial.
+    case own
+  }
+  var silence: Silence {
+    switch phase {
+    case .idle, .dialling, .handshaking, .ended: .ofParent
+    case .judging, .obtaining, .awaitingTrial, .answered: .own
+    case .asking: unsent.isEmpty ? .ofAnswer : .ofParent
+    }
   }
 
   init(_ parent: Parent, _ target: Target, on upstreams: Upstreams, report: @escaping (Report) -> Void) {
@@ -58,8 +77,9 @@ final class ParentConnection: EventHandler {
   func start() {
     phase = .dialling
     // The operator wrote the parent, so `forbidden_addresses` does not apply; it must not be this process, though.
+    let route = Route(ways: [nil], addresses: parent.addresses, source: target.source)
     let dial = Dial.to(
-      Dial.Target(host: parent.settings.host, port: parent.settings.port, checksAddresses: false, route: parent.route),
+      Dial.Target(host: parent.settings.host, port: parent.settings.port, checksAddresses: false, route: route),
       on: upstreams
     ) { [unowned self] in self.dialled($0) }
     self.dial = dial
@@ -119,7 +139,8 @@ final class ParentConnection: EventHandler {
   }
 
   private func secure(_ stream: ByteStream) {
-    guard parent.isTLS, let trust = parent.trust else { return obtainLogin() }
+    guard parent.isTLS else { return obtainLogin() }
+    guard let trust = parent.trust else { return fail(.unreached(.tlsFailed("there is no trust policy"))) }
     let known = upstreams.sessions.take(parent.trustKey, now: wallClockSeconds())
     offered = known?.record
     do {
@@ -204,14 +225,28 @@ final class ParentConnection: EventHandler {
   private func enterTrial() {
     let key = LoginTrials.Key(hop: parent.hop, credential: parent.credential?.digest ?? [], version: login?.version ?? 0)
     switch upstreams.shared.logins.enter(key, from: loop.executor, now: loop.now) {
-    case .go(let isFirst):
+    case .go(let isFirst, let isDoubted):
       trial = LoginTrial(key, isFirst: isFirst, upstreams.shared)
-      begin()
-    case .wait:
+      if isDoubted { readAgain() } else { begin() }
+    case .wait(let until):
       phase = .awaitingTrial
-      upstreams.logins.await(key, self)
+      upstreams.logins.await(key, self, until: until, on: loop)
     case .refused(let asked): refused(.loginRefused(asked: asked), nil, nil)
     }
+  }
+
+  /// An answer that may be an origin's has refused what was accepted before.
+  private func readAgain() {
+    guard let credential = parent.credential, let login else { return begin() }
+    phase = .answered
+    let wait = credential.refused(login.version, isSure: false, on: loop) { [unowned self] hasAnother in
+      guard phase == .answered else { return }
+      self.wait = nil
+      guard hasAnother else { return begin() }
+      trial = nil
+      obtainLogin()
+    }
+    if phase == .answered { self.wait = wait }
   }
 
   /// What came of another connection's trial is known.
@@ -261,7 +296,8 @@ final class ParentConnection: EventHandler {
     guard let stream else { return }
     let block = loop.blocks.borrow()
     defer { loop.blocks.giveBack(block) }
-    while phase == .asking {
+    // What was not asked yet has no answer.
+    while phase == .asking, unsent.isEmpty {
       block.clear()
       switch stream.read(into: block.space) {
       case .bytes(let count):
@@ -307,13 +343,17 @@ final class ParentConnection: EventHandler {
 
   private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {
     guard case .loginRefused(let asked) = reason else {
-      trial?.accepted()
+      switch reason {
+      case .refused, .unreachable, .loop: trial?.accepted()
+      // What is no answer says nothing of the credential.
+      default: break
+      }
       return fail(reason, status: status, reply: reply)
     }
-    trial?.refused(asked: asked, now: loop.now)
+    trial?.refused(asked: asked, isSure: true, now: loop.now)
     guard let credential = parent.credential, let login, !isSecondTry else { return fail(reason, status: status, reply: reply) }
     phase = .answered
-    let wait = credential.refused(login.version, on: loop) { [unowned self] hasAnother in
+    let wait = credential.refused(login.version, isSure: true, on: loop) { [unowned self] hasAnother in
       guard phase == .answered else { return }
       self.wait = nil
       guard hasAnother else { return fail(reason, status: status, reply: reply) }

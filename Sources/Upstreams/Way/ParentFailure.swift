@@ -47,7 +47,7 @@ public struct ParentFailure: Sendable {
   var outcome: WayAttempt.Outcome {
     switch reason {
     case .unreached(let error): Self.outcome(ofReaching: error)
-    case .origin(let error): Self.outcome(ofReaching: error) == .unusable ? .unusable : .unreachable
+    case .origin(let error): Self.outcome(ofReaching: error) == .unusable ? .unusable : .unasked
     case .badAnswer: .broken
     case .loginRefused, .refused, .loop: .refused
     case .loginMissing, .unaskable: .unusable
@@ -83,7 +83,7 @@ public enum ParentResult: String, Sendable, CaseIterable {
     case .broken: self = .broken
     case .refused: self = .refused
     case .unreachable: self = .unreachable
-    case .unusable: self = .unusable
+    case .unusable, .unasked: self = .unusable
     }
   }
 }

@@ -46,9 +46,9 @@ final class WayDial: Dial {
 
   override func timeUp() -> UpstreamError {
     guard !isOver else { return .connectTimeout }
-    let error = timeoutError
+    let (error, outcome) = timeout
     stopTrying()
-    _ = conclude(.broken)
+    _ = conclude(outcome)
     over()
     return error
   }
@@ -71,15 +71,29 @@ final class WayDial: Dial {
   /// A way's share of the time is over.
   override func expired(on loop: EventLoop) {
     guard !isOver else { return }
-    let error = timeoutError
+    let (error, outcome) = timeout
     stopTrying()
-    failed(error, .broken)
+    failed(error, outcome)
   }
 
-  private var timeoutError: UpstreamError {
-    guard let parent else { return .connectTimeout }
-    return .parent(
-      ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .unreached(.connectTimeout)))
+  /// What it means that the present try's time is over.
+  private var timeout: (UpstreamError, WayAttempt.Outcome) {
+    guard let parent else { return (.connectTimeout, .broken) }
+    func failure(_ reason: ParentFailure.Reason) -> UpstreamError {
+      .parent(ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: reason))
+    }
+    switch parentConnection?.silence {
+    case .own: return (failure(.unreached(.connectTimeout)), .unasked)
+    case .ofAnswer:
+      // A parent that has served others a moment ago waits for a target that does not answer.
+      let now = loop.now
+      let isServing = upstreams.shared.health.withLock { $0.hasWorkedLately(parent.hop, now: now) }
+      return isServing
+        ? (failure(.unreachable(.timeout)), .unreachable) : (failure(.unreached(.connectTimeout)), .broken)
+    case .ofParent: return (failure(.unreached(.connectTimeout)), .broken)
+    // Our own look-up (`resolve: here`).
+    case nil: return (failure(.origin(.resolverTimeout(target.host))), .unasked)
+    }
   }
 
   // MARK: One way after the other
@@ -102,7 +116,7 @@ final class WayDial: Dial {
     guard let parent else { return goDirectly() }
     guard parent.settings.resolvesHere else {
       // The parent resolves the name, so the rules can only see how it is written.
-      guard !target.checksAddresses || !upstreams.isForbidden(unresolved: target.host) else {
+      guard !target.checksAddresses || !upstreams.isForbidden(unresolved: target.host, port: target.port) else {
         return failed(.addressForbidden(target.host), .unusable)
       }
       return ask(parent, for: target.host)
@@ -133,7 +147,8 @@ final class WayDial: Dial {
 
   private func ask(_ parent: Parent, for host: String) {
     let connection = ParentConnection(
-      parent, .init(host: host, port: target.port, mayBeAbsolute: target.isClear && !route.tunnelsAlways), on: upstreams
+      parent, .init(host: host, port: target.port, mayBeAbsolute: target.isClear && !route.tunnelsAlways, source: route.source),
+      on: upstreams
     ) { [unowned self] in answered($0) }
     parentConnection = connection
     connection.start()
