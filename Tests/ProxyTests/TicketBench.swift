@@ -102,7 +102,8 @@ final class TicketBench: Sendable {
         else { return nil }
         return signer.prepare(
           RequestSigner.Draft(
-            head: head, body: .none, digest: nil, credential: attached, target: nil, origin: origin, noted: session, request: self),
+            head: head, body: .none, digest: nil, credential: attached, target: nil, origin: origin, noted: session,
+            request: self),
           into: block)
       }
       switch preparation {

@@ -75,7 +75,9 @@ struct RandomWayTests {
       default:
         guard !connections.isEmpty else { return }
         var connection = connections.remove(at: Int(random.next() % UInt64(connections.count)))
-        let outcomes: [WayAttempt.Outcome] = [.connected, .broken, .broken, .broken, .refused, .unreachable, .unusable, .unasked]
+        let outcomes: [WayAttempt.Outcome] = [
+          .connected, .broken, .broken, .broken, .refused, .unreachable, .unusable, .unasked,
+        ]
         let outcome = outcomes[Int(random.next() % 8)]
         let way = hop(connection.ways[connection.tried.last!])
         let wasUp = way.map(health.isUp)
