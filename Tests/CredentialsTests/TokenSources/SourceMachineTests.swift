@@ -120,6 +120,7 @@ struct SourceMachineTests {
     _ = machine.answer(.failed(.server("down"), retryAfter: 300_000))
     machine.pass(1_000)
     _ = machine.note(machine.machine.askAgain(now: machine.now))
+    #expect(machine.wakeAt == machine.now)
     _ = machine.wake()
     #expect(machine.answer(.token(TokenGrant(accessToken: keys.token, lifetime: 3600))).published.count == 1)
   }
