@@ -124,6 +124,7 @@ extension OAuth2Machine {
       failures.count += 1
       let until = now + backOff(retryAfter: retryAfter, now)
       failures.backOffUntil = until
+      failures.isLimited = until - now > Self.longestBackOff
       actions.append(.report(.failed(text, retryAt: until)))
     }
     if waiters.refused { actions.append(.releaseRefused(needsOperator ? .needsOperator : .refreshFailed)) }

@@ -14,8 +14,12 @@ extension OAuth2Machine {
   }
 
   /// The configuration was read again, and is the same. A final refusal of a source is asked about again: what it lacked was to be done
-  /// there. A back-off goes on.
+  /// there. A source's back-off ends, unless its server has asked for a longer pause than the machine would make by itself.
   public mutating func askAgain(now: Int64) -> [Action] {
+    if policy.source != nil, !failures.isLimited, let until = failures.backOffUntil {
+      // Not nil: a fetch ahead is due when the back-off ends.
+      failures.backOffUntil = min(until, now)
+    }
     if policy.source?.refusalsAreFinal == true { failures.operatorReason = nil }
     return flush(now)
   }

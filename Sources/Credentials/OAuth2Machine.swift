@@ -204,6 +204,8 @@ public struct OAuth2Machine: Sendable {
     var needsLogin = false
     /// The last one lasts until an operator or a person acts elsewhere, so that requests are told so. Attempts go on.
     var operatorMustAct = false
+    /// The back-off is the server's limit: it may ban who comes earlier.
+    var isLimited = false
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }

@@ -124,8 +124,10 @@ struct GitHubFetch: SourceSteps {
       }
       return refused(reply)
     case 404, 422: return refused(reply)
-    // 403 and 429: a limit on requests, which Retry-After ends. Everything else passes by itself, too.
-    default: return .failed(.server(said(reply)), retryAfter: reply.wait)
+    // A limit on requests, which Retry-After ends.
+    case 403, 429: return .failed(.server(said(reply)), retryAfter: reply.wait)
+    // Everything else passes by itself, too. What stands in front of GitHub may not know when.
+    default: return .failed(.server(said(reply)), retryAfter: reply.wait.map { min($0, OAuth2Machine.longestBackOff) })
     }
   }
 

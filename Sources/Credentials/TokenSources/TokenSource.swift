@@ -15,10 +15,6 @@ extension TokenSource {
   /// It is chosen among several, and keeps to its choice until a reload.
   public var isChosen: Bool { if case .aws(let source) = self { source.base == .standard } else { false } }
 
-  /// A reload on demand changes something although the configuration is the same: a source is chosen again, a final refusal is asked
-  /// about again.
-  public var heedsReload: Bool { isChosen || refusalsAreFinal }
-
   /// Milliseconds that a Retry-After counts at most.
   var longestRetryAfter: Int64 {
     // GitHub bans who comes earlier; its limits last for an hour and more.

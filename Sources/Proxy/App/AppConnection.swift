@@ -48,6 +48,12 @@ class AppConnection: EventHandler {
     peer = address
   }
 
+  /// Whether the listener still believes who named `peer`. A reload may have taken the sender out of `proxy_protocol`.
+  final var isPeerBelieved: Bool {
+    guard let sender else { return true }
+    return listener.settings.proxyProtocol?.contains(sender.address.bytes) ?? false
+  }
+
   // MARK: What a request tells its connection
 
   /// Whether the connection closes after this answer, which says so.

@@ -19,6 +19,8 @@ extension ClientConnection {
       }
       block.consume(header.length)
       stage = listener.settings.tls == nil ? .http : .tls
+      // A reload has taken the sender out of the list while its header came.
+      if !isPeerBelieved { drain(grace: 0) }
       armHeadTimer()
       return true
     }

@@ -42,10 +42,12 @@ final class ClientRegister {
   }
 
   /// Connections that were accepted before also get the listener's new settings: above all, whether clients must identify
-  /// themselves.
+  /// themselves. Those whose address is no longer believed end: nothing better is known of who they are.
   func adopt(_ listeners: [BoundListener]) {
-    for client in clients {
-      if let next = listeners.first(where: { $0.socket === client.listener.socket }) { client.listener = next }
+    for client in Array(clients) {
+      guard let next = listeners.first(where: { $0.socket === client.listener.socket }) else { continue }
+      client.listener = next
+      if !client.isPeerBelieved { client.drain(grace: 0) }
     }
   }
 }

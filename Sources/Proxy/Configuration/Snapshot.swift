@@ -281,7 +281,7 @@ public final class Snapshot: Sendable {
   }
 
   /// A reload on demand changes something about a credential's source, although the configuration is the same.
-  public var hasSourcesToAsk: Bool { credentials.contains { $0.policy.tokens?.source?.heedsReload == true } }
+  public var hasSourcesToAsk: Bool { credentials.contains { $0.policy.tokens?.source != nil } }
 
   /// The origin of a request that the entry serves.
   func origin(of entry: Entry, host: String, port: UInt16, isHTTPS: Bool) -> Origin {

@@ -38,7 +38,7 @@ enum ClientAccess {
       return found
     }
     if let found = app.certificate.flatMap({ byCertificate($0, app, snapshot) }) { return found }
-    if let found = byAddress(app.peer, snapshot.settings.clients) { return found }
+    if let found = byAddress(app, snapshot.settings.clients) { return found }
     guard !app.listener.settings.clientsRequired else { throw .passwordRequired }
     return ClientIdentity(anonymousIn: snapshot.settings)
   }
@@ -87,8 +87,8 @@ enum ClientAccess {
     }
   }
 
-  private static func byAddress(_ peer: Address, _ clients: [ClientSettings]) -> ClientIdentity? {
-    guard let address = peer.bytes else { return nil }
+  private static func byAddress(_ app: AppConnection, _ clients: [ClientSettings]) -> ClientIdentity? {
+    guard app.isPeerBelieved, let address = app.peer.bytes else { return nil }
     let match = clients.first { $0.from.contains { range in range.contains(address) } }
     return match.map { ClientIdentity($0) }
   }

@@ -5,9 +5,6 @@ import HTTPWire
 /// What a server's last challenge said, and how often its nonce was used: what the answers of one protection space are made of. For one
 /// thread. Has secrets.
 public final class DigestSession {
-  /// Nonces of the past whose counts are remembered. A server may name one of them again, as several behind one address do.
-  private static let memory = 1_024
-
   public private(set) var rules: DigestChallenge.Rules
   public private(set) var nonce: [UInt8]
   private var opaque: [UInt8]?
@@ -18,16 +15,21 @@ public final class DigestSession {
   /// Their hashes in a ring.
   private var order: [Int] = []
   private var oldest = 0
+  private let room: NonceRoom
   /// H(A1) in hexadecimal, and the version of the credential that it was made of.
   private var secret: (hash: [UInt8], version: UInt64)?
   /// The session's, if the challenge has it in the secret.
   private var clientNonce: [UInt8] = []
 
-  public init(_ challenge: DigestChallenge) {
+  /// - Parameter room: for the counts of nonces; other sessions may share it.
+  public init(_ challenge: DigestChallenge, room: NonceRoom = NonceRoom()) {
+    self.room = room
     rules = challenge.rules
     nonce = challenge.nonce
     opaque = challenge.opaque
   }
+
+  deinit { room.giveBack(all: order.count) }
 
   /// The server has challenged again.
   public func take(_ challenge: DigestChallenge) {
@@ -59,10 +61,10 @@ public final class DigestSession {
     if count == 0 { return }
     let hash = nonce.hashValue
     guard earlier.updateValue(count, forKey: hash) == nil else { return }
-    guard order.count >= Self.memory else { return order.append(hash) }
+    if room.grows(from: order.count) { return order.append(hash) }
     earlier[order[oldest]] = nil
     order[oldest] = hash
-    oldest = (oldest + 1) % Self.memory
+    oldest = (oldest + 1) % order.count
   }
 
   /// All counts of the nonce are used: the server has to name another.

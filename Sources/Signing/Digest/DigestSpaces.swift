@@ -12,7 +12,10 @@ public struct DigestSpaces {
   /// The oldest first.
   private var paths: [(path: [UInt8], session: DigestSession)] = []
 
-  public init() {}
+  private let room: NonceRoom
+
+  /// - Parameter room: for the counts of nonces; other origins may share it.
+  public init(room: NonceRoom = NonceRoom()) { self.room = room }
 
   /// The session for a path: of the longest path that has asked and is the same or above it, else the last that was challenged; nil: no
   /// challenge has come yet.
@@ -44,7 +47,7 @@ public struct DigestSpaces {
         let oldest = sessions.removeFirst()
         paths.removeAll { $0.session === oldest }
       }
-      session = DigestSession(challenge)
+      session = DigestSession(challenge, room: room)
     }
     sessions.append(session)
     // What lies beside it asks the same, until something there asks otherwise.

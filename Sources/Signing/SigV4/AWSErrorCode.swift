@@ -8,7 +8,7 @@ enum AWSErrorCode {
     guard let first = text.firstIndex(where: { $0 > 0x20 }) else { return [] }
     if text[first] != UInt8(ascii: "{") { return ofXML(text) }
     var members = Members(bytes: text, index: first)
-    return members.code()
+    return members.code(orOfError: true)
   }
 
   /// The text of the first `<Code>`, whatever its prefix and its attributes.
@@ -23,7 +23,8 @@ enum AWSErrorCode {
         guard let end = text[close...].firstIndex(of: UInt8(ascii: "<")) else { return [] }
         return Array(trimmed(text[(close + 1)..<end]))
       }
-      index = nameEnd
+      // No `<` may stand in a tag. Each byte is looked at once: a hostile body holds up the whole loop.
+      index = close
     }
     return []
   }
@@ -43,8 +44,9 @@ enum AWSErrorCode {
 
     private static let names = ["__type", "code", "Code"]
 
-    /// `__type` or `code`, of the object or of its `Error`. A member that is cut off is none.
-    mutating func code() -> [UInt8] {
+    /// `__type` or `code`, of the object or of its `Error`, but of no error within that: each level would be read once more. A member
+    /// that is cut off is none.
+    mutating func code(orOfError: Bool) -> [UInt8] {
       var found: [String: [UInt8]] = [:]
       var ofError: [UInt8] = []
       repeat {
@@ -62,9 +64,9 @@ enum AWSErrorCode {
           if isAtEndOfMember, found[name] == nil { found[name] = Array(value.utf8) }
         } else {
           guard skipValue() else { break }
-          if name == "Error" || name == "error", bytes[start] == UInt8(ascii: "{") {
+          if orOfError, name == "Error" || name == "error", bytes[start] == UInt8(ascii: "{") {
             var members = Members(bytes: bytes[..<index], index: start)
-            ofError = members.code()
+            ofError = members.code(orOfError: false)
           }
           skipSpace()
         }

@@ -84,6 +84,13 @@ struct GitHubAppTests {
       _ = driver.start()
       #expect(driver.answer("", status: status).failure != nil)
     }
+    for (status, expected) in [(403, 86_400_000), (429, 86_400_000), (500, 300_000), (503, 300_000)] as [(Int, Int64)] {
+      _ = driver.start()
+      guard case .failed(_, let wait)? = driver.answer("", status: status, retryAfter: 100_000).ended else {
+        return #expect(Bool(false))
+      }
+      #expect(wait == expected, "\(status)")
+    }
     _ = driver.start()
     #expect(driver.fail(.timedOut).failureText == "GitHub (ghe.example.com) did not answer in time")
   }

@@ -101,6 +101,30 @@ struct SourceMachineTests {
     #expect(machine.need().need.isWait)
   }
 
+  @Test("a reload ends a source's back-off, also of a fetch ahead, but no limit of GitHub's")
+  func reloadInBackOff() {
+    for source in [aws, google, github(.bearer)] {
+      var machine = driver(source)
+      _ = machine.need()
+      _ = machine.answer(.failed(.server("down"), retryAfter: 300_000))
+      machine.pass(1_000)
+      #expect(machine.need().need.unavailable == .temporarily("down", retryAfter: 299_000))
+      _ = machine.machine.askAgain(now: machine.now)
+      #expect(machine.need().need.isWait)
+      // The next failure backs off again.
+      _ = machine.answer(.failed(.server("down"), retryAfter: 300_000))
+      #expect(machine.need().need.unavailable == .temporarily("down", retryAfter: 300_000))
+    }
+    var machine = driver(aws)
+    _ = machine.note(machine.machine.ahead(now: machine.now))
+    _ = machine.answer(.failed(.server("down"), retryAfter: 300_000))
+    machine.pass(1_000)
+    _ = machine.note(machine.machine.askAgain(now: machine.now))
+    #expect(machine.wakeAt == machine.now)
+    _ = machine.wake()
+    #expect(machine.answer(.token(TokenGrant(accessToken: keys.token, lifetime: 3600))).published.count == 1)
+  }
+
   @Test("a role that is refused later does not take valid keys away")
   func stillValid() {
     var machine = driver(aws)

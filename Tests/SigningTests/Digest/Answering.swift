@@ -29,6 +29,11 @@ struct Answering {
   let policy: DigestPolicy
   private let hashes = DigestHashes()
 
+  init(_ session: DigestSession) {
+    self.session = session
+    policy = DigestPolicy(username: "u", password: Secret("p"))
+  }
+
   init(_ challenge: String, username: String, password: String) throws {
     session = DigestSession(try #require(Lines("WWW-Authenticate: Digest " + challenge).best()))
     policy = DigestPolicy(username: username, password: Secret(password))

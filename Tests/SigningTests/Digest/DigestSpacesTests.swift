@@ -64,4 +64,35 @@ struct DigestSpacesTests {
     _ = try learn("r18", long, &spaces)
     #expect(realm(long, spaces) == "r18" && realm("/other", spaces) == "r18")
   }
+
+  @Test("all origins of a signer together remember a bounded number of nonces, and each some of its own")
+  func commonRoom() throws {
+    let room = NonceRoom(common: 2_500)
+    func count(_ nonce: String, _ spaces: inout DigestSpaces) throws -> String? {
+      let session = try learn("r", "/", &spaces, nonce: nonce)
+      let fields = try Answering(session).answer("/", clientNonce: "c").split(separator: ", ")
+      return fields.first { $0.hasPrefix("nc=") }.map(String.init)
+    }
+    func fill(_ spaces: inout DigestSpaces) throws {
+      for index in 0...NonceRoom.longest { _ = try count("n\(index)", &spaces) }
+    }
+    var greedy: [DigestSpaces] = []
+    for _ in 0..<3 {
+      var spaces = DigestSpaces(room: room)
+      try fill(&spaces)
+      greedy.append(spaces)
+    }
+    #expect(room.used == 2_500)
+    // Another remembers its own, and no more.
+    var late = DigestSpaces(room: room)
+    for index in 0..<NonceRoom.own { #expect(try count("n\(index)", &late) == "nc=00000001") }
+    for index in 0..<NonceRoom.own { #expect(try count("n\(index)", &late) == "nc=00000002") }
+    try fill(&late)
+    #expect(room.used == 2_500 && NonceRoom.common + 8 * 1_024 * NonceRoom.own == 65_536)
+    // What is forgotten makes room.
+    greedy = []
+    #expect(room.used == 0)
+    try fill(&late)
+    #expect(room.used == NonceRoom.longest - NonceRoom.own)
+  }
 }

@@ -33,10 +33,33 @@ struct AWSErrorTests {
       (#"{"message":"cut off","__type":"Expired"#, .other), (#"{"a":{"__type":"ExpiredToken","#, .other),
       (#"{"Error":{"Code":"ExpiredToken","Type":"Sender"},"RequestId":"x"}"#, .keysRefused), (#"{"a":"\"#, .other),
       ("{1}", .other),
+      (#"{"Error":{"Error":{"Code":"ExpiredToken"}}}"#, .other),
+      (#"{"Error":{"Error":{},"Code":"ExpiredToken"}}"#, .keysRefused),
       // The code stands in front of what a requester can write into the message.
       ("<Error><Code>NoSuchKey</Code><Key><Code>ExpiredToken</Code></Key></Error>", .other),
     ])
   func body(text: String, expected: AWSError) { #expect(AWSError(body: Array(text.utf8)) == expected) }
+
+  @Test("of a hostile server costs no more than its bytes", arguments: ["xml", "names", "tags", "objects", "errors"])
+  func hostile(kind: String) {
+    let size = 16_384
+    func filled(_ piece: String, _ end: String) -> [UInt8] {
+      Array(String(repeating: piece, count: (size - end.utf8.count) / piece.utf8.count).utf8) + Array(end.utf8)
+    }
+    let body =
+      switch kind {
+      case "xml": filled("< ", ">")
+      case "names": filled("<", ">")
+      case "tags": filled("<a>", "<Code>ExpiredToken</Code>")
+      case "objects": Array((String(repeating: "{\"Error\":", count: 1_638) + "1" + String(repeating: "}", count: 1_638)).utf8)
+      default: Array("{".utf8) + filled("\"Error\":{},", "\"Code\":\"ExpiredToken\"}")
+      }
+    let isCode = kind == "tags" || kind == "errors"
+    let clock = ContinuousClock()
+    // Looking at the rest once for each piece takes seconds without optimization.
+    let times = (0..<5).map { _ in clock.measure { #expect(AWSError(body: body) == (isCode ? .keysRefused : .other)) } }
+    #expect((times.min() ?? .zero) < .milliseconds(100), "\(times)")
+  }
 
   @Test("says it in the head")
   func head() {

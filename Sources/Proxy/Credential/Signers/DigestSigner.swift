@@ -14,6 +14,7 @@ final class DigestSigner: RequestSigner {
 
   private var spaces: [OriginAuthority: DigestSpaces] = [:]
   private let hashes = DigestHashes()
+  private let room = NonceRoom()
 
   /// What is known of one request.
   private final class Noted {
@@ -131,7 +132,7 @@ final class DigestSigner: RequestSigner {
   private func learn(_ challenge: DigestChallenge, of origin: OriginAuthority, at path: [UInt8]) -> DigestSession {
     // Any of them: its origin will challenge again.
     if spaces[origin] == nil, spaces.count >= Self.maximumOrigins { spaces.remove(at: spaces.startIndex) }
-    return spaces[origin, default: DigestSpaces()].learn(challenge, at: path)
+    return spaces[origin, default: DigestSpaces(room: room)].learn(challenge, at: path)
   }
 }
 
