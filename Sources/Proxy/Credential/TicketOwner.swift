@@ -104,7 +104,9 @@ final class TicketOwner: CredentialOwner {
         return Fetched(result: .failure(KerberosProblem(.needsOperator, reason)), mark: mark)
       }
       do throws(KerberosProblem) {
-        return Fetched(result: .success(try source.ticket(for: service, isFresh: isFresh)), mark: mark)
+        let ticket = try source.ticket(for: service, isFresh: isFresh)
+        if ticket.provesKey { key.pause.withLock { $0.accepted() } }
+        return Fetched(result: .success(ticket), mark: mark)
       } catch {
         if error.kind == .keyRefused {
           key.pause.withLock { $0.refused(error.text, mark: mark, now: csys_monotonic() / 1_000_000) }
