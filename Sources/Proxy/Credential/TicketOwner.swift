@@ -61,7 +61,12 @@ final class TicketOwner: CredentialOwner {
 
   override func reconfigure() {
     guard case .negotiate(let next) = setup.policy.kind, next != policy else { return }
+    let isSame = next.hasSameTickets(as: policy)
     policy = next
+    if isSame {
+      rendered = RenderedCredential(name: name, material: .negotiate(next), version: rendered.version + 1)
+      return publish(rendered)
+    }
     epoch += 1
     source = begin(next)
     key = KeyGuard()
