@@ -131,7 +131,8 @@ let package = Package(
     .testTarget(
       name: "ProxyTests",
       dependencies: [
-        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "Kerberos", "Routing", "Settings",
+        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "HTTPWire", "Kerberos", "Routing",
+        "Settings",
       ]),
     .testTarget(
       name: "OperationsTests",

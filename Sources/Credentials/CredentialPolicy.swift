@@ -54,7 +54,7 @@ extension CredentialPolicy {
     case .jwt(let policy): return [Array("jwt \(policy)".utf8)]
     case .httpSignature(let policy): return [Array("http_signature \(policy)".utf8)]
     case .digest(let policy): return [Array("digest \(policy)".utf8)]
-    case .negotiate(let policy): return [Array("negotiate \(policy)".utf8)]
+    case .negotiate(let policy): return policy.continuity
     case .hmac(let policy): return [Array("hmac \(policy)".utf8)]
     case .basic(let username, _): return [Array("basic".utf8), Array(username.utf8)]
     case .bearer: return [Array("bearer".utf8)]

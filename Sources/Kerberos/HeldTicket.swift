@@ -8,8 +8,12 @@ final class HeldTicket: ServiceTicket {
   let client: String
   let lifetime: Int64
   let tokenLimit: Int
+  let provesKey: Bool
 
-  init(_ service: String, _ granting: TicketClient.GrantingTicket, _ library: Library) throws(KerberosProblem) {
+  /// - Parameter provesKey: the ticket-granting ticket was had just now, with the key.
+  init(
+    _ service: String, _ granting: TicketClient.GrantingTicket, provesKey: Bool, _ library: Library
+  ) throws(KerberosProblem) {
     let subject = KerberosProblem.Subject(client: granting.client, service: service)
     let context = library.context
     let source = try granting.cache.open(library)
@@ -29,6 +33,7 @@ final class HeldTicket: ServiceTicket {
     self.service = library.name(of: found.pointee.server)
     client = library.name(of: found.pointee.client)
     // Around the ticket: its names, an authenticator, and two frames.
+    self.provesKey = provesKey
     tokenLimit = Int(found.pointee.ticket.length) + 1_024
     lifetime = Library.seconds(found.pointee.times.endtime) - library.now()
   }

@@ -26,6 +26,8 @@ public final class TicketClient: TicketSource {
     var client: String
     /// Seconds by the KDC's clock. In the last quarter of its life, another one is fetched: tickets for services end with it.
     var renewal: Int64
+    /// The same; it serves until then if there is no other one. 0: a copy, which serves once.
+    var end: Int64
   }
 
   public init(_ source: Source, principal: String?) {
@@ -36,14 +38,9 @@ public final class TicketClient: TicketSource {
   public func ticket(for service: String, isFresh: Bool) throws(KerberosProblem) -> any ServiceTicket {
     let library = try Library()
     let held = granting.withLock { $0 }
-    let granting: GrantingTicket
-    if let held, !isFresh, library.now() < held.renewal {
-      granting = held
-    } else {
-      granting = try self.grantingTicket(library)
-      self.granting.withLock { $0 = granting }
-    }
-    do throws(KerberosProblem) { return try HeldTicket(service, granting, library) } catch {
+    let (granting, isNew) = try grantingTicket(library, held: isFresh ? nil : held)
+    self.granting.withLock { $0 = granting }
+    do throws(KerberosProblem) { return try HeldTicket(service, granting, provesKey: isNew, library) } catch {
       // The KDC may take it no longer: the next try begins with another one.
       if error.kind == .temporary { self.granting.withLock { $0 = nil } }
       throw error
@@ -52,7 +49,26 @@ public final class TicketClient: TicketSource {
 
   // MARK: The ticket-granting ticket
 
-  private func grantingTicket(_ library: Library) throws(KerberosProblem) -> GrantingTicket {
+  /// Seconds between two tries to renew one that is still good.
+  private static let renewalPause: Int64 = 60
+
+  /// The held one, or a new one if there is none or its last quarter has begun. While the KDC gives no new one, the held one serves until
+  /// it ends. Where no KDC answers, tickets for services are not to be had either.
+  private func grantingTicket(
+    _ library: Library, held: GrantingTicket?
+  ) throws(KerberosProblem) -> (ticket: GrantingTicket, isNew: Bool) {
+    guard var held else { return (try newGrantingTicket(library), true) }
+    if library.now() < held.renewal { return (held, false) }
+    do throws(KerberosProblem) { return (try newGrantingTicket(library), true) } catch {
+      let now = library.now()
+      guard error.kind != .temporary, now < held.end else { throw error }
+      // Each try with a refused key counts as a failed login.
+      held.renewal = error.kind == .keyRefused ? held.end : min(now + Self.renewalPause, held.end)
+      return (held, false)
+    }
+  }
+
+  private func newGrantingTicket(_ library: Library) throws(KerberosProblem) -> GrantingTicket {
     switch source {
     case .keytab(let path): try initial(library, path: path)
     case .password(let password): try initial(library, password: password())
@@ -123,7 +139,9 @@ public final class TicketClient: TicketSource {
     defer { krb5_free_cred_contents(library.context, &ticket) }
     let cache = try TicketCache(library, of: ticket.client ?? client)
     try cache.store(&ticket, library)
-    return GrantingTicket(cache: cache, client: library.name(of: ticket.client), renewal: Self.renewal(of: ticket.times))
+    return GrantingTicket(
+      cache: cache, client: library.name(of: ticket.client), renewal: Self.renewal(of: ticket.times),
+      end: Library.seconds(ticket.times.endtime))
   }
 
   private static func renewal(of times: krb5_ticket_times) -> Int64 {
@@ -176,7 +194,7 @@ public final class TicketClient: TicketSource {
       throw KerberosProblem(krb5_error_code(code), "", subject)
     }
     // Copying is cheap, and its keeper may have renewed it.
-    return GrantingTicket(cache: cache, client: subject.client, renewal: 0)
+    return GrantingTicket(cache: cache, client: subject.client, renewal: 0, end: 0)
   }
 
   private static func isGranting(_ server: krb5_principal?) -> Bool {

@@ -15,6 +15,8 @@ public protocol ServiceTicket: AnyObject, Sendable {
   var lifetime: Int64 { get }
   /// Upper bound of the tokens that are made with it, in bytes.
   var tokenLimit: Int { get }
+  /// The KDC has taken the key or the password when it was fetched: it was not had with a ticket of before.
+  var provesKey: Bool { get }
   /// A new one for a loop.
   func initiator() throws(KerberosProblem) -> any Initiator
 }

@@ -66,6 +66,46 @@ import Testing
     #expect(await bench.phase == .ready)
   }
 
+  @Test func `a reload that leaves the key as it is keeps tickets, and a refused key stays refused`() async throws {
+    let good = StubTickets { _, _ throws(KerberosProblem) in 3_600 }
+    let bad = StubTickets { _, _ throws(KerberosProblem) in throw Self.wrong }
+    for (tickets, outcome) in [(good, "1"), (bad, "502 wrong key")] {
+      let bench = try await TicketBench(.password(Secret("x")), tickets)
+      #expect(await bench.ask() == outcome)
+      func reload(_ secret: String, _ mutual: NegotiatePolicy.Mutual, binds: Bool, _ hosts: [String]) async throws {
+        try await bench.reload(
+          NegotiatePolicy(source: .password(Secret(secret)), principal: "svc@R", bindsChannel: binds, mutual: mutual),
+          hosts: hosts)
+      }
+      try await reload("x", .optional, binds: true, ["web"])
+      #expect(await bench.ask() == outcome)
+      try await reload("x", .required, binds: false, ["web", "other"])
+      #expect(await bench.ask() == outcome)
+      if outcome == "1" { #expect(await bench.ask(answers: ["200 OK"]) == "1 invalid", "mutual is required now") }
+      try await reload("x", .optional, binds: false, [])
+      #expect(await bench.ask(answers: outcome == "1" ? ["200 OK"] : []) == (outcome == "1" ? "1 other" : outcome))
+      #expect(tickets.calls.count == 1)
+      try await reload("y", .optional, binds: false, [])
+      _ = await bench.ask()
+      #expect(tickets.calls.count == 2)
+    }
+  }
+
+  @Test func `an origin that refuses tickets and then answers without a proof has one fetched again, once, alone`()
+    async throws
+  {
+    let tickets = StubTickets { _, _ throws(KerberosProblem) in 3_600 }
+    let bench = try await TicketBench(.password(Secret("x")), tickets)
+    let refusal = "401 Unauthorized\r\nWWW-Authenticate: Negotiate"
+    #expect(await bench.ask(answers: [refusal, "200 OK"]) == "1 again 2 other")
+    for _ in 0..<5 { #expect(await bench.ask(answers: [refusal, "200 OK"]) == "2 relayed") }
+    #expect(tickets.calls.count == 2)
+    // Another origin of the same service.
+    #expect(await bench.ask(port: 8080, answers: [refusal, refusal]) == "2 again 3 relayed")
+    #expect(await bench.ask(port: 8080, answers: [refusal]) == "3 relayed")
+    #expect(tickets.calls.count == 3)
+  }
+
   @Test func `a KDC that is silent about a changed source holds up requests with a ticket for a second, once`() async throws {
     let file = path()
     defer { try? FileManager.default.removeItem(atPath: file) }

@@ -34,6 +34,7 @@ final class StubTickets: TicketSource {
     let number, tokenLimit: Int
     let lifetime: Int64
     let client = "svc@R"
+    let provesKey = true
     init(number: Int, size: Int, lifetime: Int64) {
       self.number = number
       tokenLimit = max(size, 16)

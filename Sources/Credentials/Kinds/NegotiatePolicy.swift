@@ -36,4 +36,18 @@ public struct NegotiatePolicy: Sendable, Hashable {
     self.bindsChannel = bindsChannel
     self.mutual = mutual
   }
+
+  /// What decides whose tickets it has, and for which services. What is asked of answers, and what tokens are bound to, is not of the
+  /// tickets: they outlive a change of it.
+  var continuity: [[UInt8]] {
+    var parts = [Array("negotiate".utf8)] + source.continuity
+    if let principal { parts += ["principal", principal].map { Array($0.utf8) } }
+    if let servicePrincipal { parts += ["service", servicePrincipal].map { Array($0.utf8) } }
+    return parts
+  }
+
+  /// Tickets that were fetched under one of both serve under the other.
+  public func hasSameTickets(as other: NegotiatePolicy) -> Bool {
+    source == other.source && principal == other.principal && servicePrincipal == other.servicePrincipal
+  }
 }

@@ -28,8 +28,18 @@ public final class CredentialIdentity: Sendable, Hashable {
   ///   - exchanged: the credentials whose tokens it exchanges: another one of the same name may belong to another person.
   static func digest(of policy: CredentialPolicy, grants: [[UInt8]], exchanged: [CredentialIdentity]) -> [UInt8] {
     var parts = policy.continuity + exchanged.map(\.digest)
-    // Tokens belong to the token server, wherever they are sent. A static value is what its source holds at the time.
-    if policy.tokens == nil { parts += Set(grants).sorted { $0.lexicographicallyPrecedes($1) } }
+    // Tokens belong to the token server, wherever they are sent, and tickets to one service each. A static value is what its source holds at
+    // the time.
+    if !policy.belongsElsewhere { parts += Set(grants).sorted { $0.lexicographicallyPrecedes($1) } }
     return SHA256.digest(parts: parts)
+  }
+}
+
+extension CredentialPolicy {
+  /// What is had for it does not depend on the entries that send it. A new identity for each new entry would throw away held tickets, and
+  /// forget that the KDC refused the key.
+  fileprivate var belongsElsewhere: Bool {
+    if case .negotiate = kind { return true }
+    return tokens != nil
   }
 }

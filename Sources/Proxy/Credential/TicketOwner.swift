@@ -61,7 +61,12 @@ final class TicketOwner: CredentialOwner {
 
   override func reconfigure() {
     guard case .negotiate(let next) = setup.policy.kind, next != policy else { return }
+    let isSame = next.hasSameTickets(as: policy)
     policy = next
+    if isSame {
+      rendered = RenderedCredential(name: name, material: .negotiate(next), version: rendered.version + 1)
+      return publish(rendered)
+    }
     epoch += 1
     source = begin(next)
     key = KeyGuard()
@@ -104,7 +109,9 @@ final class TicketOwner: CredentialOwner {
         return Fetched(result: .failure(KerberosProblem(.needsOperator, reason)), mark: mark)
       }
       do throws(KerberosProblem) {
-        return Fetched(result: .success(try source.ticket(for: service, isFresh: isFresh)), mark: mark)
+        let ticket = try source.ticket(for: service, isFresh: isFresh)
+        if ticket.provesKey { key.pause.withLock { $0.accepted() } }
+        return Fetched(result: .success(ticket), mark: mark)
       } catch {
         if error.kind == .keyRefused {
           key.pause.withLock { $0.refused(error.text, mark: mark, now: csys_monotonic() / 1_000_000) }

@@ -32,10 +32,14 @@ public enum NegotiateAnswer: Sendable, Hashable {
     }
   }
 
-  /// Takes the token out of a 401's challenge, and leaves `Negotiate` and all other challenges: it is for who authenticated, which the
+  /// Takes all tokens out of a 401's challenges, and leaves `Negotiate` and all other challenges: they are for who authenticated, which the
   /// app did not.
   public static func hideToken(in head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) {
-    for index in head.fields.indices where head.fields[index].id == .wwwAuthenticate {
+    var index = -1
+    // Fields that are appended here are read as well.
+    while index + 1 < head.fields.count {
+      index += 1
+      guard head.fields[index].id == .wwwAuthenticate else { continue }
       let field = head.fields[index]
       var members = ListMembers(field.value, in: bytes)
       while let member = members.next() {

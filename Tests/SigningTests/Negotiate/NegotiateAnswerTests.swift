@@ -36,6 +36,10 @@ import Testing
     (["Negotiate oYG2=="], ["Negotiate"]), (["Negotiate"], ["Negotiate"]), (["Basic realm=\"x\""], ["Basic realm=\"x\""]),
     (["Basic a=b, negotiate oYG2, NTLM", "Digest c=d"], ["Basic a=b, negotiate", "Digest c=d", "NTLM"]),
     (["Negotiate oYG2, Basic realm=\"x, y\""], ["Negotiate", "Basic realm=\"x, y\""]),
+    (
+      ["Negotiate a, Negotiate b, NTLM", "Negotiate, negotiate c"],
+      ["Negotiate", "Negotiate, negotiate", "Negotiate", "NTLM"]
+    ),
     (["Negotiate a b"], ["Negotiate a b"]), (["NTLM TlRMTVNTUAAB"], ["NTLM TlRMTVNTUAAB"]),
   ])
   func `a 401's token stays here, and its other challenges go to the app`(_ fields: [String], _ left: [String]) {

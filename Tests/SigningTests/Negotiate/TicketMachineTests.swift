@@ -87,6 +87,26 @@ import Testing
     #expect(pause.reason(mark: nil, now: 11) == nil)
   }
 
+  @Test func `the pause of one key doubles up to a day, until the source changes or the key is taken`() {
+    var pause = KeyPause<Int>()
+    var now: Int64 = 0
+    func refuse(_ mark: Int?, _ minutes: Int64) {
+      pause.refused("wrong", mark: mark, now: now)
+      #expect(pause.reason(mark: mark, now: now + minutes * 60_000 - 1) == "wrong", "\(minutes) min")
+      #expect(pause.reason(mark: mark, now: now + minutes * 60_000) == nil, "\(minutes) min")
+      now += minutes * 60_000
+    }
+    for minutes in [15, 30, 60, 120, 240, 480, 960, 1_440, 1_440, 1_440] as [Int64] { refuse(1, minutes) }
+    refuse(2, 15)
+    refuse(2, 30)
+    pause.accepted()
+    #expect(pause.reason(mark: 2, now: now) == nil)
+    refuse(2, 15)
+    // A password has no mark.
+    refuse(nil, 15)
+    refuse(nil, 30)
+  }
+
   @Test func `the time until the next try is known`() {
     var machine = Machine()
     #expect(machine.pause(at: 5) == 0)

@@ -6,8 +6,6 @@ import Kerberos
 final class LoopTicketService: EventHandler {
   let name: String
   var held: TicketNews.Held? { didSet { initiator = nil } }
-  /// Nanoseconds of the loop's clock: until then it has refused a fresh ticket.
-  var vainUntil: Int64 = 0
   /// The state of keytab or ticket cache in which a ticket was fetched last, or could not be.
   var tried: FileIdentity?
   /// The owner was asked, and has not answered.

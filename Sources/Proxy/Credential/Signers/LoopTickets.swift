@@ -25,7 +25,7 @@ final class LoopTickets {
   private let loop: EventLoop
   /// Below a wildcard each host is an origin, and a service, of its own.
   private let capacity: Int
-  private var origins: [OriginAuthority: LoopTicketService] = [:]
+  private var origins: [OriginAuthority: TicketOrigin] = [:]
   private var services: [String: LoopTicketService] = [:]
   /// Of the credential.
   private var version: UInt64 = 0
@@ -53,8 +53,10 @@ final class LoopTickets {
   /// A request has this version of the credential, or an older one: then it uses the tickets of today.
   func adopt(_ policy: NegotiatePolicy, _ version: UInt64) {
     guard version > self.version else { return }
-    self.policy = policy
+    defer { self.policy = policy }
     self.version = version
+    // Promised for a reload without a KDC: held tickets go on.
+    if let before = self.policy, before.hasSameTickets(as: policy) { return }
     looked.at = .min
     origins = [:]
     // Tickets may be another principal's.
@@ -63,17 +65,17 @@ final class LoopTickets {
   }
 
   /// The one that an earlier request to that origin has led to.
-  func known(at origin: OriginAuthority) -> LoopTicketService? { origins[origin] }
+  func known(at origin: OriginAuthority) -> TicketOrigin? { origins[origin] }
 
   func service(at origin: OriginAuthority) -> LoopTicketService {
-    if let service = origins[origin] { return service }
+    if let known = origins[origin] { return known.service }
     if origins.count >= capacity { origins.remove(at: origins.startIndex) }
     // As it is written: no DNS.
     let name = policy?.servicePrincipal ?? "HTTP/" + origin.host
     if services[name] == nil, services.count >= capacity { forgetOne() }
     let service = services[name] ?? LoopTicketService(name, self)
     services[name] = service
-    origins[origin] = service
+    origins[origin] = TicketOrigin(service)
     return service
   }
 
@@ -81,7 +83,7 @@ final class LoopTickets {
     let idle = services.values.filter(\.waiting.isEmpty)
     guard let service = idle.first(where: { $0.held == nil }) ?? idle.first else { return }
     services[service.name] = nil
-    origins = origins.filter { $0.value !== service }
+    origins = origins.filter { $0.value.service !== service }
   }
 
   func supply(_ service: LoopTicketService, _ session: NegotiateSession, for request: CredentialWaiter) -> Supply {
@@ -161,7 +163,7 @@ final class LoopTickets {
       service.tried = held.mark
       guard held.of != service.held?.of || held.version > service.held?.version ?? 0 else { return }
       // Perhaps of another principal.
-      if held.mark != service.held?.mark { service.vainUntil = 0 }
+      if held.mark != service.held?.mark { for origin in origins.values where origin.service === service { origin.forgive() } }
       service.held = held
       service.retry = LoopTicketService.Retry()
       tokenLimit = max(tokenLimit, held.ticket.tokenLimit)

@@ -1,8 +1,11 @@
+import Credentials
 import Kerberos
 import Upstreams
 
 /// What one request knows of its authentication to the origin, over all its attempts.
 final class NegotiateSession {
+  /// What the configuration asked of answers when the attempt was sent.
+  var mutual = NegotiatePolicy.Mutual.optional
   /// Of the attempt in progress.
   var authentication: (any Authentication)?
   /// The origin has proved in this authentication that it has the service's key.

@@ -12,7 +12,7 @@ import Signing
 final class NegotiateSigner: RequestSigner {
   /// Tokens of one authentication that the origin may answer with another one.
   private static let maximumRounds = 5
-  /// Nanoseconds in which a service that has refused a fresh ticket is not worth another one.
+  /// Nanoseconds in which an origin for which a ticket was fetched again is not worth another one.
   private static let vainInterval: Int64 = 30_000_000_000
   private static let field = Array("WWW-Authenticate".utf8)
   private static let largestToken = 65_536
@@ -48,6 +48,7 @@ final class NegotiateSigner: RequestSigner {
       return .refused(.internalError, why: "there is nothing to authenticate with")
     }
     tickets.adopt(policy, draft.credential.version)
+    session.mutual = policy.mutual
     let connection = draft.request.connection
     // The origin expects the next token on the connection of the last one, and nowhere else.
     if !session.next.isEmpty, let connection, session.connection === connection {
@@ -94,11 +95,14 @@ final class NegotiateSigner: RequestSigner {
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, of noted: AnyObject?, from origin: OriginAuthority,
     isNews: Bool
   ) -> Reading {
-    if head.isInterim, head.status != 101 { return .other }
+    if head.isInterim, head.status != 101 {
+      head.fields.drop(named: Self.field, in: bytes)
+      return .other
+    }
     let answer = NegotiateAnswer(head, in: bytes)
     // What is left is of the connection to the origin.
     if head.status != 401, answer != .absent { head.fields.drop(named: Self.field, in: bytes) }
-    if head.status == 401, case .token = answer { NegotiateAnswer.hideToken(in: &head, bytes) }
+    if head.status == 401, answer != .absent { NegotiateAnswer.hideToken(in: &head, bytes) }
     guard isNews, let session = noted as? NegotiateSession else { return .other }
     return head.status == 401 ? challenged(answer, bytes, session, origin) : accepted(answer, bytes, session, origin)
   }
@@ -113,18 +117,18 @@ final class NegotiateSigner: RequestSigner {
   ) -> Reading {
     defer { session.authentication = nil }
     // Without a proof it may have let everybody pass.
-    if session.isProved { tickets.known(at: origin)?.vainUntil = 0 }
+    if session.isProved { tickets.known(at: origin)?.forgive() }
     switch answer {
     case .token(let token):
       if session.isProved { return .other }
       guard let step = try? session.authentication?.step(token, bytes), step.isComplete, step.isMutual else {
         return .invalid(.signing(.peer("its Kerberos token is wrong")))
       }
-      tickets.known(at: origin)?.vainUntil = 0
+      tickets.known(at: origin)?.forgive()
       return .other
     case .malformed: return .invalid(.signing(.peer("its Kerberos token is wrong")))
     case .absent, .bare, .onlyNTLM:
-      guard tickets.policy?.mutual == .required, !session.isProved else { return .other }
+      guard session.mutual == .required, !session.isProved else { return .other }
       return .invalid(.signing(.peer("its answer has no Kerberos token, and mutual is required")))
     }
   }
@@ -151,14 +155,16 @@ final class NegotiateSigner: RequestSigner {
 
   /// The ticket may be stale: of a key that the service has no more.
   private func refused(_ session: NegotiateSession, _ origin: OriginAuthority) -> Reading {
-    let service = tickets.known(at: origin)
+    let known = tickets.known(at: origin)
     session.authentication = nil
     session.next = []
     if session.hasRefetched {
-      service?.vainUntil = loop.now + Self.vainInterval
+      known?.refused(session.refused, now: loop.now, interval: Self.vainInterval)
       return relay(.refusedAgain)
     }
-    if let service, loop.now < service.vainUntil { return relay(.remembered) }
+    if let known, known.isVain(session.version, now: loop.now) { return relay(.remembered) }
+    // At once, as an answer without a proof may follow, and the next 401 after that: each request would have a ticket fetched.
+    known?.refused(session.version, now: loop.now, interval: Self.vainInterval)
     session.hasRefetched = true
     session.refused = session.version
     return .challenge(canAnswer: true)
