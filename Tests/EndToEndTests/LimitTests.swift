@@ -128,7 +128,9 @@ import Testing
     try origin.script(name, [.gate("on"), .send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
     try withProxy(
       // Long enough for a handshake with an origin on a busy machine: one that fails would be followed by another connection.
-      try Configuration.https(top: "limits: {upstream_connections: 2}\ntimeouts: {connect: 2s}", origin: origin)
+      // One loop: from another one the request would get the place, but by a connection of its own.
+      try Configuration.https(
+        top: "limits: {upstream_connections: 2}\ntimeouts: {connect: 2s}\nthreads: 1", origin: origin)
     ) { proxy in
       let busy = try (0..<2).map { _ in
         let client = try proxy.connect()
