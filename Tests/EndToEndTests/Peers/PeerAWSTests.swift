@@ -73,7 +73,7 @@ import Testing
   }
 
   /// minio-go as Debian has it.
-  private static let library = "/usr/share/gocode"
+  private static let goPath = "/usr/share/gocode"
 
   /// botocore verifies each chunk.
   @Test(.needs("minio-go", "command -v go && test -d /usr/share/gocode/src/github.com/minio/minio-go"))
@@ -82,7 +82,7 @@ import Testing
     let made = try ChildProcess.run(
       "env",
       [
-        "GO111MODULE=off", "GOPATH=\(Self.library)", "GOFLAGS=", "go", "build", "-o", program, Self.programs + "/minio_app.go",
+        "GO111MODULE=off", "GOPATH=\(Self.goPath)", "GOFLAGS=", "go", "build", "-o", program, Self.programs + "/minio_app.go",
       ], seconds: 300)
     try #require(made.status == .exited(0), "\(made.errors)")
     let server = try AWSServer()
