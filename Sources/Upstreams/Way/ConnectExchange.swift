@@ -67,13 +67,15 @@ extension ParentLogin {
 }
 
 extension ResponseHead {
-  /// The names of the schemes in Proxy-Authenticate, for messages.
+  /// The names of the schemes in Proxy-Authenticate, for messages: each once, at most eight.
   func proxySchemes(in bytes: UnsafeRawBufferPointer) -> String {
     var names: [String] = []
-    for field in fields where fieldNameEquals(field.name.bytes(in: bytes), Array("proxy-authenticate".utf8)) {
-      let value = field.value.bytes(in: bytes)
-      let name = String(decoding: value.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: ",") }.prefix(32), as: UTF8.self)
-      if !name.isEmpty, !names.contains(name), names.count < 8 { names.append(name) }
+    for field in fields where field.id == .proxyAuthenticate {
+      var challenges = Challenges(field.value, in: bytes)
+      while names.count < 8, let challenge = challenges.next() {
+        let name = String(decoding: challenge.scheme.bytes(in: bytes).prefix(32), as: UTF8.self)
+        if !names.contains(where: { $0.lowercased() == name.lowercased() }) { names.append(name) }
+      }
     }
     return names.joined(separator: ", ")
   }
