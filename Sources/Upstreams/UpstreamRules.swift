@@ -13,6 +13,8 @@ public struct UpstreamRules: Sendable {
   /// Of this proxy, in Via.
   public var name: ProxyName
   public var parents: [ParentSettings]
+  /// With the credentials that they have in this configuration.
+  public var parentAccounts: Set<ParentAccount> = []
   /// How the proxy's own requests reach a host: name or address, port, and whether it speaks TLS.
   public var route: @Sendable (String, UInt16, Bool) -> Route? = { _, _, _ in nil }
   /// Bytes of a response head.

@@ -71,6 +71,7 @@ public final class Upstreams {
     self.shared = shared
     self.rules = rules
     self.observer = observer
+    if loop.executor.index == 0 { shared.logins.keep(rules.parentAccounts) }
     fetch.gate = endpointGate
     fetch.ways = controlWays
     _ = revocations
@@ -119,6 +120,7 @@ public final class Upstreams {
       shared.revocation.forgetFailures()
       let hops = Set(next.parents.map(\.hop))
       shared.health.withLock { $0.keep(only: hops) }
+      shared.logins.keep(next.parentAccounts)
     }
     sessions.retire { kept.policies.contains($0.policy) && kept.certificates.contains($0.identity) }
   }

@@ -48,6 +48,8 @@ public final class Parent: Sendable {
   /// Requests to http origins go to it as they are to a proxy (RFC 9112 section 3.2.2).
   var takesAbsoluteForm: Bool { !isSOCKS && !settings.tunnelsHTTP && !settings.resolvesHere }
 
+  public var account: ParentAccount { ParentAccount(hop: hop, credential: credential?.digest ?? []) }
+
   var trustKey: TrustKey {
     TrustKey(
       host: settings.host, port: settings.port, policy: trust?.digest ?? [], identity: PolicyDigest.of(clientIdentity))

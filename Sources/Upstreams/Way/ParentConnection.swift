@@ -223,10 +223,10 @@ final class ParentConnection: EventHandler {
   }
 
   private func enterTrial() {
-    let key = LoginTrials.Key(hop: parent.hop, credential: parent.credential?.digest ?? [], version: login?.version ?? 0)
+    let key = LoginTrials.Key(account: parent.account, version: login?.version ?? 0)
     switch upstreams.shared.logins.enter(key, from: loop.executor, now: loop.now) {
-    case .go(let isFirst, let isDoubted):
-      trial = LoginTrial(key, isFirst: isFirst, upstreams.shared)
+    case .go(let number, let isDoubted):
+      trial = LoginTrial(key, number: number, upstreams.shared)
       if isDoubted { readAgain() } else { begin() }
     case .wait(let until):
       phase = .awaitingTrial
