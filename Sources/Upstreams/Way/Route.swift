@@ -12,7 +12,7 @@ public final class Route: Sendable {
   public let source: SourceAddresses
   /// Not even a request to an http origin goes in absolute-form: an Upgrade (RFC 6455 section 4.1).
   public let tunnelsAlways: Bool
-  /// Of its content. Connections are pooled by it: what another configuration reaches by another route is another origin.
+  /// Of its content, apart from `tunnelsAlways`. Connections are pooled by it: what another configuration reaches by another route is another origin.
   public let digest: [UInt8]
 
   public init(ways: [Parent?], addresses: [Address]?, source: SourceAddresses, tunnelsAlways: Bool = false) {
@@ -23,7 +23,6 @@ public final class Route: Sendable {
     var parts = ways.map { $0?.digest ?? Array("direct".utf8) }
     parts.append(Array((addresses.map { $0.map(\.description).joined(separator: ",") } ?? "resolved").utf8))
     parts.append(Array("\(source.addresses.map(\.host)) \(source.family ?? 0)".utf8))
-    parts.append(tunnelsAlways ? [1] : [0])
     digest = SHA256.digest(parts: parts)
   }
 
