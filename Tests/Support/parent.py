@@ -1,8 +1,8 @@
 """Parent proxies in the tests: HTTP, HTTPS and SOCKS5 on loopback, one thread per connection.
 
-    parent.py PKI_FOLDER
+    parent.py PKI_FOLDER [CERTIFICATE]
 
-The first line on standard output is JSON: the ports of `http`, `https` (certificate of localhost), `socks` and `control`. It ends with its
+The first line on standard output is JSON: the ports of `http`, `https` (by default the certificate of localhost), `socks` and `control`. It ends with its
 standard input. POST /set to the control port changes the settings and answers with the state:
     login       "user:password" that it wants (Basic, RFC 1929); null: none
     answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
@@ -10,6 +10,7 @@ standard input. POST /set to the control port changes the settings and answers w
     reply       the reply code of SOCKS
     bound       the address type in SOCKS replies: 1, 3 or 4
     closes      closes each connection at once
+    silent      never answers a request whose target contains this text; "": none of them
     names       {name: address} that it resolves; others are 127.0.0.1
     forget      clears what was recorded
 State: `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls}, and `open`.
@@ -31,7 +32,7 @@ import threading
 pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
-settings = {"login": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "names": {}}
+settings = {"login": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {}}
 asked = []
 opened = set()
 
@@ -112,6 +113,11 @@ def serve_http(client, number, tls):
             return
         method, target = line[0], line[1]
         record("connect" if method == "CONNECT" else "absolute", target, fields, None, number, tls)
+        if settings["silent"] is not None and settings["silent"] in target:
+            # Until the other side leaves.
+            while client.recv(65536):
+                pass
+            return
         if not is_welcome(fields):
             send(client, b"HTTP/1.1 407 Who Are You\r\nProxy-Authenticate: Basic realm=\"parent\"\r\nContent-Length: 4\r\n\r\nwho?")
             continue
@@ -259,7 +265,8 @@ class Control(http.server.BaseHTTPRequestHandler):
 
 
 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain(pki / "good.pem", pki / "good.key")
+name = sys.argv[2] if len(sys.argv) > 2 else "good"
+tls.load_cert_chain(pki / f"{name}.pem", pki / f"{name}.key")
 control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
 threading.Thread(target=control.serve_forever, daemon=True).start()
 ports = {kind: listen(kind) for kind in ("http", "https", "socks")}

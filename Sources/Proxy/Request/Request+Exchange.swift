@@ -126,7 +126,14 @@ extension Request {
   /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
     guard attempt.awaitsHead, attempt.upload.isOver else { return }
+    blameParent()
     take(attemptFailed(.upstream(.responseTimeout), isStale: false))
+  }
+
+  /// There was time for an answer, and not a byte of one has come. A parent that takes requests in absolute-form may be to blame.
+  func blameParent() {
+    guard let exchange = attempt.exchange, exchange.firstByte == 0 else { return }
+    exchange.connection?.absolute?.gaveNoAnswer(now: loop.now)
   }
 
   /// Moves what can be moved in both directions.
@@ -166,7 +173,7 @@ extension Request {
   private func refusal(by absolute: AbsoluteForm, _ bytes: UnsafeRawBufferPointer) -> RequestMachine.Input? {
     let status = services.upstreams.responseHead.status
     guard status == 407 else {
-      if status >= 200 { absolute.accepted() }
+      if status >= 200 { absolute.accepted(now: loop.now) }
       return nil
     }
     // Of a credential that was accepted before, it may be the origin's own answer, to a request that was served.

@@ -268,7 +268,9 @@ final class Request: CredentialWaiter {
       return way?.pool.isConnecting == true ? .connectTimeout : .connectionLimit
     case .tunnel: return .connectTimeout
     case .app: return .stalled
-    case .origin: return .upstreamStalled
+    case .origin:
+      blameParent()
+      return .upstreamStalled
     }
   }
 

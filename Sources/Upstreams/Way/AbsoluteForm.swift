@@ -1,5 +1,6 @@
 import EventIO
 import HTTPWire
+import WayOut
 
 /// A connection over which a parent takes requests for an http origin in absolute-form (RFC 9112 section 3.2.2). Confined to its loop.
 public final class AbsoluteForm {
@@ -10,12 +11,28 @@ public final class AbsoluteForm {
   public let loginLine: [UInt8]
   private let trial: LoginTrial?
   private var isUntried = true
+  private unowned let upstreams: Upstreams
+  /// This connection alone tries a parent that is down.
+  var claim: WayHealth.Claim?
+  /// When the health memory was told last that the parent works, in nanoseconds of the loop's clock.
+  private var noted: Int64 = 0
 
-  init(_ parent: Parent, host: String, port: UInt16, _ login: ParentLogin?, _ trial: LoginTrial?) {
+  /// Nanoseconds between two notes of one connection that the parent works.
+  private static let noteInterval: Int64 = 10_000_000_000
+
+  init(
+    _ parent: Parent, host: String, port: UInt16, _ login: ParentLogin?, _ trial: LoginTrial?, on upstreams: Upstreams
+  ) {
     self.parent = parent
+    self.upstreams = upstreams
     base = Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
     loginLine = login?.line ?? []
     self.trial = trial
+  }
+
+  deinit {
+    guard let claim else { return }
+    upstreams.shared.health.withLock { $0.gaveUp(parent.hop, claim: claim) }
   }
 
   /// Makes a head as the parent wants it out of one that was written for the origin.
@@ -45,6 +62,7 @@ public final class AbsoluteForm {
   /// The same, where nobody reads which schemes it asks for.
   /// - Parameter now: nanoseconds of the monotonic clock.
   func refused(asked: String = "", now: Int64) -> UpstreamError {
+    noteWorks(now)
     trial?.refused(asked: asked, isSure: false, now: now)
     return .parent(
       ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: 407))
@@ -57,10 +75,39 @@ public final class AbsoluteForm {
   public var isProven: Bool { !isUntried }
 
   /// The parent has answered something else than 407.
+  /// - Parameter now: nanoseconds of the loop's clock.
   @inline(__always)
-  public func accepted() {
+  public func accepted(now: Int64) {
+    if isUntried || now - noted >= Self.noteInterval { noteAccepted(now) }
+  }
+
+  private func noteAccepted(_ now: Int64) {
+    noteWorks(now)
     guard isUntried else { return }
     isUntried = false
     trial?.accepted()
+  }
+
+  private func noteWorks(_ now: Int64) {
+    noted = now
+    claim = nil
+    let changes = upstreams.shared.health.withLock { health in
+      health.worked(parent.hop, now: now)
+      return health.takeChanges()
+    }
+    upstreams.report(changes)
+  }
+
+  /// A request that had time for an answer got not a byte of one. A parent that has served others a moment ago waits for an origin that
+  /// does not answer; otherwise it is down.
+  /// - Parameter now: nanoseconds of the loop's clock.
+  public func gaveNoAnswer(now: Int64) {
+    let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
+    self.claim = nil
+    let changes = upstreams.shared.health.withLock { health in
+      if !health.hasWorkedLately(parent.hop, now: now) { health.broke(parent.hop, claim: claim, now: now, random: random) }
+      return health.takeChanges()
+    }
+    upstreams.report(changes)
   }
 }

@@ -331,14 +331,17 @@ final class ParentConnection: EventHandler {
     // Of requests in absolute-form each answer says what the parent thinks of the credential.
     var absolute: AbsoluteForm?
     if isAbsolute {
-      absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial)
+      absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial, on: upstreams)
     } else {
       trial?.accepted()
     }
     let rest = received
     finish()
     self.stream = nil
-    report(.open(Dial.Connected(stream: stream, address: address, parent: parent, absolute: absolute, rest: rest)))
+    report(
+      .open(
+        Dial.Connected(
+          stream: stream, address: address, parent: parent, verdict: verdict, absolute: absolute, rest: rest)))
   }
 
   private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {

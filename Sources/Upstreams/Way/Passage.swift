@@ -91,6 +91,11 @@ private final class Crossing: EventHandler {
   /// What has come of the head, or of the answer.
   private var head: [UInt8] = []
   private var isClosed = false
+  /// When the fetch has lasted too long, in nanoseconds of the loop's clock.
+  private var end = Int64.max
+
+  /// Nanoseconds by which libcurl may end a fetch too early.
+  private static let imprecision: Int64 = 50_000_000
 
   /// An event of the far end.
   private final class FarEnd: EventHandler {
@@ -116,6 +121,7 @@ private final class Crossing: EventHandler {
   private var loop: EventLoop { upstreams.loop }
 
   func start(within limit: Int64) {
+    end = loop.now + limit - Self.imprecision
     near.token = loop.register(near.descriptor, self)
     guard near.token != nil else { return close() }
     let dial = Dial.to(target, on: upstreams) { [unowned self] in dialled($0) }
@@ -219,7 +225,7 @@ private final class Crossing: EventHandler {
         close()
         return false
       }
-      judging.accepted()
+      judging.accepted(now: loop.now)
       let first = Block(capacity: max(head.count, BlockPool.small))
       first.append(head)
       down = StreamCopy(first: first)
@@ -230,6 +236,8 @@ private final class Crossing: EventHandler {
       return false
     case .end, .truncated, .failed:
       loop.blocks.giveBack(block)
+      if head.isEmpty { judging.gaveNoAnswer(now: loop.now) }
+      self.judging = nil
       close()
       return false
     }
@@ -245,6 +253,8 @@ private final class Crossing: EventHandler {
   func close() {
     guard !isClosed else { return }
     isClosed = true
+    // The fetch has ended because its time is over.
+    if let judging, head.isEmpty, loop.now >= end { judging.gaveNoAnswer(now: loop.now) }
     dial?.cancel()
     dial = nil
     up.release(on: loop)

@@ -181,7 +181,8 @@ final class WayDial: Dial {
   }
 
   private func opened(_ connected: Connected) {
-    _ = conclude(.connected)
+    _ = conclude(connected.absolute == nil ? .connected : .silent)
+    connected.absolute?.claim = attempt?.claim
     isOver = true
     loop.forget(self)
     report(.connected(connected))
@@ -201,7 +202,7 @@ final class WayDial: Dial {
       (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
     }
     if let parent { upstreams.observer.parentTried(parent.name, ParentResult(outcome), nanoseconds: loop.clock() - began) }
-    for change in changes { upstreams.observer.parentChanged(upstreams.name(of: change.hop), isUp: change.isUp) }
+    upstreams.report(changes)
     return step
   }
 }
