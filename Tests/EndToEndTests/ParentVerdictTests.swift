@@ -3,7 +3,9 @@ import Testing
 
 /// The verdict about an https:// parent ends with what it rests on, also on connections that are kept.
 @Suite struct ParentVerdictTests {
-  private func configuration(_ parent: ParentServer, _ world: TrustWorld, check: String = "", keys: String = "") throws -> String {
+  private func configuration(_ parent: ParentServer, _ world: TrustWorld, check: String = "", keys: String = "") throws
+    -> String
+  {
     let port = try Origin.shared().ports.http
     return """
       via: corporate
@@ -40,7 +42,9 @@ import Testing
   }
 
   /// The proxy remembers a failure for 60 s, the shortest validity of a verdict about revocation: hence the long wait.
-  @Test func `a kept connection that passed without an answer is asked about again, and closed if the parent was revoked`() throws {
+  @Test func `a kept connection that passed without an answer is asked about again, and closed if the parent was revoked`()
+    throws
+  {
     let world = try TrustWorld()
     try world.set("ocsp", "error")
     let parent = try ParentServer(world.folder, certificate: "ocsp")

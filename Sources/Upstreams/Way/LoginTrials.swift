@@ -108,11 +108,14 @@ final class LoginTrials: Sendable {
 
   /// - Parameters:
   ///   - isSure: only the parent can have said so: it answered CONNECT, or SOCKS.
+  ///   - pause: nanoseconds until it is worth another try; nil: it was presented, and is not until it changes.
   ///   - now: nanoseconds of the monotonic clock.
-  func refused(_ key: Key, asked: String, isSure: Bool, now: Int64) -> [LoopExecutor] {
+  func refused(_ key: Key, asked: String, isSure: Bool, pause: Int64? = nil, now: Int64) -> [LoopExecutor] {
     // One step: what others say of the same credential comes before or behind it, and is not lost.
     book.withLock { book in
-      if key.isEmpty { return book.settle(key, .refused(asked: asked, until: now + Self.pauseWithoutCredential)) }
+      if let pause = key.isEmpty ? Self.pauseWithoutCredential : pause {
+        return book.settle(key, .refused(asked: asked, until: now + pause))
+      }
       guard !isSure else { return book.settle(key, .refused(asked: asked, until: .max)) }
       switch book.states[key] {
       case .accepted, .doubted: return book.settle(key, .doubted)
@@ -186,10 +189,12 @@ final class LoginTrial {
   }
 
   /// Also of one that was accepted before: the parent has another password now.
-  /// - Parameter isSure: only the parent can have said so.
-  func refused(asked: String, isSure: Bool, now: Int64) {
+  /// - Parameters:
+  ///   - isSure: only the parent can have said so.
+  ///   - pause: nanoseconds until it is worth another try; nil: it was presented, and is not until it changes.
+  func refused(asked: String, isSure: Bool, pause: Int64?, now: Int64) {
     isSettled = true
-    tell(shared.logins.refused(key, asked: asked, isSure: isSure, now: now))
+    tell(shared.logins.refused(key, asked: asked, isSure: isSure, pause: pause, now: now))
   }
 
   /// Whether its connection may present the credential again.

@@ -57,15 +57,24 @@ public final class Parent: Sendable {
 }
 
 /// One version of what authenticates this proxy to a parent.
-public struct ParentLogin: Sendable {
+public struct ParentLogin {
   /// Grows with each new value.
   public let version: UInt64
   /// The value of Proxy-Authorization: `Basic ...`.
   public let value: [UInt8]
+  /// Not nil: there is no such value, but each request is answered anew. Of one connection.
+  let authentication: (any ParentAuthentication)?
 
   public init(version: UInt64, value: [UInt8]) {
     self.version = version
     self.value = value
+    authentication = nil
+  }
+
+  public init(version: UInt64, _ authentication: any ParentAuthentication) {
+    self.version = version
+    value = []
+    self.authentication = authentication
   }
 }
 
@@ -75,9 +84,12 @@ public protocol ParentCredential: AnyObject, Sendable {
   /// Of its identity: without rotating secrets.
   var digest: [UInt8] { get }
   /// Asks for its present value.
-  /// - Parameter deliver: called once, on the loop, possibly before this returns; not after `cancel` of the result. The text says
-  ///   why there is none.
-  func obtain(on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void) -> any ParentWait
+  /// - Parameters:
+  ///   - peer: the parent, over a connection that is trusted.
+  ///   - deliver: called once, on the loop, possibly before this returns; not after `cancel` of the result. The text says why there is
+  ///     none.
+  func obtain(for peer: ParentPeer, on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void)
+    -> any ParentWait
   /// The parent has refused this version: its source is read once more.
   /// - Parameters:
   ///   - isSure: only the parent can have said so.

@@ -91,6 +91,10 @@ private final class Crossing: EventHandler {
   /// What has come of the head, or of the answer.
   private var head: [UInt8] = []
   private var isClosed = false
+  /// The request as libcurl wrote it, as far as it has come with its head, if the parent may challenge it.
+  private var sent: [UInt8] = []
+  private var challenges = 0
+  private static let maximumChallenges = 3
   /// When the fetch has lasted too long, in nanoseconds of the loop's clock.
   private var end = Int64.max
 
@@ -124,9 +128,13 @@ private final class Crossing: EventHandler {
     end = loop.now + limit - Self.imprecision
     near.token = loop.register(near.descriptor, self)
     guard near.token != nil else { return close() }
+    dialAgain()
+  }
+
+  private func dialAgain() {
     let dial = Dial.to(target, on: upstreams) { [unowned self] in dialled($0) }
     self.dial = dial
-    dial.start(for: .configuration, within: limit)
+    dial.start(for: .configuration, within: max(end - loop.now, 1))
   }
 
   private func dialled(_ progress: Dial.Progress) {
@@ -160,7 +168,7 @@ private final class Crossing: EventHandler {
     guard !isClosed, let far else { return }
     if absolute != nil, !translateHead() { return }
     if judging != nil, !readStatus(far) {
-      if !isClosed { _ = up.run(from: near, to: far, on: loop) }
+      if !isClosed, self.far === far { _ = up.run(from: near, to: far, on: loop) }
       return
     }
     let (sent, received) = (up.run(from: near, to: far, on: loop), down.run(from: far, to: near, on: loop))
@@ -178,31 +186,53 @@ private final class Crossing: EventHandler {
     let block = loop.blocks.borrow()
     defer { loop.blocks.giveBack(block) }
     while true {
+      if let end = endOfHead { return translate(absolute, end) }
+      guard head.count <= 64 << 10 else {
+        close()
+        return false
+      }
       block.clear()
       switch near.read(into: block.space) {
-      case .bytes(let count):
-        head += UnsafeRawBufferPointer(start: block.base, count: count)
-        guard let end = endOfHead else {
-          guard head.count <= 64 << 10 else {
-            close()
-            return false
-          }
-          continue
-        }
-        self.absolute = nil
-        judging = absolute
-        let request = Block(capacity: max(head.count + absolute.added + 4, BlockPool.small))
-        request.append(Array(head[..<end]))
-        absolute.rewrite(request)
-        request.append("\r\n")
-        request.append(Array(head[(end + 2)...]))
-        up = StreamCopy(first: request)
-        head = []
-        return true
+      case .bytes(let count): head += UnsafeRawBufferPointer(start: block.base, count: count)
       case .later: return false
       case .end, .truncated, .failed:
         close()
         return false
+      }
+    }
+  }
+
+  /// - Parameter end: where the blank line begins.
+  private func translate(_ absolute: AbsoluteForm, _ end: Int) -> Bool {
+    self.absolute = nil
+    judging = absolute
+    let request = Block(capacity: max(head.count + absolute.added(to: head.count) + 4, BlockPool.small))
+    request.append(Array(head[..<end]))
+    if let error = absolute.rewrite(request, hasBody: head.count > end + 2) {
+      judging = nil
+      fail(error.text)
+      close()
+      return false
+    }
+    request.append("\r\n")
+    request.append(Array(head[(end + 2)...]))
+    up = StreamCopy(first: request)
+    sent = absolute.challenges && isWhole(end) ? head : []
+    head = []
+    return true
+  }
+
+  /// Whether all of the request has come.
+  private func isWhole(_ end: Int) -> Bool {
+    var request = RequestHead()
+    return head.withUnsafeBytes { bytes in
+      guard case .complete = request.parse(bytes, limit: bytes.count + 1), let framing = try? request.framing(in: bytes) else {
+        return false
+      }
+      switch framing {
+      case .none: return true
+      case .length(let length): return Int64(bytes.count - end - 2) == length
+      case .chunked, .untilClose: return false
       }
     }
   }
@@ -217,15 +247,28 @@ private final class Crossing: EventHandler {
       block.end = count
       head += block.bytes
       loop.blocks.giveBack(block)
-      // `HTTP/1.1 407`
-      guard head.count >= 12 else { return readStatus(far) }
+      guard let reading = read(judging) else {
+        guard head.count <= 64 << 10 else {
+          close()
+          return false
+        }
+        return readStatus(far)
+      }
       self.judging = nil
-      if head[9..<12].elementsEqual("407".utf8) {
-        fail(judging.refused(now: loop.now).text)
+      switch reading {
+      case .answer: break
+      case .challenge where !sent.isEmpty && challenges < Self.maximumChallenges:
+        askAgain(far)
+        return false
+      case .challenge:
+        fail(judging.challengedInVain("it challenges again and again, or a request that is too large").text)
+        close()
+        return false
+      case .refused(let error), .invalid(let error):
+        fail(error.text)
         close()
         return false
       }
-      judging.accepted(now: loop.now)
       let first = Block(capacity: max(head.count, BlockPool.small))
       first.append(head)
       down = StreamCopy(first: first)
@@ -241,6 +284,30 @@ private final class Crossing: EventHandler {
       close()
       return false
     }
+  }
+
+  /// - Returns: nil: the answer's head is not complete.
+  private func read(_ judging: AbsoluteForm) -> AbsoluteForm.Reading? {
+    var answer = ResponseHead()
+    return head.withUnsafeBytes { bytes in
+      switch answer.parse(bytes, limit: bytes.count + 1) {
+      case .incomplete: nil
+      // libcurl says what is wrong with it.
+      case .invalid: .answer
+      case .complete: answer.isInterim ? .answer : judging.read(answer, in: bytes, now: loop.now)
+      }
+    }
+  }
+
+  /// Sends the request once more, over a new connection.
+  private func askAgain(_ old: ByteStream) {
+    challenges += 1
+    old.close(on: loop)
+    far = nil
+    head = sent
+    up.release(on: loop)
+    up = StreamCopy()
+    dialAgain()
   }
 
   /// Where the blank line begins.

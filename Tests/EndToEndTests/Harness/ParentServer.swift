@@ -16,6 +16,8 @@ final class ParentServer {
   struct State: Decodable {
     let asked: [Asked]
     let open: Int
+    /// What no client of Digest may do.
+    let broken: [String]
   }
 
   let ports: Ports
