@@ -23,8 +23,8 @@ public struct HTTPFetch {
   public var permits: ((Address) -> Bool)?
   /// Never through a parent proxy.
   public var goesDirectly = false
-  /// Name of a parent proxy that this does not go through, as it is asked in order to judge that parent.
-  public var judgedParent: String?
+  /// It is asked in order to judge a parent proxy.
+  public var judgesParent = false
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,

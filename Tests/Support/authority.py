@@ -200,6 +200,10 @@ class World:
         self.leaf("both", pointers=[("ocsp", f"{self.base}/live/both-ocsp"), ("crl", f"{self.base}/live/both-crl")])
         for stem in ("both-ocsp", "both-crl"):
             self.serials[stem] = self.serials["both"]
+        # Of the same server under a name that only a configuration can resolve, or a parent proxy.
+        named = f"http://authority.test:{self.base.rpartition(':')[2]}/live"
+        self.leaf("named-ocsp", pointers=[("ocsp", f"{named}/named-ocsp")])
+        self.leaf("named-crl", pointers=[("crl", f"{named}/named-crl")])
         self.client()
         self.index()
         for mode in ("good", "other-certificate"):

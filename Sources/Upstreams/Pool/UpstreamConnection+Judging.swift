@@ -50,7 +50,8 @@ extension UpstreamConnection: RevocationWaiter {
     guard let verdict, let trust, let tls = stream.tls else { return offer(isNew: !isJudgedAgain) }
     phase = .judging
     loop.forget(self)
-    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    gate = trust.evaluation.gate(
+      host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: judgedParent != nil)
     passGate()
   }
 
@@ -61,7 +62,7 @@ extension UpstreamConnection: RevocationWaiter {
   private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
-    case .fetch(let request): upstreams.revocations.ask(request, for: self, judging: judgedParent?.name)
+    case .fetch(let request): upstreams.revocations.ask(request, for: self)
     case .refused(let refusal):
       report()
       refuse(refusal)
@@ -92,7 +93,8 @@ extension UpstreamConnection: RevocationWaiter {
   func useAnswers() {
     usesAnswersAt = Int64.max
     guard let verdict, let trust, let tls = stream.tls else { return }
-    var look = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    var look = trust.evaluation.gate(
+      host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: judgedParent != nil)
     _ = look.next(upstreams.shared.revocation, now: wallClockSeconds())
   }
 

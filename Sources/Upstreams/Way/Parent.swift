@@ -43,6 +43,8 @@ public final class Parent: Sendable {
   }
 
   public var name: String { settings.name }
+  /// Its certificate is judged by revocation, so a connection to it may have to wait for an answer.
+  public var needsRevocationAnswers: Bool { trust?.evaluation.policy.checksRevocation ?? false }
   var isTLS: Bool { settings.scheme == .https }
   var isSOCKS: Bool { settings.scheme == .socks5 || settings.scheme == .socks5h }
   /// Requests to http origins go to it as they are to a proxy (RFC 9112 section 3.2.2).

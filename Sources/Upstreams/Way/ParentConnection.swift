@@ -188,14 +188,14 @@ final class ParentConnection: EventHandler {
     tls.dropChains()
     guard let verdict else { return }
     phase = .judging
-    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: true)
     passGate()
   }
 
   private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
-    case .fetch(let request): upstreams.revocations.ask(request, for: self, judging: parent.name)
+    case .fetch(let request): upstreams.revocations.ask(request, for: self)
     case .refused(let refusal):
       if let gate { upstreams.observer.report(gate) }
       refuse(refusal)

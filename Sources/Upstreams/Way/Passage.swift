@@ -12,7 +12,7 @@ final class ControlWays: FetchWays {
     guard let url = try? HTTPURL(fetch.url),
       var route = upstreams.rules.route(url.host, url.effectivePort, url.isHTTPS)
     else { return nil }
-    if let parent = fetch.judgedParent { route = route.avoiding(parent) }
+    if fetch.judgesParent { route = route.avoiding(upstreams.rules.judgedHops) }
     return Passage(
       to: Dial.Target(
         host: url.host, port: url.effectivePort, checksAddresses: fetch.permits != nil, route: route, isClear: !url.isHTTPS),

@@ -31,9 +31,9 @@ public final class Route: Sendable {
   /// Whether the form of a request to an http origin depends on whether it is an Upgrade.
   public var hasAbsoluteForm: Bool { ways.contains { $0?.takesAbsoluteForm == true } }
 
-  /// The same without this parent; directly, if no other way is left.
-  func avoiding(_ parent: String) -> Route {
-    let left = ways.filter { $0?.name != parent }
+  /// The same without these parents; directly, if no other way is left.
+  func avoiding(_ hops: Set<Hop>) -> Route {
+    let left = ways.filter { way in way.map { !hops.contains($0.hop) } ?? true }
     return Route(ways: left.isEmpty ? [nil] : left, addresses: addresses, source: source, tunnelsAlways: tunnelsAlways)
   }
 
