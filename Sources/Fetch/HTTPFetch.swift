@@ -87,10 +87,18 @@ public enum FetchGateVerdict {
   case wait((_ resume: @escaping () -> Void) -> Void)
 }
 
-/// Makes the way of a fetch that does not go directly. Confined to the client's loop.
+/// How a fetch reaches its server.
+public enum FetchWay {
+  case direct
+  /// libcurl's own proxying judges no parent before the password has left, so the way is made behind a socket.
+  case through(any FetchPassage)
+  /// Not at all: nobody can say where its URL leads.
+  case refused
+}
+
+/// Makes the ways of fetches. Confined to the client's loop.
 public protocol FetchWays: AnyObject {
-  /// nil: directly. libcurl's own proxying judges no parent before the password has left, so the way is made behind a socket.
-  func passage(for fetch: HTTPFetch) -> (any FetchPassage)?
+  func way(of fetch: HTTPFetch) -> FetchWay
 }
 
 /// A socket of this process behind which the server lies, for one transfer.

@@ -3,23 +3,6 @@ import Fetch
 import HTTPWire
 import Streams
 
-/// The ways of the proxy's own requests: as those of apps' requests to the same host.
-final class ControlWays: FetchWays {
-  private unowned let upstreams: Upstreams
-  init(_ upstreams: Upstreams) { self.upstreams = upstreams }
-
-  func passage(for fetch: HTTPFetch) -> (any FetchPassage)? {
-    guard let url = try? HTTPURL(fetch.url),
-      var route = upstreams.rules.route(url.host, url.effectivePort, url.isHTTPS)
-    else { return nil }
-    if fetch.judgesParent { route = route.avoiding(upstreams.rules.judgedHops) }
-    return Passage(
-      to: Dial.Target(
-        host: url.host, port: url.effectivePort, checksAddresses: fetch.permits != nil, route: route, isClear: !url.isHTTPS),
-      within: Int64(fetch.timeout) * 1_000_000, on: upstreams)
-  }
-}
-
 /// A listening socket that only this process finds and may use, behind which the way of one fetch lies. The loop's registration holds
 /// it until it is closed.
 final class Passage: EventHandler, FetchPassage {

@@ -31,6 +31,12 @@ public final class Route: Sendable {
   /// Whether the form of a request to an http origin depends on whether it is an Upgrade.
   public var hasAbsoluteForm: Bool { ways.contains { $0?.takesAbsoluteForm == true } }
 
+  /// The same without any parent; nil: from any address.
+  var direct: Route? {
+    if addresses == nil, source.isAny { return nil }
+    return Route(ways: [nil], addresses: addresses, source: source)
+  }
+
   /// The same without these parents; directly, if no other way is left.
   func avoiding(_ hops: Set<Hop>) -> Route {
     let left = ways.filter { way in way.map { !hops.contains($0.hop) } ?? true }
