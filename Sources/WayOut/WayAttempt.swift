@@ -36,7 +36,8 @@ public struct WayAttempt: Sendable {
   }
 
   private let hops: [Hop?]
-  private let end: Int64
+  /// When the whole attempt ends.
+  public private(set) var end: Int64
   /// By index; whether it was tried.
   private var tried: [Bool]
   private(set) var current: Try?
@@ -77,6 +78,9 @@ public struct WayAttempt: Sendable {
     case .broken, .unreachable, .unasked: return next(&health, now: now)
     }
   }
+
+  /// Time that did not count has passed: what was waited for has a limit of its own.
+  public mutating func extend(by time: Int64) { end += time }
 
   /// The connection is not wanted any more.
   public mutating func cancel(_ health: inout WayHealth) {

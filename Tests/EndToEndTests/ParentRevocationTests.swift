@@ -40,7 +40,7 @@ import Testing
         trust:
           judged:
             \(world.root)
-            - revocation: {check: leaf, methods: [crl, ocsp]\(hard)}
+            - revocation: {check: leaf, methods: [crl, ocsp], timeout: 20s\(hard)}
         threads: 1
         \(RevocationByOCSPTests.loopback)
 
@@ -119,6 +119,26 @@ import Testing
       #expect(answer["Proxy-Status"]?.contains(reason) == true, "\(answer.head)")
       #expect(answer["Proxy-Status"]?.contains(#"next-hop="only""#) == true, "\(answer.head)")
       #expect(try scene.parents[0].asked().isEmpty)
+    }
+  }
+
+  @Test(arguments: ["plain.test", "tunnel"])
+  func `waiting for the answer does not count as connecting`(_ kind: String) throws {
+    let scene = try Scene("named-ocsp")
+    try scene.world.set("named-ocsp", "good", delay: 4)
+    let port = try Origin.shared().ports.http
+    let configuration =
+      scene.configuration([("only", scene.parents[0])], via: "only", isHard: true, entries: [try plainEntry()])
+      + "timeouts: {connect: 2s, resolve: 1s}\nconnect: {allow: [\"*.far.test:\(port)\"]}\n"
+    try withProxy(configuration) { proxy throws in
+      if kind == "tunnel" {
+        let client = try proxy.connect()
+        try client.send("CONNECT x.far.test:\(port) HTTP/1.1\r\nHost: x.far.test:\(port)\r\n\r\n")
+        #expect(try client.readText(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"), "\(proxy.tail)")
+      } else {
+        #expect(try proxy.ask("http://plain.test/echo").status == 200, "\(proxy.tail)")
+      }
+      #expect(try scene.world.count("named-ocsp") == 1)
     }
   }
 

@@ -71,6 +71,10 @@ public class Dial: EventHandler {
   /// Reports nothing any more, and closes what is open.
   public func cancel() {}
 
+  /// When the time limit of connecting ends, if it moves: waiting for a revocation answer does not count. Nanoseconds of the loop's
+  /// clock; Int64.max while it is waited for.
+  public var movedEnd: Int64? { nil }
+
   /// The time limit of connecting has passed.
   /// - Returns: what to say of it. The caller cancels next.
   public func timeUp() -> UpstreamError { .connectTimeout }

@@ -66,7 +66,7 @@ public final class OriginPool {
   var idleCount: Int { idle.count + bound.count }
   public var isConnecting: Bool { !connecting.isEmpty }
   /// A connection waits for a revocation answer, which has its own time limits.
-  public var isJudging: Bool { connecting.contains { $0.phase == .judging } }
+  public var isJudging: Bool { connecting.contains { $0.isJudging } }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
     idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty

@@ -95,6 +95,9 @@ public final class UpstreamConnection: EventHandler {
     dial.start(for: pool.nameAsker, within: pool.timeouts.connect)
   }
 
+  /// It, or its parent, waits for a revocation answer.
+  var isJudging: Bool { phase == .judging || dial?.movedEnd == .max }
+
   private func dialled(_ progress: Dial.Progress) {
     switch progress {
     case .connecting:
@@ -331,7 +334,10 @@ public final class UpstreamConnection: EventHandler {
   override public func expired(on loop: EventLoop) {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
-    case .connecting, .handshaking: failOpening(dial?.timeUp() ?? .connectTimeout)
+    case .connecting:
+      if let end = dial?.movedEnd, end > loop.now { return loop.arm(self, at: min(end, loop.now + pool.timeouts.connect)) }
+      failOpening(dial?.timeUp() ?? .connectTimeout)
+    case .handshaking: failOpening(.connectTimeout)
     case .idle: close()
     case .settling: discard()
     case .completing: spokeFirst(isNew: exchanges == 0)

@@ -12,6 +12,10 @@ import WayOut
 /// The socket's registration and the dial hold it until it has reported.
 final class ParentConnection: EventHandler {
   enum Report {
+    /// A revocation answer is waited for.
+    case judging
+    /// It has come, or will not, after this time in nanoseconds.
+    case judged(after: Int64)
     case open(Dial.Connected)
     case failed(ParentFailure)
   }
@@ -32,6 +36,8 @@ final class ParentConnection: EventHandler {
   private var offered: VerdictRecord?
   private var verdict: VerdictRecord?
   private var gate: RevocationCheck?
+  /// When the wait for a revocation answer began, in nanoseconds of the loop's clock.
+  private var judgingSince: Int64?
   private var wait: (any ParentWait)?
   private var login: ParentLogin?
   private var trial: LoginTrial?
@@ -195,7 +201,20 @@ final class ParentConnection: EventHandler {
   private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
-    case .fetch(let request): upstreams.revocations.ask(request, for: self)
+    case .fetch(let request):
+      if judgingSince == nil {
+        judgingSince = loop.now
+        report(.judging)
+      }
+      return upstreams.revocations.ask(request, for: self)
+    default: break
+    }
+    if let since = judgingSince {
+      judgingSince = nil
+      report(.judged(after: loop.now - since))
+    }
+    switch action {
+    case .fetch: break
     case .refused(let refusal):
       if let gate { upstreams.observer.report(gate) }
       refuse(refusal)
