@@ -127,7 +127,7 @@ let package = Package(
       dependencies: [
         "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS", "WayOut",
       ]),
-    .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "Upstreams"]),
+    .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(
       name: "ProxyTests",
       dependencies: [

@@ -75,7 +75,8 @@ public final class ConnectionRace: EventHandler {
 
   override public func expired(on loop: EventLoop) { next() }
 
-  static func interleaved(_ addresses: [Address]) -> [Address] {
+  /// One of each family in turn, the first one's first.
+  public static func interleaved(_ addresses: [Address]) -> [Address] {
     guard let first = addresses.first else { return [] }
     let same = addresses.filter { $0.family == first.family }
     let other = addresses.filter { $0.family != first.family }

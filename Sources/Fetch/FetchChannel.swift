@@ -49,10 +49,16 @@ final class FetchChannel: EventHandler {
   func start(_ transfer: FetchTransfer) {
     transfer.channel = self
     guard let multi, let easy = transfer.prepare(), curl_multi_add_handle(multi, easy) == CURLM_OK else {
-      failed.append(transfer)
-      return loop.again(self)
+      return refuse(transfer)
     }
     transfers[ObjectIdentifier(transfer)] = transfer
+  }
+
+  /// Ends it without a request.
+  func refuse(_ transfer: FetchTransfer) {
+    transfer.channel = self
+    failed.append(transfer)
+    loop.again(self)
   }
 
   func cancel(_ transfer: FetchTransfer) {

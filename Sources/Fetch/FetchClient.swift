@@ -14,7 +14,7 @@ public final class FetchClient {
   /// Judges revocation; nil = revocation is not checked.
   public var gate: (any FetchGate)?
 
-  /// Makes the ways that are not direct; nil = all fetches go directly.
+  /// nil = all fetches go directly.
   public weak var ways: (any FetchWays)?
 
   /// Once per process, before any handle.
@@ -46,9 +46,11 @@ public final class FetchClient {
       channel = FetchChannel(loop, isReady: Self.isReady)
       channels[key] = channel
     }
-    let passage = fetch.goesDirectly ? nil : ways?.passage(for: fetch)
+    let way = fetch.goesDirectly ? .direct : ways?.way(of: fetch) ?? .direct
+    var passage: (any FetchPassage)?
+    if case .through(let found) = way { passage = found }
     let transfer = FetchTransfer(fetch, trust, identity, gate, passage, completion)
-    channel.start(transfer)
+    if case .refused = way { channel.refuse(transfer) } else { channel.start(transfer) }
     return transfer
   }
 

@@ -23,8 +23,8 @@ public struct HTTPFetch {
   public var permits: ((Address) -> Bool)?
   /// Never through a parent proxy.
   public var goesDirectly = false
-  /// Name of a parent proxy that this does not go through, as it is asked in order to judge that parent.
-  public var judgedParent: String?
+  /// It is asked in order to judge a parent proxy.
+  public var judgesParent = false
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,
@@ -87,10 +87,18 @@ public enum FetchGateVerdict {
   case wait((_ resume: @escaping () -> Void) -> Void)
 }
 
-/// Makes the way of a fetch that does not go directly. Confined to the client's loop.
+/// How a fetch reaches its server.
+public enum FetchWay {
+  case direct
+  /// libcurl's own proxying judges no parent before the password has left, so the way is made behind a socket.
+  case through(any FetchPassage)
+  /// Not at all: nobody can say where its URL leads.
+  case refused
+}
+
+/// Makes the ways of fetches. Confined to the client's loop.
 public protocol FetchWays: AnyObject {
-  /// nil: directly. libcurl's own proxying judges no parent before the password has left, so the way is made behind a socket.
-  func passage(for fetch: HTTPFetch) -> (any FetchPassage)?
+  func way(of fetch: HTTPFetch) -> FetchWay
 }
 
 /// A socket of this process behind which the server lies, for one transfer.

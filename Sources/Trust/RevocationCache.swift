@@ -3,6 +3,9 @@ import TLS
 
 /// Caches revocation answers until their next update, and failures for 60 s, doubling up to an hour. Also coordinates fetches,
 /// so that each runs only once. Shared by all loops; bounded in entries and bytes.
+///
+/// A question that judges a parent and the same one that judges somebody else have entries of their own, as they are fetched over
+/// different ways, but each of the two has the other's answer as well.
 public final class RevocationCache: Sendable {
   public enum Lookup: Sendable, Hashable {
     case answer(RevocationStatus)
@@ -33,6 +36,8 @@ public final class RevocationCache: Sendable {
     var bytes = 0
     var failures = 0
     var retryAt: Int64 = 0
+    /// After failures to renew an answer that is still valid: they say nothing of the time after it.
+    var refreshAt: Int64 = 0
     var lastUse: Int64 = 0
   }
 
@@ -61,24 +66,34 @@ public final class RevocationCache: Sendable {
   }
 
   public func lookup(_ request: FetchRequest, of certificate: Certificate, issuer: Certificate, now: Int64) -> Lookup {
-    let (content, retryAt) = state.withLock { state -> (Content?, Int64) in
-      guard var entry = state.entries.removeValue(forKey: request.key) else { return (nil, 0) }
-      entry.lastUse = now
-      let content = entry.until > now ? entry.content : nil
-      let retryAt = entry.retryAt
-      state.entries[request.key] = entry
-      return (content, retryAt)
-    }
-    switch content {
-    case .status(let status): return .answer(status)
-    case .list(let list):
-      switch list.status(of: certificate, issuer: issuer, now: now, signatureIsVerified: true) {
-      case .good(let until): return .answer(.good(until: max(until, now + Self.shortestLifetime)))
-      case .revoked(let at): return .answer(.revoked(at: at))
-      case .unusable: return .notCovering
+    let (own, other, retryAt) = state.withLock { state -> (Content?, Content?, Int64) in
+      func use(_ key: [UInt8]) -> (Content?, Int64) {
+        guard var entry = state.entries.removeValue(forKey: key) else { return (nil, 0) }
+        entry.lastUse = now
+        let content = entry.until > now ? entry.content : nil
+        let retryAt = entry.retryAt
+        state.entries[key] = entry
+        return (content, retryAt)
       }
-    case nil: return retryAt > now ? .failed(retryAt: retryAt) : .absent
+      let (own, other) = (use(request.key), use(request.otherKey))
+      return (own.0, other.0, own.1)
     }
+    func read(_ content: Content?) -> Lookup? {
+      switch content {
+      case .status(let status): return .answer(status)
+      case .list(let list):
+        switch list.status(of: certificate, issuer: issuer, now: now, signatureIsVerified: true) {
+        case .good(let until): return .answer(.good(until: max(until, now + Self.shortestLifetime)))
+        case .revoked(let at): return .answer(.revoked(at: at))
+        case .unusable: return .notCovering
+        }
+      case nil: return nil
+      }
+    }
+    let second = read(other)
+    // A revocation counts, whoever heard of it.
+    if case .answer(.revoked)? = second, let second { return second }
+    return read(own) ?? second ?? (retryAt > now ? .failed(retryAt: retryAt) : .absent)
   }
 
   public func begin(_ request: FetchRequest) -> Flight {
@@ -100,12 +115,19 @@ public final class RevocationCache: Sendable {
         entry.bytes = kept.bytes
         entry.failures = 0
         entry.retryAt = 0
+        entry.refreshAt = 0
       } else {
-        if entry.until <= now {
+        let isExpired = entry.until <= now
+        // The failures so far were those of renewing it.
+        if isExpired, entry.content != nil { entry.failures = 0 }
+        let retryAt = now + min(Self.firstRetry << Int64(min(entry.failures, 10)), Self.lastRetry)
+        if isExpired {
           entry.content = nil
           entry.bytes = 0
+          entry.retryAt = retryAt
+        } else {
+          entry.refreshAt = retryAt
         }
-        entry.retryAt = now + min(Self.firstRetry << Int64(min(entry.failures, 10)), Self.lastRetry)
         entry.failures += 1
       }
       entry.bytes = max(entry.bytes, Self.entryOverhead)
@@ -121,7 +143,7 @@ public final class RevocationCache: Sendable {
     state.withLock { state in
       var result: [FetchRequest] = []
       for (key, entry) in state.entries where result.count < limit {
-        guard entry.content != nil, entry.lastUse > entry.fetchedAt, entry.until > now, entry.retryAt <= now,
+        guard entry.content != nil, entry.lastUse > entry.fetchedAt, entry.until > now, entry.refreshAt <= now,
           now >= entry.fetchedAt + (entry.until - entry.fetchedAt) / 4 * 3, !state.inFlight.contains(key)
         else { continue }
         result.append(entry.request)
@@ -136,6 +158,7 @@ public final class RevocationCache: Sendable {
       for key in Array(state.entries.keys) {
         state.entries[key]?.failures = 0
         state.entries[key]?.retryAt = 0
+        state.entries[key]?.refreshAt = 0
       }
     }
   }

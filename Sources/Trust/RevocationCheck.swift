@@ -29,6 +29,7 @@ public struct RevocationCheck {
   private let rules: [RevocationRule]
   private let chain: [Certificate]
   private let validator: String?
+  private let judgesParent: Bool
   private var staple: [UInt8]?
   private var rule = 0
   private var link = 0
@@ -42,13 +43,15 @@ public struct RevocationCheck {
 
   /// `validator` is the first evaluator that requires a valid chain; nil = none does, and then dates do not matter.
   init(
-    policy: String, host: PeerName, rules: [RevocationRule], chain: [Certificate], validator: String?, staple: [UInt8]?
+    policy: String, host: PeerName, rules: [RevocationRule], chain: [Certificate], validator: String?, staple: [UInt8]?,
+    judgesParent: Bool
   ) {
     self.policy = policy
     self.host = host
     self.rules = rules
     self.chain = chain
     self.validator = validator
+    self.judgesParent = judgesParent
     self.staple = staple
   }
 
@@ -127,7 +130,7 @@ public struct RevocationCheck {
       observe(.file, .revoked)
       return .revoked(at: at)
     }
-    let requests = rule.requests(certificate, issuer: issuer)
+    let requests = rule.requests(certificate, issuer: issuer, judgesParent: judgesParent)
     var retryAt = now + Self.lifetimeWithoutAnswer
     var open: [FetchRequest] = []
     for request in requests {

@@ -7,8 +7,14 @@ public struct FetchRequest: Sendable {
     case ocsp(Certificate, issuer: Certificate)
     case list(issuer: Certificate)
   }
-  /// 32 bytes: the key in the cache, also for running fetches.
+  /// 33 bytes: the key in the cache, also for running fetches.
   public let key: [UInt8]
+  /// The answer judges a parent proxy, so it is not fetched through a parent that must be judged by such answers itself: both would
+  /// wait for each other. What comes of the same question elsewhere, over other ways, is another matter, but for answers: they are
+  /// signed.
+  public let judgesParent: Bool
+  /// Key of the same question asked for the other purpose.
+  let otherKey: [UInt8]
   /// http: only, unless the operator configured it.
   public let url: String
   /// Not nil: a POST of `application/ocsp-request`; else a GET. OCSP uses POST, which every responder accepts. GET is optional,
@@ -25,21 +31,38 @@ public struct FetchRequest: Sendable {
   static let ocspLimit = 64 * 1024
   static let listLimit = 10 * 1024 * 1024
 
+  private init(
+    _ question: [UInt8], judgesParent: Bool, url: String, body: [UInt8]?, limitBytes: Int, timeout: Int, isConfigured: Bool,
+    subject: Subject
+  ) {
+    key = question + [judgesParent ? 1 : 0]
+    otherKey = question + [judgesParent ? 0 : 1]
+    self.judgesParent = judgesParent
+    self.url = url
+    self.body = body
+    self.limitBytes = limitBytes
+    self.timeout = timeout
+    self.isConfigured = isConfigured
+    self.subject = subject
+  }
+
   static func ocsp(
-    _ url: String, _ certificate: Certificate, _ issuer: Certificate, timeout: Int, isConfigured: Bool
+    _ url: String, _ certificate: Certificate, _ issuer: Certificate, timeout: Int, isConfigured: Bool,
+    judgesParent: Bool = false
   ) -> FetchRequest? {
     guard let body = try? OCSP.request(for: certificate, issuer: issuer) else { return nil }
     // A failure because of the rules for untrusted addresses must not count for an address that the operator configured.
     let kind = isConfigured ? "responder" : "ocsp"
     return FetchRequest(
-      key: SHA256.digest(Array("\(kind)\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint), url: url, body: body,
-      limitBytes: ocspLimit, timeout: timeout, isConfigured: isConfigured, subject: .ocsp(certificate, issuer: issuer))
+      SHA256.digest(Array("\(kind)\n\(url)\n".utf8) + certificate.fingerprint + issuer.fingerprint),
+      judgesParent: judgesParent, url: url, body: body, limitBytes: ocspLimit, timeout: timeout, isConfigured: isConfigured,
+      subject: .ocsp(certificate, issuer: issuer))
   }
 
-  static func list(_ url: String, _ issuer: Certificate, timeout: Int) -> FetchRequest {
+  static func list(_ url: String, _ issuer: Certificate, timeout: Int, judgesParent: Bool = false) -> FetchRequest {
     FetchRequest(
-      key: SHA256.digest(Array("list\n\(url)\n".utf8) + issuer.fingerprint), url: url, body: nil, limitBytes: listLimit,
-      timeout: timeout, isConfigured: false, subject: .list(issuer: issuer))
+      SHA256.digest(Array("list\n\(url)\n".utf8) + issuer.fingerprint), judgesParent: judgesParent, url: url, body: nil,
+      limitBytes: listLimit, timeout: timeout, isConfigured: false, subject: .list(issuer: issuer))
   }
 }
 

@@ -50,16 +50,20 @@ final class RevocationRule: Sendable {
   }
 
   /// The questions about a certificate, in order of preference. At most two pointers of each kind.
-  func requests(_ certificate: Certificate, issuer: Certificate) -> [FetchRequest] {
+  func requests(_ certificate: Certificate, issuer: Certificate, judgesParent: Bool) -> [FetchRequest] {
     settings.methods.flatMap { method -> [FetchRequest] in
       switch method {
       case .ocsp:
         let urls = settings.responder.map { [$0] } ?? certificate.ocspURLs
         return urls.prefix(2).compactMap {
-          .ocsp($0, certificate, issuer, timeout: settings.timeout, isConfigured: settings.responder != nil)
+          .ocsp(
+            $0, certificate, issuer, timeout: settings.timeout, isConfigured: settings.responder != nil,
+            judgesParent: judgesParent)
         }
       case .crl:
-        return certificate.revocationListURLs.prefix(2).map { .list($0, issuer, timeout: settings.timeout) }
+        return certificate.revocationListURLs.prefix(2).map {
+          .list($0, issuer, timeout: settings.timeout, judgesParent: judgesParent)
+        }
       }
     }
   }

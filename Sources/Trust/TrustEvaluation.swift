@@ -147,7 +147,8 @@ extension TrustEvaluation {
 
   /// The gate between a handshake, or an expired verdict, and the next byte. `chain` is the connection's verified chain; for a
   /// resumed session, chain and `staple` come from the session's record.
-  public func gate(host: PeerName, chain: [Certificate], staple: [UInt8]?) -> RevocationCheck {
+  /// - Parameter judgesParent: the peer is a parent proxy.
+  public func gate(host: PeerName, chain: [Certificate], staple: [UInt8]?, judgesParent: Bool = false) -> RevocationCheck {
     let validator = evaluators.first { entry in
       switch entry.check {
       case .validation(let validation), .certificates(_, let validation): validation.chain
@@ -156,6 +157,7 @@ extension TrustEvaluation {
       }
     }
     return RevocationCheck(
-      policy: policy.name, host: host, rules: revocationRules, chain: chain, validator: validator?.name, staple: staple)
+      policy: policy.name, host: host, rules: revocationRules, chain: chain, validator: validator?.name, staple: staple,
+      judgesParent: judgesParent)
   }
 }

@@ -2,6 +2,7 @@ import EventIO
 import Forwarding
 import Settings
 import Trust
+import WayOut
 
 /// What one configuration says about connections to origins.
 public struct UpstreamRules: Sendable {
@@ -13,8 +14,12 @@ public struct UpstreamRules: Sendable {
   /// Of this proxy, in Via.
   public var name: ProxyName
   public var parents: [ParentSettings]
+  /// With the credentials that they have in this configuration.
+  public var parentAccounts: Set<ParentAccount> = []
   /// How the proxy's own requests reach a host: name or address, port, and whether it speaks TLS.
   public var route: @Sendable (String, UInt16, Bool) -> Route? = { _, _, _ in nil }
+  /// Of the parents whose certificates are judged by revocation.
+  public var judgedHops: Set<Hop> = []
   /// Bytes of a response head.
   public var responseHead: Int
   /// Hosts that the configuration itself names, as an origin or as a tunnel's target. No client is charged for looking them up.

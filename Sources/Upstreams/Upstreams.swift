@@ -71,6 +71,7 @@ public final class Upstreams {
     self.shared = shared
     self.rules = rules
     self.observer = observer
+    if loop.executor.index == 0 { shared.logins.keep(rules.parentAccounts) }
     fetch.gate = endpointGate
     fetch.ways = controlWays
     _ = revocations
@@ -119,6 +120,7 @@ public final class Upstreams {
       shared.revocation.forgetFailures()
       let hops = Set(next.parents.map(\.hop))
       shared.health.withLock { $0.keep(only: hops) }
+      shared.logins.keep(next.parentAccounts)
     }
     sessions.retire { kept.policies.contains($0.policy) && kept.certificates.contains($0.identity) }
   }
@@ -131,7 +133,7 @@ public final class Upstreams {
   /// - Parameter upstream: name of the entry that leads there.
   public func pool(of origin: Origin, named upstream: String) -> OriginPool {
     if let pool = pools[origin.identity] { return pool }
-    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity), upstreams: self)
+    let pool = OriginPool(origin, limit: shared.limits.limit(for: origin.identity.ofEitherForm), upstreams: self)
     pool.upstream = upstream
     pools[origin.identity] = pool
     return pool
@@ -148,12 +150,22 @@ public final class Upstreams {
     }
   }
 
+  func report(_ changes: [WayHealth.Change]) {
+    for change in changes { observer.parentChanged(name(of: change.hop), isUp: change.isUp) }
+  }
+
   /// The parent that is reached so, as the configuration names it.
   func name(of hop: Hop) -> String { rules.parents.first { $0.hop == hop }?.name ?? "\(hop.host):\(hop.port)" }
 
   private var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
 
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
+
+  /// Requests elsewhere wait for a place of this origin.
+  func surrenderIdle(of identity: OriginIdentity) {
+    pools[identity]?.surrenderIdle()
+    pools[identity.withTunnels(true)]?.surrenderIdle()
+  }
 
   /// A connection to an origin found no descriptor: each pool closes an idle connection.
   public func ranOutOfDescriptors() {
@@ -164,12 +176,14 @@ public final class Upstreams {
   /// A pool, current or retired, whose requests are in line for a place of `limit`.
   func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
     if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
+    if let pool = pools[limit.identity.withTunnels(true)], pool.limit === limit, pool.wantsPlace { return pool }
     return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
   }
 
   /// A pool, current or retired, that holds back requests of that client.
   func pool(holdingBackFor share: OriginShare) -> OriginPool? {
     if let pool = pools[share.origin], pool.holdsBack(for: share) { return pool }
+    if let pool = pools[share.origin.withTunnels(true)], pool.holdsBack(for: share) { return pool }
     return retiredPools.values.first { $0.holdsBack(for: share) }
   }
 

@@ -7,6 +7,8 @@ public struct WayAttempt: Sendable {
   public enum Outcome: Sendable, Hashable {
     /// There is a connection to the origin.
     case connected
+    /// There is a connection to the hop, which has not said anything yet: what comes of the first request will tell.
+    case silent
     /// The hop failed: its name, TCP, TLS, greeting or answer. It is down from now on.
     case broken
     /// The hop works and says no: 4xx, SOCKS 2. Final, as another way would evade the refusal.
@@ -34,10 +36,14 @@ public struct WayAttempt: Sendable {
   }
 
   private let hops: [Hop?]
-  private let end: Int64
+  /// When the whole attempt ends.
+  public private(set) var end: Int64
   /// By index; whether it was tried.
   private var tried: [Bool]
   private(set) var current: Try?
+  /// Of the hop that was silent when the attempt ended: this connection alone tries it. Whoever has the connection reports what comes of
+  /// it.
+  public private(set) var claim: WayHealth.Claim?
   private var lastIndex = 0
 
   /// - Parameters:
@@ -62,15 +68,19 @@ public struct WayAttempt: Sendable {
       switch outcome {
       case .connected, .refused, .unreachable: health.worked(hop, now: now)
       case .broken: health.broke(hop, claim: current.claim, now: now, random: random)
+      case .silent: claim = current.claim
       case .unusable, .unasked: if let claim = current.claim { health.gaveUp(hop, claim: claim) }
       }
     }
     switch outcome {
-    case .connected: return nil
+    case .connected, .silent: return nil
     case .refused, .unusable: return .stop(failedIndex: current.index)
     case .broken, .unreachable, .unasked: return next(&health, now: now)
     }
   }
+
+  /// Time that did not count has passed: what was waited for has a limit of its own.
+  public mutating func extend(by time: Int64) { end += time }
 
   /// The connection is not wanted any more.
   public mutating func cancel(_ health: inout WayHealth) {

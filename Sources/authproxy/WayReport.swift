@@ -25,6 +25,9 @@ struct WayReport {
       page.row("routes[\(index)]", "\(route.patterns.map(Self.pattern).joined(separator: ", ")): \(text(route.via))")
     }
     page.row(settings.ways.routes.isEmpty ? "every host" : "any other host", text(settings.ways.via))
+    if !settings.parents.isEmpty {
+      page.row("own requests", "as apps' requests to the same host; to loopback and metadata services direct")
+    }
     if usesEnvironment { page.rows("environment", environment) }
     for parent in settings.parents {
       page.row(parent.name, Self.url(parent) + details(parent))

@@ -3,9 +3,13 @@ import Testing
 
 /// The proxy's own requests take the ways of their hosts.
 @Suite struct ParentControlTests {
-  private func configuration(_ parent: ParentServer, scheme: String, name: String, tls: Bool) throws -> String {
+  /// - Parameter endpoint: of the token server, with `{https}` and `{http}` for the origin's ports.
+  static func configuration(
+    _ parent: ParentServer, scheme: String, name: String, endpoint: String = "https://token.example.test:{https}"
+  ) throws -> String {
     let origin = try Origin.shared().ports
-    let endpoint = tls ? "https://localhost:\(origin.https)" : "http://localhost:\(origin.http)"
+    let endpoint = endpoint.replacingOccurrences(of: "{https}", with: "\(origin.https)")
+      .replacingOccurrences(of: "{http}", with: "\(origin.http)")
     return """
       via: corporate
       parents:
@@ -26,30 +30,66 @@ import Testing
       """
   }
 
-  @Test(arguments: ["http", "https", "socks5h"], [true, false])
-  func `a token is fetched through the parent`(_ scheme: String, _ tls: Bool) throws {
+  @Test(arguments: ["http", "https", "socks5h"])
+  func `a token is fetched through the parent`(_ scheme: String) throws {
     let (parent, name) = (try ParentServer(), Origin.newName())
     try parent.set(#"{"login": "\#(ParentServer.login)"}"#)
-    try withProxy(try configuration(parent, scheme: scheme, name: name, tls: tls)) { proxy throws in
+    try withProxy(try Self.configuration(parent, scheme: scheme, name: name)) { proxy throws in
       let answer = try proxy.ask("http://api.test/api/\(name)/x")
       #expect(answer.status == 200, "\(answer.head)\(answer.text)\n\(proxy.tail)")
       let asked = try parent.asked()
-      let isAbsolute = scheme != "socks5h" && !tls
-      #expect(asked.map(\.kind) == [scheme == "socks5h" ? "socks" : isAbsolute ? "absolute" : "connect"])
-      if isAbsolute { #expect(asked.first?.fields["proxy-authorization"]?.count == 1) }
+      #expect(asked.map(\.kind) == [scheme == "socks5h" ? "socks" : "connect"])
+      #expect(asked.first?.target.hasSuffix("token.example.test:\(try Origin.shared().ports.https)") == true)
     }
   }
 
-  @Test(arguments: [true, false])
-  func `what the parent refuses is said, and nothing goes around it`(_ tls: Bool) throws {
+  @Test func `what the parent refuses is said, and nothing goes around it`() throws {
     let (parent, name) = (try ParentServer(), Origin.newName())
     try parent.set(#"{"login": "other:5ecret"}"#)
-    try withProxy(try configuration(parent, scheme: "http", name: name, tls: tls)) { proxy throws in
+    try withProxy(try Self.configuration(parent, scheme: "http", name: name)) { proxy throws in
       let answer = try proxy.ask("http://api.test/api/\(name)/x")
       #expect(answer.status == 503)
       let line = proxy.process.awaitLine { $0.contains("the parent proxy corporate: it refuses the credential proxy-login") }
       #expect(line != nil, "\(proxy.tail)")
       #expect(try parent.asked().count == 1)
+    }
+  }
+
+  /// To a parent, loopback is another machine, and such requests may be in clear text.
+  @Test(arguments: ["http://localhost:{http}", "http://127.0.0.1:{http}", "https://localhost:{https}"])
+  func `what is meant for this machine does not leave it`(_ endpoint: String) throws {
+    let (parent, name) = (try ParentServer(), Origin.newName())
+    try withProxy(try Self.configuration(parent, scheme: "http", name: name, endpoint: endpoint)) { proxy throws in
+      let answer = try proxy.ask("http://api.test/api/\(name)/x")
+      #expect(answer.status == 200, "\(answer.head)\(answer.text)\n\(proxy.tail)")
+      #expect(try parent.asked().isEmpty)
+    }
+  }
+
+  /// libcurl reads more into a URL than any rule about hosts does.
+  @Test(
+    arguments: [
+      "http://authority.test:{port}/live/odd%23fragment", "http://u:p@authority.test:{port}/live/odd",
+      "http://127.1:{port}/live/odd", "http://0x7f000001:{port}/live/odd", "http:///127.0.0.1:{port}/live/odd",
+    ])
+  func `a pointer that leads nobody knows where is not followed`(_ pointer: String) throws {
+    let (world, parent) = (try TrustWorld(), try ParentServer())
+    try world.issue("odd", seconds: 3600, ocsp: pointer)
+    let server = try TLSServer(world, "odd")
+    let policy = [world.root, RevocationByOCSPTests.check(RevocationByOCSPTests.hard)]
+    let top = """
+      via: corporate
+      parents: {corporate: {url: "\(parent.url("http"))"}}
+      hosts: {authority.test: [127.0.0.1]}
+      \(RevocationByOCSPTests.loopback)
+      """
+    let cases = [TrustCase("odd", "https://localhost:\(server.port)", policy)]
+    try withProxy(TrustCase.configuration(cases, top: top)) { proxy throws in
+      let answer = try proxy.ask("http://odd.test/")
+      expectOwnAnswer(answer, 502, "tls_certificate_error")
+      #expect(answer["Proxy-Status"]?.contains("revocation_unknown") == true, "\(answer.head)")
+      #expect(try world.count("odd") == 0)
+      #expect(Set(try parent.asked().map(\.kind)) == ["connect"])
     }
   }
 }

@@ -57,6 +57,7 @@ import Testing
     for part in [
       "ways out routes[0] *.internal.test, 10.0.0.0/8, db.test:8443: direct", "routes[1] env.test: environment",
       "any other host corporate, else backup",
+      "own requests as apps' requests to the same host; to loopback and metadata services direct",
       "environment HTTPS_PROXY, for https:// and tunnels: http://env-proxy.test:3128 no_proxy, direct: x.test, 10.0.0.0/8",
       "corporate http://proxy.test:8080; the parent resolves names",
       "credential login: basic, user name svc, for this parent alone",

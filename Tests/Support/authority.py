@@ -9,6 +9,7 @@ Writes NAME.pem (what the server sends, leaf first), NAME.rest.pem (that without
     GET /set?name=NAME&mode=MODE[&delay=SECONDS]
     GET /count?name=NAME                 number of requests to /live/NAME, or for a mode
     GET /issue?name=NAME&seconds=N       a new leaf that expires in N seconds
+              [&ocsp=URL]                with this pointer; {port} in it is the authority's own
 
 Modes of OCSP: good, brief (good for 60 s), revoked, unknown, expired, wrong-key, delegated, delegate-without-purpose, other-certificate, unauthorized,
 garbage, error, oversized. Modes of lists: good, revoked, stale, other-issuer, wrong-key, garbage, error, oversized.
@@ -200,6 +201,10 @@ class World:
         self.leaf("both", pointers=[("ocsp", f"{self.base}/live/both-ocsp"), ("crl", f"{self.base}/live/both-crl")])
         for stem in ("both-ocsp", "both-crl"):
             self.serials[stem] = self.serials["both"]
+        # Of the same server under a name that only a configuration can resolve, or a parent proxy.
+        named = f"http://authority.test:{self.base.rpartition(':')[2]}/live"
+        self.leaf("named-ocsp", pointers=[("ocsp", f"{named}/named-ocsp")])
+        self.leaf("named-crl", pointers=[("crl", f"{named}/named-crl")])
         self.client()
         self.index()
         for mode in ("good", "other-certificate"):
@@ -353,7 +358,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "count":
             return self.reply(str(world.counts.get(values["name"], 0)).encode())
         if kind == "issue":
-            world.leaf(values["name"], after=now() + int(values["seconds"]) * SECOND)
+            pointers = [("ocsp", values["ocsp"].replace("{port}", world.base.rpartition(":")[2]))] if "ocsp" in values else None
+            world.leaf(values["name"], after=now() + int(values["seconds"]) * SECOND, pointers=pointers)
             return self.reply(b"{}")
         world.count(stem)
         mode, delay = world.modes.get(stem, ("good", 0)) if kind == "live" else (stem, float(values.get("delay", 0)))

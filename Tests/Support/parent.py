@@ -1,26 +1,33 @@
 """Parent proxies in the tests: HTTP, HTTPS and SOCKS5 on loopback, one thread per connection.
 
-    parent.py PKI_FOLDER
+    parent.py PKI_FOLDER [CERTIFICATE]
 
-The first line on standard output is JSON: the ports of `http`, `https` (certificate of localhost), `socks` and `control`. It ends with its
+The first line on standard output is JSON: the ports of `http`, `https` (by default the certificate of localhost), `socks` and `control`. It ends with its
 standard input. POST /set to the control port changes the settings and answers with the state:
     login       "user:password" that it wants (Basic, RFC 1929); null: none
+    digest      null, or what its Digest challenges say instead of Basic ones (RFC 7616): {"algorithm": ..., "qop": ..., "uses": how often
+                a nonce is good, "nextnonce": whether it names the next one, "closes": whether a challenge ends its connection, "body":
+                bytes of a challenge's body, "always": its nonces are stale at once}
     answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
     piece       how many bytes of its answers leave at once; 0: all
     reply       the reply code of SOCKS
     bound       the address type in SOCKS replies: 1, 3 or 4
     closes      closes each connection at once
+    silent      never answers a request whose target contains this text; "": none of them
     names       {name: address} that it resolves; others are 127.0.0.1
     forget      clears what was recorded
-State: `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls}, and `open`.
+State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls}, and `open`.
 """
 
 import base64
+import hashlib
 import http.server
 import ipaddress
 import itertools
 import json
 import pathlib
+import re
+import secrets
 import select
 import socket
 import ssl
@@ -31,8 +38,10 @@ import threading
 pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
-settings = {"login": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "names": {}}
+settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {}}
 asked = []
+broken = []
+nonces = {}  # nonce: its largest count
 opened = set()
 
 
@@ -97,9 +106,59 @@ def read_head(client, data=b""):
     return lines[0].split(" "), fields, rest
 
 
-def is_welcome(fields):
+HASHES = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
+
+
+def new_nonce():
+    nonce = secrets.token_hex(8)
+    with lock:
+        nonces[nonce] = 0
+    return nonce
+
+
+def judge(method, target, fields):
+    """The fields that a challenge has, or None; and those that a welcome answer gets."""
     if settings["login"] is None:
-        return True
+        return None, ""
+    if settings["digest"] is None:
+        return (None if is_welcome(fields) else 'Proxy-Authenticate: Basic realm="parent"\r\n'), ""
+    wish = settings["digest"]
+    algorithm = wish.get("algorithm", "MD5")
+
+    def challenge(stale=""):
+        qop = wish.get("qop", "auth")
+        says = f'Proxy-Authenticate: Digest realm="parent", nonce="{new_nonce()}", algorithm={algorithm}{stale}'
+        return says + (f', qop="{qop}"' if qop else "") + '\r\nProxy-Authenticate: Basic realm="parent"\r\n', ""
+
+    sent = fields.get("proxy-authorization")
+    if not sent:
+        return challenge()
+    scheme, _, rest = sent[0].partition(" ")
+    told = {name: quoted or plain for name, quoted, plain in re.findall(r'(\w+)=(?:"([^"]*)"|([^\s,"]+))', rest)}
+    user, _, password = settings["login"].partition(":")
+
+    def hashed(text):
+        return hashlib.new(HASHES[algorithm], text.encode()).hexdigest()
+
+    wanted = ":".join([hashed(f"{user}:parent:{password}"), told.get("nonce", "")]
+                      + ([told.get("nc", ""), told.get("cnonce", ""), told["qop"]] if "qop" in told else [])
+                      + [hashed(f"{method}:{target}")])
+    with lock:
+        if scheme != "Digest" or len(sent) != 1 or told.get("uri") != target:
+            broken.append(f"{method} {target}: {sent}")
+        count, last = int(told.get("nc", "0"), 16), nonces.get(told.get("nonce"))
+        if last is not None and "qop" in told:
+            if count <= last:
+                broken.append(f"count {count} after {last}")
+            nonces[told["nonce"]] = count
+    if told.get("response") != hashed(wanted) or told.get("username") != user:
+        return challenge()
+    if last is None or wish.get("always") or count > wish.get("uses", 1 << 30):
+        return challenge(", stale=true")
+    return None, f'Proxy-Authentication-Info: nextnonce="{new_nonce()}"\r\n' if wish.get("nextnonce") else ""
+
+
+def is_welcome(fields):
     wanted = "Basic " + base64.b64encode(settings["login"].encode()).decode()
     return fields.get("proxy-authorization") == [wanted]
 
@@ -112,8 +171,25 @@ def serve_http(client, number, tls):
             return
         method, target = line[0], line[1]
         record("connect" if method == "CONNECT" else "absolute", target, fields, None, number, tls)
-        if not is_welcome(fields):
-            send(client, b"HTTP/1.1 407 Who Are You\r\nProxy-Authenticate: Basic realm=\"parent\"\r\nContent-Length: 4\r\n\r\nwho?")
+        if settings["silent"] is not None and settings["silent"] in target:
+            # Until the other side leaves.
+            while client.recv(65536):
+                pass
+            return
+        challenge, info = judge(method, target, fields)
+        if challenge is not None:
+            wish = settings["digest"] or {}
+            if method != "CONNECT":
+                # Its body is read, as most proxies do.
+                length = int(fields.get("content-length", ["0"])[0])
+                while len(rest) < length:
+                    rest += client.recv(65536)
+                rest = rest[length:]
+            body = b"w" * wish.get("body", 4)
+            closes = "Connection: close\r\n" if wish.get("closes") else ""
+            send(client, f"HTTP/1.1 407 Who Are You\r\n{challenge}{closes}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            if closes:
+                return
             continue
         if method == "CONNECT":
             answer = settings["answer"]
@@ -126,7 +202,7 @@ def serve_http(client, number, tls):
             except OSError:
                 send(client, b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
                 continue
-            send(client, (answer[: -len("{tunnel}")] if answer else "HTTP/1.1 200 Connection established\r\n\r\n").encode("latin-1"))
+            send(client, (answer[: -len("{tunnel}")] if answer else f"HTTP/1.1 200 Connection established\r\n{info}\r\n").encode("latin-1"))
             if rest:
                 far.sendall(rest)
             return relay(client, far)
@@ -154,7 +230,7 @@ def serve_http(client, number, tls):
             answer += more
         head, _, body = answer.partition(b"\r\n\r\n")
         kept = [line for line in head.split(b"\r\n") if not line.lower().startswith((b"connection:", b"content-length:", b"transfer-"))]
-        send(client, b"\r\n".join(kept) + b"\r\nX-Parent: yes\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        send(client, b"\r\n".join(kept) + b"\r\nX-Parent: yes\r\n" + info.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
 def exactly(client, count):
@@ -248,7 +324,7 @@ class Control(http.server.BaseHTTPRequestHandler):
             if wish.pop("forget", False):
                 asked.clear()
             settings.update(wish)
-            body = json.dumps({"asked": asked, "open": len(opened)}).encode()
+            body = json.dumps({"asked": asked, "open": len(opened), "broken": broken}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -259,7 +335,8 @@ class Control(http.server.BaseHTTPRequestHandler):
 
 
 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain(pki / "good.pem", pki / "good.key")
+name = sys.argv[2] if len(sys.argv) > 2 else "good"
+tls.load_cert_chain(pki / f"{name}.pem", pki / f"{name}.key")
 control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
 threading.Thread(target=control.serve_forever, daemon=True).start()
 ports = {kind: listen(kind) for kind in ("http", "https", "socks")}

@@ -12,12 +12,14 @@ import Testing
     leaf = try root.leaf().certificate
   }
 
-  private func request(_ number: Int) -> FetchRequest {
-    .list("http://crl.example.com/\(number)", root.certificate, timeout: 1)
+  private func request(_ number: Int, ofParent: Bool = false) -> FetchRequest {
+    .list("http://crl.example.com/\(number)", root.certificate, timeout: 1, judgesParent: ofParent)
   }
 
-  private func lookup(_ cache: RevocationCache, _ number: Int, _ time: Int64) -> RevocationCache.Lookup {
-    cache.lookup(request(number), of: leaf, issuer: root.certificate, now: time)
+  private func lookup(
+    _ cache: RevocationCache, _ number: Int, _ time: Int64, ofParent: Bool = false
+  ) -> RevocationCache.Lookup {
+    cache.lookup(request(number, ofParent: ofParent), of: leaf, issuer: root.certificate, now: time)
   }
 
   @Test func `one fetch serves every check that began meanwhile`() {
@@ -67,6 +69,33 @@ import Testing
     #expect(cache.due(now: 900).isEmpty)
     #expect(lookup(cache, 1, 1500) == .answer(.good(until: 2000)))
     #expect(lookup(cache, 2, 1500) == .absent)
+  }
+
+  @Test func `that an answer could not be renewed does not keep it from being asked for when it has expired`() {
+    let cache = RevocationCache()
+    cache.finish(request(1), .status(.good(until: 1000)), now: 0)
+    for time in stride(from: Int64(760), to: 1000, by: 60) { cache.finish(request(1), .failed, now: time) }
+    #expect(lookup(cache, 1, 999) == .answer(.good(until: 1000)))
+    #expect(lookup(cache, 1, 1001) == .absent)
+    cache.finish(request(1), .failed, now: 1001)
+    #expect(lookup(cache, 1, 1002) == .failed(retryAt: 1061))
+  }
+
+  @Test func `a question that judges a parent waits for no other one, and fails alone, but has the same answers`() {
+    let cache = RevocationCache()
+    #expect(cache.begin(request(1)) == .lead)
+    #expect(cache.begin(request(1, ofParent: true)) == .lead)
+    #expect(cache.begin(request(1, ofParent: true)) == .join)
+    cache.finish(request(1), .failed, now: 0)
+    #expect(lookup(cache, 1, 10) == .failed(retryAt: 60))
+    #expect(lookup(cache, 1, 10, ofParent: true) == .absent)
+    cache.finish(request(1, ofParent: true), .status(.good(until: 1000)), now: 10)
+    #expect(lookup(cache, 1, 20) == .answer(.good(until: 1000)))
+    #expect(lookup(cache, 1, 20, ofParent: true) == .answer(.good(until: 1000)))
+    // It is renewed as it was asked for.
+    #expect(cache.due(now: 900).map(\.judgesParent) == [true])
+    cache.finish(request(1), .status(.revoked(at: 5)), now: 30)
+    #expect(lookup(cache, 1, 40, ofParent: true) == .answer(.revoked(at: 5)))
   }
 
   @Test func `it is bounded; the longest unused go first`() {

@@ -232,6 +232,8 @@ public final class Snapshot: Sendable {
     let writtenHosts =
       entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)
     var rules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
+    rules.parentAccounts = Set(ways.parents.map(\.account))
+    rules.judgedHops = Set(ways.parents.filter(\.needsRevocationAnswers).map(\.hop))
     rules.route = { ways.route(to: $0, port: $1, isTLS: $2) }
     upstreamRules = rules
   }

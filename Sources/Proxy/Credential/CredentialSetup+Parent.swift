@@ -1,5 +1,6 @@
 import Credentials
 import EventIO
+import Forwarding
 import Upstreams
 
 /// As the credential of a parent proxy, by the owners and views that serve requests: its value is published to all loops, and a
@@ -9,19 +10,26 @@ extension CredentialSetup: ParentCredential {
   public var digest: [UInt8] { Array("\(name) \(serial)".utf8) }
 
   public func obtain(
-    on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void
+    for peer: ParentPeer, on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void
   ) -> any ParentWait {
+    let view = CredentialDesk.of(loop).view(of: self)
     let waiter = ParentWaiter(for: name)
-    waiter.onCredential = { result in
-      deliver(
-        result.mapError { ParentLoginMissing(reason: $0.reasonForLog) }.flatMap { version in
-          guard version.rendered.material == nil else {
-            return .failure(ParentLoginMissing(reason: "this kind does not work for a parent proxy yet; use basic or bearer"))
-          }
-          return .success(Self.login(version))
-        })
+    waiter.onCredential = { [unowned waiter] result in
+      switch result {
+      case .failure(let error): deliver(.failure(ParentLoginMissing(reason: error.reasonForLog)))
+      case .success(let version):
+        switch version.rendered.material {
+        case nil: deliver(.success(Self.login(version)))
+        case .digest(let policy):
+          let version = version.rendered.version
+          deliver(.success(ParentLogin(version: version, ParentDigest(policy, version, view.parentMemory))))
+        case .negotiate(let policy): waiter.obtainTicket(policy, version.rendered.version, for: peer, from: view, deliver)
+        case .awsKeys, .jwt, .hmac, .httpSignature, .target:
+          deliver(.failure(ParentLoginMissing(reason: "its kind is not for parent proxies")))
+        }
+      }
     }
-    switch CredentialDesk.of(loop).view(of: self).authorize(waiter) {
+    switch view.authorize(waiter) {
     case .ready(let version): waiter.credentialArrived(.success(version))
     case .failed(let error): waiter.credentialArrived(.failure(error))
     case .wait(let wait): waiter.wait = wait
@@ -33,6 +41,11 @@ extension CredentialSetup: ParentCredential {
     _ version: UInt64, isSure: Bool, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
   ) -> any ParentWait {
     let waiter = ParentWaiter(for: name)
+    // Its source is read before each ticket.
+    if case .negotiate = policy.kind {
+      deliver(false)
+      return waiter
+    }
     let desk = CredentialDesk.of(loop)
     waiter.onDecision = { decision in
       if case .resend = decision { return deliver(true) }
@@ -61,6 +74,8 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
   var wait: CredentialWait?
   var onCredential: ((Result<CredentialVersion, ProxyError>) -> Void)?
   var onDecision: ((RefusalDecision) -> Void)?
+  /// Not nil while it waits for a ticket.
+  private var onTicket: (() -> Void)?
 
   init(for name: String) { self.name = name }
 
@@ -72,6 +87,37 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
     onCredential = nil
     deliver?(result)
   }
+
+  /// Waits for a ticket with which the parent can be asked.
+  func obtainTicket(
+    _ policy: NegotiatePolicy, _ version: UInt64, for peer: ParentPeer, from view: CredentialView,
+    _ deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void
+  ) {
+    guard let tickets = (view.signer as? NegotiateSigner)?.tickets else {
+      return deliver(.failure(ParentLoginMissing(reason: "there is nothing to authenticate with")))
+    }
+    tickets.adopt(policy, version)
+    let origin = OriginAuthority(isTLS: peer.isTLS, host: peer.host, port: peer.port)
+    let session = NegotiateSession()
+    session.refused = view.parentMemory.refusedTicket
+    onTicket = { [unowned self] in
+      let service = tickets.service(at: origin)
+      switch tickets.supply(service, session, for: self) {
+      case .wait: return
+      case .unavailable(let error):
+        onTicket = nil
+        deliver(.failure(ParentLoginMissing(reason: error.reasonForLog)))
+      case .ready(let held):
+        onTicket = nil
+        let authentication = ParentNegotiate(
+          policy, held, tickets, origin, binding: policy.bindsChannel ? peer.endPointBinding : nil, view.parentMemory)
+        deliver(.success(ParentLogin(version: version, authentication)))
+      }
+    }
+    onTicket?()
+  }
+
+  override func preparationArrived() { onTicket?() }
 
   override func refusalDecided(_ decision: RefusalDecision) {
     wait = nil
@@ -85,6 +131,7 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
     wait = nil
     onCredential = nil
     onDecision = nil
+    onTicket = nil
   }
 }
 

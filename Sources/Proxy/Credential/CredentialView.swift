@@ -17,6 +17,8 @@ final class CredentialView: EventHandler {
   private let count: WaitCount
   /// nil: the credential has one token for all requests.
   let subjects: SubjectLine?
+  /// What connections to the parent proxy learn, if it is that one's credential.
+  private(set) lazy var parentMemory = ParentMemory()
   private(set) var current: CredentialVersion?
   /// Generation of the configuration that last changed the static value. Versions of earlier configurations, which the owner
   /// may still send, are ignored.

@@ -16,8 +16,9 @@ extension Request {
   /// now.
   /// - Returns: the input if the request ends here.
   func askBeforeBody(_ block: Block) -> RequestMachine.Input? {
-    // A chunked body can be kept if it has arrived completely. Only a request with a credential has a reason to ask.
-    if body.isChunked, authorization.attached != nil, !message.expectsContinue,
+    // A chunked body can be kept if it has arrived completely. Only a request with a credential, for the origin or the parent, has a reason
+    // to ask.
+    if body.isChunked, mayBeRefused, !message.expectsContinue,
       let outcome = attempt.upload.readChunksAtHand(of: &body, from: app, pulse), let input = ended(outcome)
     {
       return input
@@ -35,9 +36,14 @@ extension Request {
     guard !body.isDone, canReplay, !machine.hasMetExpectationFailure, way?.pool.limit.isSilent(at: loop.now) == false else {
       return false
     }
-    let isLast = machine.isResent && !mayBeChallenged
-    return message.expectsContinue || authorization.attached != nil && body.mayExceedTee(isLast: isLast)
+    let isLast = machine.isResent && !mayBeChallenged && !parentMayChallenge
+    return message.expectsContinue || mayBeRefused && body.mayExceedTee(isLast: isLast)
   }
+
+  /// Another attempt may follow a refusal or a challenge.
+  private var mayBeRefused: Bool { authorization.attached != nil || parentMayChallenge }
+
+  private var parentMayChallenge: Bool { attempt.exchange?.connection?.absolute?.challenges ?? false }
 
   /// The origin may not know the expectation, so the proxy sends the body.
   func originStayedSilent() {

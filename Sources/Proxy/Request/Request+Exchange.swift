@@ -6,6 +6,9 @@ import Upstreams
 /// The exchange with the origin: a connection, head and body up, the answer down, both directions at once. Each direction stops
 /// when its receiver takes no more, and goes on when it does: at most one block is buffered.
 extension Request {
+  /// Answers to one parent's challenges: two for Digest, and the rounds of Negotiate.
+  private static let maximumParentChallenges = 6
+
   // MARK: Connection
 
   func beginAttempt() -> RequestMachine.Input? {
@@ -48,7 +51,7 @@ extension Request {
     note(connection)
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
-    var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added ?? 0)
+    var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added(to: head.count) ?? 0)
     let signer = way.entry.isSigned ? authorization.view?.signer : nil
     if let signer, let attached = authorization.attached {
       size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted, by: attached)
@@ -58,7 +61,11 @@ extension Request {
     block.append(head.bytes)
     if let credential { block.append(credential) }
     if let signer, let input = prepare(head, signer, into: block) { return input }
-    if let absolute = connection.absolute { absolute.rewrite(block) }
+    if let absolute = connection.absolute, let error = absolute.rewrite(block, hasBody: hasBody) {
+      loop.blocks.giveBack(block)
+      exchange.finish(inStep: true)
+      return failing(.upstream(error))
+    }
     attempt.upload.begin(
       block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields, by: way.rules.requestHeaders)
     if !body.isDone, let input = askBeforeBody(block) { return input }
@@ -69,6 +76,8 @@ extension Request {
     }
     return pumpUp()
   }
+
+  private var hasBody: Bool { body.framing != .none && body.framing != .length(0) }
 
   /// Moves what can be moved towards the origin.
   func pumpUp() -> RequestMachine.Input? {
@@ -126,7 +135,14 @@ extension Request {
   /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
     guard attempt.awaitsHead, attempt.upload.isOver else { return }
+    blameParent()
     take(attemptFailed(.upstream(.responseTimeout), isStale: false))
+  }
+
+  /// There was time for an answer, and not a byte of one has come. A parent that takes requests in absolute-form may be to blame.
+  func blameParent() {
+    guard let exchange = attempt.exchange, exchange.firstByte == 0 else { return }
+    exchange.connection?.absolute?.gaveNoAnswer(now: loop.now)
   }
 
   /// Moves what can be moved in both directions.
@@ -164,16 +180,40 @@ extension Request {
 
   /// A parent that takes requests in absolute-form answers for itself only with 407. The app never gets that.
   private func refusal(by absolute: AbsoluteForm, _ bytes: UnsafeRawBufferPointer) -> RequestMachine.Input? {
-    let status = services.upstreams.responseHead.status
-    guard status == 407 else {
-      if status >= 200 { absolute.accepted() }
-      return nil
-    }
+    guard services.upstreams.responseHead.status >= 200 else { return nil }
     // Of a credential that was accepted before, it may be the origin's own answer, to a request that was served.
     let isHarmless = !absolute.isProven || message.outbound.method.isIdempotent
-    let error = absolute.refused(services.upstreams.responseHead, in: bytes, now: loop.now)
+    switch absolute.read(services.upstreams.responseHead, in: bytes, now: loop.now) {
+    case .answer: return nil
+    case .challenge(let next): return challenged(by: absolute, next, bytes)
+    case .invalid(let error): return attemptFailed(.upstream(error), isStale: false)
     // A new connection goes on only with another credential, or as the one that tries.
-    return attemptFailed(.upstream(error), isStale: isHarmless && machine.staleConnections == 0)
+    case .refused(let error): return attemptFailed(.upstream(error), isStale: isHarmless && machine.staleConnections == 0)
+    }
+  }
+
+  /// The parent's challenge is answered, if the request can be sent again.
+  private func challenged(
+    by absolute: AbsoluteForm, _ next: ParentReading.Next, _ bytes: UnsafeRawBufferPointer
+  ) -> RequestMachine.Input? {
+    func failed(_ why: String) -> RequestMachine.Input {
+      attemptFailed(.upstream(absolute.challengedInVain(why)), isStale: false)
+    }
+    guard canReplay else { return failed("it challenged a request whose body was too large to be kept (limits.replay_body)") }
+    guard attempt.parentChallenges < Self.maximumParentChallenges else {
+      return failed("it answers each request with another challenge")
+    }
+    attempt.parentChallenges += 1
+    let method = message.outbound.method
+    guard let framing = try? services.upstreams.responseHead.framing(to: method, in: bytes) else {
+      return failed("its challenge is no HTTP")
+    }
+    let keeps = next != .newTicket && services.upstreams.responseHead.persists(in: bytes)
+    if next == .thisConnection { attempt.exchange?.keepForNext() } else { attempt.exchange?.unbindFromClient() }
+    attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keeps)
+    attempt.exchange?.consumeHead(bytes.count, isFinal: true)
+    finishDropped()
+    return .challenged
   }
 
   private func follow(_ plan: AnswerPlan) -> RequestMachine.Input? {

@@ -24,6 +24,8 @@ extension Request {
     // RFC 9110 section 9.2.2, RFC 9112 section 9.3.1: a pooled connection can be closed by the origin at any time.
     let isStale =
       wasReused && !receivedAnything && (message.outbound.method.isIdempotent || wroteNothing) && error.mayBeStaleConnection
+    // A new connection. A pooled one is closed by parents as by origins.
+    if !wasReused { blameParent() }
     return attemptFailed(.upstream(error), isStale: isStale)
   }
 

@@ -268,7 +268,9 @@ final class Request: CredentialWaiter {
       return way?.pool.isConnecting == true ? .connectTimeout : .connectionLimit
     case .tunnel: return .connectTimeout
     case .app: return .stalled
-    case .origin: return .upstreamStalled
+    case .origin:
+      blameParent()
+      return .upstreamStalled
     }
   }
 
@@ -277,6 +279,10 @@ final class Request: CredentialWaiter {
     if machine.phase == .connecting, let way, way.pool.isJudging {
       // A connection waits for a revocation answer, which has its own time limits.
       return loop.arm(timer, at: loop.now + way.entry.timeouts.connect)
+    }
+    if let end = tunnel?.dial?.movedEnd, end > loop.now {
+      // The same for a parent, on the way of a tunnel.
+      return loop.arm(timer, at: min(end, loop.now + Int64(snapshot.settings.timeouts.connect) * 1_000_000))
     }
     take(.timeUp(attempt.waiting))
   }

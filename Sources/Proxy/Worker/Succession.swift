@@ -54,6 +54,6 @@ struct Succession {
 
   /// The first entry whose requests may go to this origin under this trust.
   func entry(leadingTo identity: OriginIdentity) -> Entry? {
-    origins[identity] ?? open.first { next.mayLead($0, to: identity) }
+    origins[identity.ofEitherForm] ?? open.first { next.mayLead($0, to: identity) }
   }
 }

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// What an origin says in the fields of WWW-Authenticate about SPNEGO (RFC 4559 sections 4 and 5).
+/// What an origin says in the fields of WWW-Authenticate about SPNEGO (RFC 4559 sections 4 and 5), or a proxy in its own.
 public enum NegotiateAnswer: Sendable, Hashable {
   /// Nothing.
   case absent
@@ -13,10 +13,12 @@ public enum NegotiateAnswer: Sendable, Hashable {
   /// It offers NTLM, and not Negotiate.
   case onlyNTLM
 
-  public init(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer) {
+  public init(
+    _ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, named name: FieldName = .wwwAuthenticate
+  ) {
     self = .absent
-    guard head.contains(.wwwAuthenticate) else { return }
-    for field in head.fields where field.id == .wwwAuthenticate {
+    guard head.contains(name) else { return }
+    for field in head.fields where field.id == name {
       // Other challenges' quotation marks may hide commas; what is behind one of those names no scheme of ours in practice, and would
       // be a malformed token at worst.
       var members = ListMembers(field.value, in: bytes)

@@ -1,5 +1,6 @@
 import EventIO
 import Streams
+import Trust
 
 /// Opens a stream to a host: directly (`HostDial`), or by the ways of a route (`WayDial`). Origins and tunnels use the same code. The
 /// object that waits for the stream owns the dial.
@@ -40,6 +41,8 @@ public class Dial: EventHandler {
     public let address: Address
     /// The parent behind which the host is; nil: reached directly.
     public var parent: Parent?
+    /// The verdict on an https:// parent; nil: there is no such parent.
+    var verdict: VerdictRecord?
     /// The parent takes requests in absolute-form; nil: the stream leads to the host.
     public var absolute: AbsoluteForm?
     /// What the host has sent behind the parent's answer.
@@ -67,6 +70,10 @@ public class Dial: EventHandler {
 
   /// Reports nothing any more, and closes what is open.
   public func cancel() {}
+
+  /// When the time limit of connecting ends, if it moves: waiting for a revocation answer does not count. Nanoseconds of the loop's
+  /// clock; Int64.max while it is waited for.
+  public var movedEnd: Int64? { nil }
 
   /// The time limit of connecting has passed.
   /// - Returns: what to say of it. The caller cancels next.

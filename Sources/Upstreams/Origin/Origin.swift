@@ -21,6 +21,8 @@ public struct OriginIdentity: Sendable, Hashable {
   public var account: String
   /// Digest of the route; empty: directly.
   public var route: [UInt8]
+  /// An http origin behind a parent that would take requests in absolute-form: its connections are tunnels none the less.
+  public var tunnels = false
 
   public init(
     scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
@@ -38,6 +40,15 @@ public struct OriginIdentity: Sendable, Hashable {
 
   var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
   public var isTLS: Bool { scheme == .https }
+
+  /// Of the same origin, whichever form its requests take.
+  public var ofEitherForm: OriginIdentity { withTunnels(false) }
+
+  func withTunnels(_ tunnels: Bool) -> OriginIdentity {
+    var identity = self
+    identity.tunnels = tunnels
+    return identity
+  }
 }
 
 /// An identity, and what a connection to it needs. Immutable; shared by all loops.
@@ -51,7 +62,7 @@ public final class Origin: Sendable {
   /// Scheme, host and port as HTTP messages spell them.
   public let authority: OriginAuthority
 
-  /// - Parameter route: the one whose digest is in `identity`.
+  /// - Parameter route: the one whose digest is in `identity`, or the same for tunnels.
   public init(_ identity: OriginIdentity, trust: TrustMaterial?, clientIdentity: TLSIdentity?, route: Route? = nil) {
     self.route = route
     self.identity = identity
@@ -61,12 +72,12 @@ public final class Origin: Sendable {
     authority = OriginAuthority(isTLS: identity.isTLS, host: origin.messageHost, port: origin.messagePort)
   }
 
+  /// Some of its requests go in absolute-form, others through tunnels.
+  var hasBothForms: Bool { !identity.isTLS && route?.hasAbsoluteForm == true }
+
   /// The same origin through tunnels only. nil: this one is as good.
   public var tunnelling: Origin? {
-    guard !identity.isTLS, let route, route.hasAbsoluteForm, !route.tunnelsAlways else { return nil }
-    var identity = identity
-    let next = route.tunnelling
-    identity.route = next.digest
-    return Origin(identity, trust: trust, clientIdentity: clientIdentity, route: next)
+    guard hasBothForms, let route, !route.tunnelsAlways else { return nil }
+    return Origin(identity.withTunnels(true), trust: trust, clientIdentity: clientIdentity, route: route.tunnelling)
   }
 }

@@ -30,7 +30,7 @@ public final class OriginLimit: Sendable {
     waiting.add(executor)
     let identity = identity
     for other in group.executors where other !== executor {
-      other.call { Upstreams.of($0).existingPool(identity)?.surrenderIdle() }
+      other.call { Upstreams.of($0).surrenderIdle(of: identity) }
     }
   }
 

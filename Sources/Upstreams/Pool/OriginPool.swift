@@ -50,6 +50,8 @@ public final class OriginPool {
   private(set) var timeouts: Deadlines
   /// How many connections the origin may have in the whole process.
   private var capacity: Int
+  /// The same origin has another pool, for requests of the other form. Both share the limit.
+  private let hasSibling: Bool
 
   init(_ origin: Origin, limit: OriginLimit, upstreams: Upstreams) {
     self.origin = origin
@@ -57,13 +59,14 @@ public final class OriginPool {
     self.limit = limit
     timeouts = upstreams.rules.timeouts
     capacity = upstreams.rules.connections
+    hasSibling = origin.hasBothForms
     self.upstreams = upstreams
   }
 
   var idleCount: Int { idle.count + bound.count }
   public var isConnecting: Bool { !connecting.isEmpty }
   /// A connection waits for a revocation answer, which has its own time limits.
-  public var isJudging: Bool { connecting.contains { $0.phase == .judging } }
+  public var isJudging: Bool { connecting.contains { $0.isJudging } }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
     idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty
@@ -159,6 +162,10 @@ public final class OriginPool {
           oldest.close()
           continue
         }
+        if let sibling, sibling.idleCount > 0 {
+          sibling.surrenderIdle()
+          continue
+        }
         limit.wait(upstreams.loop.executor, in: upstreams.shared.group)
         // A loop that gave a place back before it saw this wait has woken no loop.
         guard limit.take(of: capacity) else { return }
@@ -184,6 +191,17 @@ public final class OriginPool {
   /// Another loop has passed on the place of a connection that ended, for requests in line here.
   func placePassedOn() {
     if wantsPlace { connect() } else { limit.giveBack() }
+  }
+
+  private var sibling: OriginPool? {
+    guard hasSibling else { return nil }
+    let other = upstreams.existingPool(origin.identity.withTunnels(!origin.identity.tunnels))
+    return other?.limit === limit ? other : nil
+  }
+
+  /// Requests elsewhere wait for a place: those of other loops, and of the other form.
+  private var othersWantPlace: Bool {
+    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || sibling?.wantsPlace == true
   }
 
   // MARK: Shares
@@ -348,8 +366,8 @@ public final class OriginPool {
     if line.isEmpty {
       // A retired pool still serves its line: these exchanges began before, and have no other pool.
       if isRetired || upstreams.isDraining { return connection.close() }
-      // Another loop's requests wait for a place, and need it more than an idle connection here.
-      if limit.isWaitedFor(byOtherThan: upstreams.loop.executor) { return connection.close() }
+      // Others' requests wait for a place, and need it more than an idle connection here.
+      if othersWantPlace { return connection.close() }
       if let route = origin.route, upstreams.hasBetterWay(than: connection, on: route) { return connection.close() }
       idle.append(connection)
       return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
@@ -380,16 +398,18 @@ public final class OriginPool {
     tidy()
   }
 
-  /// Leaves a place to requests in line here, unless their turn is over: then to another loop.
+  /// Leaves a place to requests in line here, unless their turn is over: then to another loop, or to those of the other form.
   private func leavePlace() {
-    if handsOver || (!line.isEmpty && isOwnTurnOver()), limit.passOn(from: upstreams.loop.executor) { return }
+    if handsOver || (!line.isEmpty && isOwnTurnOver()) {
+      if limit.passOn(from: upstreams.loop.executor) { return }
+      if let sibling, sibling.wantsPlace { return sibling.placePassedOn() }
+    }
     limit.giveBack()
   }
 
-  /// Whether requests in line here have had all places for so long, while another loop waited, that the next place is the other
-  /// loop's.
+  /// Whether requests in line here have had all places for so long, while others waited, that the next place is theirs.
   private func isOwnTurnOver() -> Bool {
-    turn.isOver(at: upstreams.loop.now, othersWait: limit.isWaitedFor(byOtherThan: upstreams.loop.executor))
+    turn.isOver(at: upstreams.loop.now, othersWait: othersWantPlace)
   }
 
   /// Closes all idle connections. Several were found closed, one after another, so the others are likely to be closed as well.

@@ -34,11 +34,24 @@ extension UpstreamConnection: RevocationWaiter {
   @inline(__always)
   func isTrusted(at now: Int64) -> Bool { now < trustedUntil }
 
+  /// The policy by which its TLS is judged, which is the origin's, or that of the parent before an http origin.
+  private var trust: TrustMaterial? { origin.trust ?? parent?.trust }
+  /// The parent, if it is the one that is judged here.
+  private var judgedParent: Parent? { origin.trust == nil ? parent : nil }
+  var trustKey: TrustKey { judgedParent?.trustKey ?? pool.trustKey }
+
+  /// The parent was judged before it was asked.
+  func adopt(_ verdict: VerdictRecord) {
+    self.verdict = verdict
+    isTrusted(until: verdict.until)
+  }
+
   private func enterGate() {
-    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return offer(isNew: !isJudgedAgain) }
+    guard let verdict, let trust, let tls = stream.tls else { return offer(isNew: !isJudgedAgain) }
     phase = .judging
     loop.forget(self)
-    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    gate = trust.evaluation.gate(
+      host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: judgedParent != nil)
     passGate()
   }
 
@@ -64,25 +77,32 @@ extension UpstreamConnection: RevocationWaiter {
     gate = nil
     isJudgedAgain = false
     verdict?.until = until
-    trustedUntil = deadline(of: until)
-    usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
+    isTrusted(until: until)
     secured = loop.clock()
     offer(isNew: isNew)
+  }
+
+  /// - Parameter until: seconds since 1970.
+  private func isTrusted(until: Int64) {
+    trustedUntil = deadline(of: until)
+    usesAnswersAt = loop.now + (trustedUntil - loop.now) / 2
   }
 
   /// Looks up the revocation answers that this connection relies on. Answers that are looked up count as used, and are fetched
   /// again before they expire. Otherwise those of a long-lived connection would expire unnoticed.
   func useAnswers() {
     usesAnswersAt = Int64.max
-    guard let verdict, let trust = origin.trust, let tls = stream.tls else { return }
-    var look = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    guard let verdict, let trust, let tls = stream.tls else { return }
+    var look = trust.evaluation.gate(
+      host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: judgedParent != nil)
     _ = look.next(upstreams.shared.revocation, now: wallClockSeconds())
   }
 
   func refuse(_ refusal: TrustRefusal) {
     gate = nil
     verdict = nil
-    upstreams.observer.trustFailed(upstream: pool.upstream, evaluator: refusal.evaluator, reason: refusal.reason)
+    let judged = judgedParent.map { "parent \($0.name)" } ?? pool.upstream
+    upstreams.observer.trustFailed(upstream: judged, evaluator: refusal.evaluator, reason: refusal.reason)
     // A pooled connection is just closed. The pool opens and judges another one for the request that would have got it.
     if isJudgedAgain { return close() }
     failOpening(

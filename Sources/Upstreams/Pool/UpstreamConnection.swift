@@ -53,7 +53,8 @@ public final class UpstreamConnection: EventHandler {
 
   /// The verdict of the session that the proxy offered.
   var offered: VerdictRecord?
-  /// The verdict by which the connection is trusted, and until when, in nanoseconds of the loop's clock.
+  /// The verdict by which the connection is trusted, and until when, in nanoseconds of the loop's clock. Of an http origin behind an
+  /// https:// parent it is the parent's.
   var verdict: VerdictRecord?
   var trustedUntil = Int64.max
   /// When, on the same clock, the next use of this connection counts as a use of its revocation answers.
@@ -94,6 +95,9 @@ public final class UpstreamConnection: EventHandler {
     dial.start(for: pool.nameAsker, within: pool.timeouts.connect)
   }
 
+  /// It, or its parent, waits for a revocation answer.
+  var isJudging: Bool { phase == .judging || dial?.movedEnd == .max }
+
   private func dialled(_ progress: Dial.Progress) {
     switch progress {
     case .connecting:
@@ -116,7 +120,10 @@ public final class UpstreamConnection: EventHandler {
     parent = result.parent
     absolute = result.absolute
     connected = loop.clock()
-    guard origin.identity.isTLS else { return result.rest.isEmpty ? offer(isNew: true) : spokeFirst(isNew: true) }
+    guard origin.identity.isTLS else {
+      if let verdict = result.verdict { adopt(verdict) }
+      return result.rest.isEmpty ? offer(isNew: true) : spokeFirst(isNew: true)
+    }
     let known = upstreams.sessions.take(pool.trustKey, now: wallClockSeconds())
     offered = known?.record
     do {
@@ -295,7 +302,7 @@ public final class UpstreamConnection: EventHandler {
 
   private func keepSessions() {
     guard let tls = stream.tls, let verdict, phase != .judging else { return }
-    while let session = tls.takeSession() { upstreams.sessions.store(session, verdict, for: pool.trustKey) }
+    while let session = tls.takeSession() { upstreams.sessions.store(session, verdict, for: trustKey) }
   }
 
   override public func ready(_ events: UInt32, on loop: EventLoop) {
@@ -327,7 +334,10 @@ public final class UpstreamConnection: EventHandler {
   override public func expired(on loop: EventLoop) {
     switch phase {
     case .resolving: failOpening(.resolverTimeout(origin.identity.host))
-    case .connecting, .handshaking: failOpening(dial?.timeUp() ?? .connectTimeout)
+    case .connecting:
+      if let end = dial?.movedEnd, end > loop.now { return loop.arm(self, at: min(end, loop.now + pool.timeouts.connect)) }
+      failOpening(dial?.timeUp() ?? .connectTimeout)
+    case .handshaking: failOpening(.connectTimeout)
     case .idle: close()
     case .settling: discard()
     case .completing: spokeFirst(isNew: exchanges == 0)

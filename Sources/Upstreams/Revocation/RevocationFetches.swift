@@ -29,11 +29,10 @@ final class RevocationFetches: EventHandler {
   private var cache: RevocationCache { upstreams.shared.revocation }
 
   /// Asks the question, and tells `waiter` once, when it is answered or has failed.
-  /// - Parameter parent: the one that is judged by the answer, and must not carry it; nil: none.
-  func ask(_ request: FetchRequest, for waiter: any RevocationWaiter, judging parent: String? = nil) {
+  func ask(_ request: FetchRequest, for waiter: any RevocationWaiter) {
     // The waiter is added before the flight is checked: if that flight ends meanwhile, its message comes later.
     waiting[request.key, default: []].append(waiter)
-    begin(request, judging: parent)
+    begin(request)
   }
 
   func leave(_ waiter: any RevocationWaiter) {
@@ -43,9 +42,9 @@ final class RevocationFetches: EventHandler {
     }
   }
 
-  private func begin(_ request: FetchRequest, judging parent: String? = nil) {
+  private func begin(_ request: FetchRequest) {
     guard case .lead = cache.begin(request) else { return }
-    upstreams.ask(request, judging: parent) { [upstreams] body in
+    upstreams.ask(request) { [upstreams] body in
       let (cache, group) = (upstreams.shared.revocation, upstreams.shared.group)
       guard let body else { return Self.finish(request, .failed, cache, group) }
       let isQueued = Self.lane.run {

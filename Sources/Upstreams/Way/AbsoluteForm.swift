@@ -1,28 +1,50 @@
 import EventIO
 import HTTPWire
+import WayOut
 
 /// A connection over which a parent takes requests for an http origin in absolute-form (RFC 9112 section 3.2.2). Confined to its loop.
 public final class AbsoluteForm {
   public let parent: Parent
   /// `http://host[:port]`, before the target's path.
   public let base: [UInt8]
-  /// `Proxy-Authorization: ...` with CRLF; empty: none.
-  public let loginLine: [UInt8]
+  private let login: ParentLogin?
+  /// `Proxy-Authorization: ...` with CRLF, if each request carries the same; empty: none.
+  private let loginLine: [UInt8]
   private let trial: LoginTrial?
   private var isUntried = true
+  private unowned let upstreams: Upstreams
+  /// This connection alone tries a parent that is down.
+  var claim: WayHealth.Claim?
+  /// When the health memory was told last that the parent works, in nanoseconds of the loop's clock.
+  private var noted: Int64 = 0
 
-  init(_ parent: Parent, host: String, port: UInt16, _ login: ParentLogin?, _ trial: LoginTrial?) {
+  /// Nanoseconds between two notes of one connection that the parent works.
+  private static let noteInterval: Int64 = 10_000_000_000
+
+  init(
+    _ parent: Parent, host: String, port: UInt16, _ login: ParentLogin?, _ trial: LoginTrial?, on upstreams: Upstreams
+  ) {
     self.parent = parent
+    self.upstreams = upstreams
     base = Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
-    loginLine = login?.line ?? []
+    self.login = login
+    loginLine = if let login, login.authentication == nil { ParentLogin.line(login.value) } else { [] }
     self.trial = trial
   }
 
+  deinit {
+    guard let claim else { return }
+    upstreams.shared.health.withLock { $0.gaveUp(parent.hop, claim: claim) }
+  }
+
   /// Makes a head as the parent wants it out of one that was written for the origin.
-  /// - Parameter block: the head in origin-form, without the blank line; it has room for what is `added`.
-  public func rewrite(_ block: Block) {
+  /// - Parameters:
+  ///   - block: the head in origin-form, without the blank line; it has room for what is `added`.
+  ///   - hasBody: a body follows.
+  /// - Returns: why the request cannot be sent; nil: it can.
+  public func rewrite(_ block: Block, hasBody: Bool) -> UpstreamError? {
     let head = block.bytes
-    guard let space = head.firstIndex(of: UInt8(ascii: " ")), space + 1 < head.count else { return }
+    guard let space = head.firstIndex(of: UInt8(ascii: " ")), space + 1 < head.count else { return nil }
     // OPTIONS of the whole origin has no path there (RFC 9112 section 3.2.4).
     let rest = space + (head[space + 1] == UInt8(ascii: "*") ? 2 : 1)
     let (from, to) = (block.base + block.start + rest, block.base + block.start + space + 1 + base.count)
@@ -32,23 +54,85 @@ public final class AbsoluteForm {
     }
     block.end += space + 1 + base.count - rest
     block.append(loginLine)
+    guard let login, login.authentication != nil else { return nil }
+    return answer(login, in: block, method: space, hasBody: hasBody)
+  }
+
+  /// - Parameter method: its length.
+  private func answer(_ login: ParentLogin, in block: Block, method: Int, hasBody: Bool) -> UpstreamError? {
+    let head = block.bytes
+    let rest = UnsafeRawBufferPointer(rebasing: head[(method + 1)...])
+    let target = rest.prefix { $0 != UInt8(ascii: " ") }
+    do throws(ParentFailure.Reason) {
+      block.append(try login.line(method: Array(head[..<method]), target: Array(target), hasBody: hasBody))
+      return nil
+    } catch {
+      return failure(error)
+    }
+  }
+
+  private func failure(_ reason: ParentFailure.Reason, status: Int? = nil) -> UpstreamError {
+    .parent(ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: reason, status: status))
   }
 
   /// Most bytes that this adds to a head.
-  public var added: Int { base.count + loginLine.count }
+  /// - Parameter head: its bytes.
+  public func added(to head: Int) -> Int {
+    guard let authentication = login?.authentication else { return base.count + loginLine.count }
+    return base.count + 32 + authentication.sizeLimit(target: base.count + head)
+  }
+
+  /// A request may be answered by a challenge, after which it is sent again.
+  public var challenges: Bool { login?.authentication != nil }
+
+  /// What a final answer says.
+  public enum Reading {
+    /// It is relayed.
+    case answer
+    /// The request is sent again.
+    case challenge(ParentReading.Next)
+    case refused(UpstreamError)
+    /// It is not relayed, as the parent does not prove what it should.
+    case invalid(UpstreamError)
+  }
+
+  /// Reads the head of a final answer.
+  /// - Parameter now: nanoseconds of the loop's clock.
+  @inline(__always)
+  public func read(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, now: Int64) -> Reading {
+    if head.status != 407, login?.authentication == nil {
+      accepted(now: now)
+      return .answer
+    }
+    return readClosely(head, in: bytes, now: now)
+  }
+
+  @inline(never)
+  private func readClosely(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, now: Int64) -> Reading {
+    let reading = login?.authentication?.read(head, in: bytes) ?? .other
+    if case .invalid(let why) = reading { return .invalid(failure(.badAnswer(why), status: head.status)) }
+    guard head.status == 407 else {
+      if login?.isPresented ?? true { accepted(now: now) } else { noteWorks(now) }
+      return .answer
+    }
+    switch reading {
+    case .challenge(let next):
+      noteWorks(now)
+      return .challenge(next)
+    case .refused(let pause): return .refused(refused(asked: head.proxySchemes(in: bytes), pause: pause, now: now))
+    case .other, .invalid: return .refused(refused(asked: head.proxySchemes(in: bytes), now: now))
+    }
+  }
 
   /// The parent has answered 407: the credential is not sent again, unless its source has another.
-  public func refused(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, now: Int64) -> UpstreamError {
-    refused(asked: head.proxySchemes(in: bytes), now: now)
+  private func refused(asked: String, pause: Int64? = nil, now: Int64) -> UpstreamError {
+    noteWorks(now)
+    trial?.refused(asked: asked, isSure: false, pause: pause, now: now)
+    return failure(.loginRefused(asked: asked), status: 407)
   }
 
-  /// The same, where nobody reads which schemes it asks for.
-  /// - Parameter now: nanoseconds of the monotonic clock.
-  func refused(asked: String = "", now: Int64) -> UpstreamError {
-    trial?.refused(asked: asked, isSure: false, now: now)
-    return .parent(
-      ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: .loginRefused(asked: asked), status: 407))
-  }
+  /// It challenged a request whose body is gone, or challenges again and again.
+  public func challengedInVain(_ why: String) -> UpstreamError { failure(.badAnswer(why), status: 407) }
 
   /// Whether its credential may be presented again: the parent has not refused it on another connection.
   func mayPresent(now: Int64) -> Bool { isUntried || trial?.mayPresent(now: now) ?? true }
@@ -57,10 +141,39 @@ public final class AbsoluteForm {
   public var isProven: Bool { !isUntried }
 
   /// The parent has answered something else than 407.
+  /// - Parameter now: nanoseconds of the loop's clock.
   @inline(__always)
-  public func accepted() {
+  private func accepted(now: Int64) {
+    if isUntried || now - noted >= Self.noteInterval { noteAccepted(now) }
+  }
+
+  private func noteAccepted(_ now: Int64) {
+    noteWorks(now)
     guard isUntried else { return }
     isUntried = false
     trial?.accepted()
+  }
+
+  private func noteWorks(_ now: Int64) {
+    noted = now
+    claim = nil
+    let changes = upstreams.shared.health.withLock { health in
+      health.worked(parent.hop, now: now)
+      return health.takeChanges()
+    }
+    upstreams.report(changes)
+  }
+
+  /// A request that had time for an answer got not a byte of one. A parent that has served others a moment ago waits for an origin that
+  /// does not answer; otherwise it is down.
+  /// - Parameter now: nanoseconds of the loop's clock.
+  public func gaveNoAnswer(now: Int64) {
+    let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
+    self.claim = nil
+    let changes = upstreams.shared.health.withLock { health in
+      if !health.hasWorkedLately(parent.hop, now: now) { health.broke(parent.hop, claim: claim, now: now, random: random) }
+      return health.takeChanges()
+    }
+    upstreams.report(changes)
   }
 }

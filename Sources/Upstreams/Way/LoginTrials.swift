@@ -2,27 +2,33 @@ import EventIO
 import Synchronization
 import WayOut
 
+/// Who this process is to one parent: the parent as it is reached, and the identity of the credential.
+public struct ParentAccount: Hashable, Sendable {
+  let hop: Hop
+  /// Digest of the credential's identity; empty: none.
+  let credential: [UInt8]
+}
+
 /// What the whole process knows of each parent's credential. A wrong password is sent once, however many connections wait: until a
 /// parent has accepted a version, one connection tries it. So no account is locked.
 final class LoginTrials: Sendable {
   struct Key: Hashable, Sendable {
-    let hop: Hop
-    /// Digest of the credential's identity; empty: none.
-    let credential: [UInt8]
+    let account: ParentAccount
     let version: UInt64
+    var isEmpty: Bool { account.credential.isEmpty }
   }
 
   enum Entrance {
-    /// Present it. `isFirst`: nobody has yet, and others wait for what comes of it. `isDoubted`: read its source again before.
-    case go(isFirst: Bool, isDoubted: Bool = false)
+    /// Present it. `trial`: its number, if nobody has presented it yet, and others wait for what comes of it; nil: it is known.
+    /// `isDoubted`: read its source again before.
+    case go(trial: UInt64? = nil, isDoubted: Bool = false)
     /// Wait for what comes of the trial.
     case wait(until: Int64)
     case refused(asked: String)
   }
 
   private enum State {
-    /// `until`: when the next one may try, as this one may depend on a target that never answers.
-    case trying(until: Int64, waiting: [LoopExecutor], wasAccepted: Bool)
+    case trying(Trial)
     case accepted
     /// It was accepted, and then refused by an answer that may be an origin's.
     case doubted
@@ -30,7 +36,41 @@ final class LoginTrials: Sendable {
     case refused(asked: String, until: Int64)
   }
 
-  private let states = Mutex<[Key: State]>([:])
+  private struct Trial {
+    var number: UInt64
+    /// When the next one may try, as this one may depend on a target that never answers.
+    var until: Int64
+    var waiting: [LoopExecutor] = []
+    var wasAccepted: Bool
+  }
+
+  private struct Book {
+    var states: [Key: State] = [:]
+    var trials: UInt64 = 0
+    /// Of the present configuration.
+    var accounts: Set<ParentAccount> = []
+
+    mutating func begin(_ key: Key, now: Int64, waiting: [LoopExecutor], wasAccepted: Bool) -> UInt64 {
+      trials += 1
+      states[key] = .trying(
+        Trial(number: trials, until: now + LoginTrials.trialTime, waiting: waiting, wasAccepted: wasAccepted))
+      return trials
+    }
+
+    mutating func settle(_ key: Key, _ next: State) -> [LoopExecutor] {
+      let before = states[key]
+      states[key] = next
+      for (other, state) in states where other.account == key.account && other.version < key.version {
+        // Whoever waits there is told by those who try.
+        if case .trying = state { continue }
+        states[other] = nil
+      }
+      if case .trying(let trial) = before { return trial.waiting }
+      return []
+    }
+  }
+
+  private let book = Mutex(Book())
 
   /// How long a parent that wants a credential, and has none configured, is not asked again, in nanoseconds.
   static let pauseWithoutCredential: Int64 = 30_000_000_000
@@ -39,52 +79,59 @@ final class LoginTrials: Sendable {
   /// How long a credential that was accepted once is not sent after a refusal in absolute-form, which may be an origin's answer.
   private static let pauseAfterDoubt: Int64 = 60_000_000_000
 
+  /// Entries, for tests.
+  var count: Int { book.withLock { $0.states.count } }
+
   func enter(_ key: Key, from executor: LoopExecutor, now: Int64) -> Entrance {
-    states.withLock { states in
-      switch states[key] {
-      case .accepted: return .go(isFirst: false)
+    book.withLock { book in
+      switch book.states[key] {
+      case .accepted: return .go()
       case .refused(let asked, let until) where now < until: return .refused(asked: asked)
-      case .trying(let until, var waiting, let wasAccepted) where now < until:
-        if !waiting.contains(where: { $0 === executor }) { waiting.append(executor) }
-        states[key] = .trying(until: until, waiting: waiting, wasAccepted: wasAccepted)
-        return .wait(until: until)
-      case .trying(_, let waiting, let wasAccepted):
-        states[key] = .trying(until: now + Self.trialTime, waiting: waiting, wasAccepted: wasAccepted)
-        return .go(isFirst: true)
+      case .trying(var trial) where now < trial.until:
+        if !trial.waiting.contains(where: { $0 === executor }) { trial.waiting.append(executor) }
+        book.states[key] = .trying(trial)
+        return .wait(until: trial.until)
+      case .trying(let trial):
+        return .go(trial: book.begin(key, now: now, waiting: trial.waiting, wasAccepted: trial.wasAccepted))
       case nil, .refused, .doubted:
         // A parent without a credential is asked as often as one that wants none.
-        if key.credential.isEmpty { return .go(isFirst: false) }
-        let wasAccepted = if case .doubted = states[key] { true } else { false }
-        states[key] = .trying(until: now + Self.trialTime, waiting: [], wasAccepted: wasAccepted)
-        return .go(isFirst: true, isDoubted: wasAccepted)
+        if key.isEmpty { return .go() }
+        let wasAccepted = if case .doubted = book.states[key] { true } else { false }
+        return .go(trial: book.begin(key, now: now, waiting: [], wasAccepted: wasAccepted), isDoubted: wasAccepted)
       }
     }
   }
 
   /// The parent has let the credential pass: it answered anything but 407.
   /// - Returns: the loops with connections that wait for that.
-  func accepted(_ key: Key) -> [LoopExecutor] { key.credential.isEmpty ? [] : settle(key, .accepted) }
+  func accepted(_ key: Key) -> [LoopExecutor] { key.isEmpty ? [] : book.withLock { $0.settle(key, .accepted) } }
 
   /// - Parameters:
   ///   - isSure: only the parent can have said so: it answered CONNECT, or SOCKS.
+  ///   - pause: nanoseconds until it is worth another try; nil: it was presented, and is not until it changes.
   ///   - now: nanoseconds of the monotonic clock.
-  func refused(_ key: Key, asked: String, isSure: Bool, now: Int64) -> [LoopExecutor] {
-    if key.credential.isEmpty { return settle(key, .refused(asked: asked, until: now + Self.pauseWithoutCredential)) }
-    guard !isSure else { return settle(key, .refused(asked: asked, until: .max)) }
-    let before = states.withLock { $0[key] }
-    switch before {
-    case .accepted, .doubted: return settle(key, .doubted)
-    case .trying(_, _, wasAccepted: true): return settle(key, .refused(asked: asked, until: now + Self.pauseAfterDoubt))
-    // A version never comes back, so what was refused stays refused.
-    case nil, .trying, .refused: return settle(key, .refused(asked: asked, until: .max))
+  func refused(_ key: Key, asked: String, isSure: Bool, pause: Int64? = nil, now: Int64) -> [LoopExecutor] {
+    // One step: what others say of the same credential comes before or behind it, and is not lost.
+    book.withLock { book in
+      if let pause = key.isEmpty ? Self.pauseWithoutCredential : pause {
+        return book.settle(key, .refused(asked: asked, until: now + pause))
+      }
+      guard !isSure else { return book.settle(key, .refused(asked: asked, until: .max)) }
+      switch book.states[key] {
+      case .accepted, .doubted: return book.settle(key, .doubted)
+      case .trying(let trial) where trial.wasAccepted:
+        return book.settle(key, .refused(asked: asked, until: now + Self.pauseAfterDoubt))
+      // A version never comes back, so what was refused stays refused.
+      case nil, .trying, .refused: return book.settle(key, .refused(asked: asked, until: .max))
+      }
     }
   }
 
   /// Whether a connection that has it may present it again.
   func mayPresent(_ key: Key, now: Int64) -> Bool {
-    if key.credential.isEmpty { return true }
-    return states.withLock { states in
-      switch states[key] {
+    if key.isEmpty { return true }
+    return book.withLock { book in
+      switch book.states[key] {
       case .accepted, .trying: true
       // Others are to be the ones that try: new connections.
       case nil, .doubted: false
@@ -93,27 +140,26 @@ final class LoginTrials: Sendable {
     }
   }
 
-  /// A trial ended without an answer: somebody else may try.
-  func leave(_ key: Key) -> [LoopExecutor] {
-    states.withLock { states in
-      guard case .trying(_, let waiting, let wasAccepted) = states[key] else { return [] }
-      states[key] = wasAccepted ? .doubted : nil
-      return waiting
+  /// A trial ended without an answer: somebody else may try. If another one has begun meanwhile, that goes on.
+  func leave(_ key: Key, trial number: UInt64) -> [LoopExecutor] {
+    book.withLock { book in
+      guard case .trying(let trial) = book.states[key], trial.number == number else { return [] }
+      book.states[key] = trial.wasAccepted ? .doubted : nil
+      return trial.waiting
     }
   }
 
-  private func settle(_ key: Key, _ next: State) -> [LoopExecutor] {
-    states.withLock { states in
-      let before = states[key]
-      states[key] = next
-      for (other, state) in states
-      where other.hop == key.hop && other.credential == key.credential && other.version < key.version {
-        // Whoever waits there is told by those who try.
-        if case .trying = state { continue }
-        states[other] = nil
+  /// Another configuration: forgets what neither it nor the one before has. Loops and requests may still use that one, and must not
+  /// present what was refused.
+  func keep(_ accounts: Set<ParentAccount>) {
+    book.withLock { book in
+      let kept = accounts.union(book.accounts)
+      book.accounts = accounts
+      book.states = book.states.filter { key, state in
+        // Those who wait are told by those who try.
+        if case .trying = state { return true }
+        return kept.contains(key.account)
       }
-      if case .trying(_, let waiting, _) = before { return waiting }
-      return []
     }
   }
 }
@@ -121,31 +167,34 @@ final class LoginTrials: Sendable {
 /// One connection's presentation of a credential: what comes of it is said once. If nothing is, somebody else may try.
 final class LoginTrial {
   private let key: LoginTrials.Key
-  private let isFirst: Bool
+  /// nil: others have presented it before.
+  private let number: UInt64?
   private let shared: SharedUpstreams
   private var isSettled = false
 
-  init(_ key: LoginTrials.Key, isFirst: Bool, _ shared: SharedUpstreams) {
+  init(_ key: LoginTrials.Key, number: UInt64?, _ shared: SharedUpstreams) {
     self.key = key
-    self.isFirst = isFirst
+    self.number = number
     self.shared = shared
   }
 
   deinit {
-    if isFirst, !isSettled { tell(shared.logins.leave(key)) }
+    if let number, !isSettled { tell(shared.logins.leave(key, trial: number)) }
   }
 
   func accepted() {
-    guard isFirst, !isSettled else { return }
+    guard number != nil, !isSettled else { return }
     isSettled = true
     tell(shared.logins.accepted(key))
   }
 
   /// Also of one that was accepted before: the parent has another password now.
-  /// - Parameter isSure: only the parent can have said so.
-  func refused(asked: String, isSure: Bool, now: Int64) {
+  /// - Parameters:
+  ///   - isSure: only the parent can have said so.
+  ///   - pause: nanoseconds until it is worth another try; nil: it was presented, and is not until it changes.
+  func refused(asked: String, isSure: Bool, pause: Int64?, now: Int64) {
     isSettled = true
-    tell(shared.logins.refused(key, asked: asked, isSure: isSure, now: now))
+    tell(shared.logins.refused(key, asked: asked, isSure: isSure, pause: pause, now: now))
   }
 
   /// Whether its connection may present the credential again.

@@ -43,10 +43,14 @@ public final class Parent: Sendable {
   }
 
   public var name: String { settings.name }
+  /// Its certificate is judged by revocation, so a connection to it may have to wait for an answer.
+  public var needsRevocationAnswers: Bool { trust?.evaluation.policy.checksRevocation ?? false }
   var isTLS: Bool { settings.scheme == .https }
   var isSOCKS: Bool { settings.scheme == .socks5 || settings.scheme == .socks5h }
   /// Requests to http origins go to it as they are to a proxy (RFC 9112 section 3.2.2).
   var takesAbsoluteForm: Bool { !isSOCKS && !settings.tunnelsHTTP && !settings.resolvesHere }
+
+  public var account: ParentAccount { ParentAccount(hop: hop, credential: credential?.digest ?? []) }
 
   var trustKey: TrustKey {
     TrustKey(
@@ -55,15 +59,24 @@ public final class Parent: Sendable {
 }
 
 /// One version of what authenticates this proxy to a parent.
-public struct ParentLogin: Sendable {
+public struct ParentLogin {
   /// Grows with each new value.
   public let version: UInt64
   /// The value of Proxy-Authorization: `Basic ...`.
   public let value: [UInt8]
+  /// Not nil: there is no such value, but each request is answered anew. Of one connection.
+  let authentication: (any ParentAuthentication)?
 
   public init(version: UInt64, value: [UInt8]) {
     self.version = version
     self.value = value
+    authentication = nil
+  }
+
+  public init(version: UInt64, _ authentication: any ParentAuthentication) {
+    self.version = version
+    value = []
+    self.authentication = authentication
   }
 }
 
@@ -73,9 +86,12 @@ public protocol ParentCredential: AnyObject, Sendable {
   /// Of its identity: without rotating secrets.
   var digest: [UInt8] { get }
   /// Asks for its present value.
-  /// - Parameter deliver: called once, on the loop, possibly before this returns; not after `cancel` of the result. The text says
-  ///   why there is none.
-  func obtain(on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void) -> any ParentWait
+  /// - Parameters:
+  ///   - peer: the parent, over a connection that is trusted.
+  ///   - deliver: called once, on the loop, possibly before this returns; not after `cancel` of the result. The text says why there is
+  ///     none.
+  func obtain(for peer: ParentPeer, on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void)
+    -> any ParentWait
   /// The parent has refused this version: its source is read once more.
   /// - Parameters:
   ///   - isSure: only the parent can have said so.

@@ -12,11 +12,18 @@ import WayOut
 /// The socket's registration and the dial hold it until it has reported.
 final class ParentConnection: EventHandler {
   enum Report {
+    /// A revocation answer is waited for.
+    case judging
+    /// It has come, or will not, after this time in nanoseconds.
+    case judged(after: Int64)
     case open(Dial.Connected)
     case failed(ParentFailure)
   }
 
-  private enum Phase { case idle, dialling, handshaking, judging, obtaining, awaitingTrial, asking, answered, ended }
+  private enum Phase { case idle, dialling, handshaking, judging, obtaining, awaitingTrial, asking, skipping, answered, ended }
+
+  /// Answers to one parent's challenges: two for Digest, and the rounds of Negotiate.
+  private static let maximumChallenges = 6
 
   let parent: Parent
   private let target: Target
@@ -29,9 +36,18 @@ final class ParentConnection: EventHandler {
   private var offered: VerdictRecord?
   private var verdict: VerdictRecord?
   private var gate: RevocationCheck?
+  /// When the wait for a revocation answer began, in nanoseconds of the loop's clock.
+  private var judgingSince: Int64?
   private var wait: (any ParentWait)?
   private var login: ParentLogin?
   private var trial: LoginTrial?
+  /// What follows the challenge whose body is skipped.
+  private var next = ParentReading.Next.anyConnection
+  private var skipped: SkippedBody?
+  private var challenges = 0
+  private var hasReopened = false
+  /// The trial goes on with another connection, or another ticket.
+  private var keepsTrial = false
   /// The parent has refused one version already; it gets one more.
   private var isSecondTry = false
   private var unsent: ArraySlice<UInt8> = []
@@ -61,7 +77,7 @@ final class ParentConnection: EventHandler {
     switch phase {
     case .idle, .dialling, .handshaking, .ended: .ofParent
     case .judging, .obtaining, .awaitingTrial, .answered: .own
-    case .asking: unsent.isEmpty ? .ofAnswer : .ofParent
+    case .asking, .skipping: unsent.isEmpty ? .ofAnswer : .ofParent
     }
   }
 
@@ -178,14 +194,27 @@ final class ParentConnection: EventHandler {
     tls.dropChains()
     guard let verdict else { return }
     phase = .judging
-    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple)
+    gate = trust.evaluation.gate(host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: true)
     passGate()
   }
 
   private func passGate() {
     guard let action = gate?.next(upstreams.shared.revocation, now: wallClockSeconds()) else { return }
     switch action {
-    case .fetch(let request): upstreams.revocations.ask(request, for: self, judging: parent.name)
+    case .fetch(let request):
+      if judgingSince == nil {
+        judgingSince = loop.now
+        report(.judging)
+      }
+      return upstreams.revocations.ask(request, for: self)
+    default: break
+    }
+    if let since = judgingSince {
+      judgingSince = nil
+      report(.judged(after: loop.now - since))
+    }
+    switch action {
+    case .fetch: break
     case .refused(let refusal):
       if let gate { upstreams.observer.report(gate) }
       refuse(refusal)
@@ -208,13 +237,16 @@ final class ParentConnection: EventHandler {
   private func obtainLogin() {
     guard let credential = parent.credential else { return enterTrial() }
     phase = .obtaining
-    let wait = credential.obtain(on: loop) { [unowned self] result in
+    let peer = ParentPeer(
+      isTLS: parent.isTLS, host: parent.settings.host, port: parent.settings.port,
+      endPointBinding: stream?.tls?.endPointBinding)
+    let wait = credential.obtain(for: peer, on: loop) { [unowned self] result in
       guard phase == .obtaining else { return }
       self.wait = nil
       switch result {
       case .success(let login):
         self.login = login
-        enterTrial()
+        if keepsTrial { begin() } else { enterTrial() }
       case .failure(let missing): fail(.loginMissing(missing.reason))
       }
     }
@@ -223,10 +255,10 @@ final class ParentConnection: EventHandler {
   }
 
   private func enterTrial() {
-    let key = LoginTrials.Key(hop: parent.hop, credential: parent.credential?.digest ?? [], version: login?.version ?? 0)
+    let key = LoginTrials.Key(account: parent.account, version: login?.version ?? 0)
     switch upstreams.shared.logins.enter(key, from: loop.executor, now: loop.now) {
-    case .go(let isFirst, let isDoubted):
-      trial = LoginTrial(key, isFirst: isFirst, upstreams.shared)
+    case .go(let number, let isDoubted):
+      trial = LoginTrial(key, number: number, upstreams.shared)
       if isDoubted { readAgain() } else { begin() }
     case .wait(let until):
       phase = .awaitingTrial
@@ -273,7 +305,7 @@ final class ParentConnection: EventHandler {
   }
 
   private func proceed() {
-    guard flush(), phase == .asking || phase == .answered else { return }
+    guard flush(), phase == .asking || phase == .skipping || phase == .answered else { return }
     receive()
   }
 
@@ -297,19 +329,22 @@ final class ParentConnection: EventHandler {
     let block = loop.blocks.borrow()
     defer { loop.blocks.giveBack(block) }
     // What was not asked yet has no answer.
-    while phase == .asking, unsent.isEmpty {
+    while phase == .asking || phase == .skipping, unsent.isEmpty {
       block.clear()
       switch stream.read(into: block.space) {
       case .bytes(let count):
         received += UnsafeRawBufferPointer(start: block.base, count: count)
         interpret()
       case .later: return
-      case .end, .truncated, .failed: return fail(.badAnswer("it closed the connection before its answer was complete"))
+      case .end, .truncated, .failed:
+        if phase == .skipping { return reopen() }
+        return fail(.badAnswer("it closed the connection before its answer was complete"))
       }
     }
   }
 
   private func interpret() {
+    if phase == .skipping { return skip() }
     guard let exchange else { return }
     while phase == .asking {
       switch exchange.read(&received) {
@@ -319,8 +354,46 @@ final class ParentConnection: EventHandler {
         guard flush() else { return }
       case .open: return opened(isAbsolute: false)
       case .refused(let reason, let status, let reply): return refused(reason, status, reply)
+      case .challenged(let next, let body): return challenged(next, body)
       }
     }
+  }
+
+  // MARK: Challenges
+
+  /// The parent is asked again, with an answer to its challenge: over the same connection, if that can be kept.
+  private func challenged(_ next: ParentReading.Next, _ body: SkippedBody?) {
+    challenges += 1
+    guard challenges <= Self.maximumChallenges else {
+      return fail(.badAnswer("it answers each request with another challenge"))
+    }
+    self.next = next
+    keepsTrial = true
+    guard let body else { return reopen() }
+    skipped = body
+    phase = .skipping
+    skip()
+  }
+
+  private func skip() {
+    switch skipped?.skip(&received) {
+    case .more: break
+    case .unusable, nil: reopen()
+    case .over:
+      exchange = nil
+      // Behind the body nothing may follow yet.
+      guard received.isEmpty else { return reopen() }
+      if next == .newTicket { obtainLogin() } else { begin() }
+    }
+  }
+
+  /// The parent has closed the connection of its challenge, or it cannot be kept.
+  private func reopen() {
+    guard next != .thisConnection, !hasReopened else {
+      return fail(.badAnswer("it closed the connection in the middle of an authentication"))
+    }
+    hasReopened = true
+    startAnew()
   }
 
   private func opened(isAbsolute: Bool) {
@@ -331,27 +404,33 @@ final class ParentConnection: EventHandler {
     // Of requests in absolute-form each answer says what the parent thinks of the credential.
     var absolute: AbsoluteForm?
     if isAbsolute {
-      absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial)
+      absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial, on: upstreams)
     } else {
-      trial?.accepted()
+      if login?.isPresented ?? true { trial?.accepted() }
     }
     let rest = received
     finish()
     self.stream = nil
-    report(.open(Dial.Connected(stream: stream, address: address, parent: parent, absolute: absolute, rest: rest)))
+    report(
+      .open(
+        Dial.Connected(
+          stream: stream, address: address, parent: parent, verdict: verdict, absolute: absolute, rest: rest)))
   }
 
   private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {
     guard case .loginRefused(let asked) = reason else {
       switch reason {
-      case .refused, .unreachable, .loop: trial?.accepted()
+      case .refused, .unreachable, .loop: if login?.isPresented ?? true { trial?.accepted() }
       // What is no answer says nothing of the credential.
       default: break
       }
       return fail(reason, status: status, reply: reply)
     }
-    trial?.refused(asked: asked, isSure: true, now: loop.now)
-    guard let credential = parent.credential, let login, !isSecondTry else { return fail(reason, status: status, reply: reply) }
+    let pause = exchange?.pause
+    trial?.refused(asked: asked, isSure: true, pause: pause, now: loop.now)
+    guard pause == nil, let credential = parent.credential, let login, !isSecondTry else {
+      return fail(reason, status: status, reply: reply)
+    }
     phase = .answered
     let wait = credential.refused(login.version, isSure: true, on: loop) { [unowned self] hasAnother in
       guard phase == .answered else { return }
@@ -364,9 +443,14 @@ final class ParentConnection: EventHandler {
 
   /// Asks once more, over a new connection, with what the credential's source says now.
   private func again() {
+    isSecondTry = true
+    keepsTrial = false
+    startAnew()
+  }
+
+  private func startAnew() {
     if let stream { stream.close(on: loop) }
     stream = nil
-    isSecondTry = true
     exchange = nil
     received = []
     unsent = []
@@ -380,7 +464,7 @@ final class ParentConnection: EventHandler {
     stream?.note(events)
     switch phase {
     case .handshaking: handshake()
-    case .asking: proceed()
+    case .asking, .skipping: proceed()
     default: break
     }
   }

@@ -12,6 +12,8 @@ final class ParentExchange {
     /// What is left of the received bytes is the stream's.
     case open
     case refused(ParentFailure.Reason, status: Int?, reply: UInt8?)
+    /// It is to be asked again. What is left of the received bytes is the answer's body; nil: the connection cannot be kept.
+    case challenged(ParentReading.Next, SkippedBody?)
   }
 
   /// To be sent first.
@@ -34,11 +36,14 @@ final class ParentExchange {
     } else {
       // The port is always written (RFC 9110 section 9.3.6).
       let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-      opening = ConnectExchange.request(
+      opening = try ConnectExchange.request(
         Array(authority.utf8), by: name, login: login, connectLines: parent.connectLines)
-      connect = ConnectExchange(limit: limit)
+      connect = ConnectExchange(limit: limit, login?.authentication)
     }
   }
+
+  /// Of a refused credential: nanoseconds until it is worth another try; nil: not before it changes.
+  var pause: Int64? { connect?.pause }
 
   /// - Parameter received: all that has come and was not used.
   func read(_ received: inout [UInt8]) -> Reading {
@@ -53,6 +58,9 @@ final class ParentExchange {
       received.removeFirst(used)
       return .open
     case .refused(let reason, let status): return .refused(reason, status: status, reply: nil)
+    case .challenged(let next, let used, let body):
+      received.removeFirst(used)
+      return .challenged(next, body)
     }
   }
 

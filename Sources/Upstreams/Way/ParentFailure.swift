@@ -79,7 +79,7 @@ public enum ParentResult: String, Sendable, CaseIterable {
 
   init(_ outcome: WayAttempt.Outcome) {
     switch outcome {
-    case .connected: self = .connected
+    case .connected, .silent: self = .connected
     case .broken: self = .broken
     case .refused: self = .refused
     case .unreachable: self = .unreachable

@@ -3,23 +3,6 @@ import Fetch
 import HTTPWire
 import Streams
 
-/// The ways of the proxy's own requests: as those of apps' requests to the same host.
-final class ControlWays: FetchWays {
-  private unowned let upstreams: Upstreams
-  init(_ upstreams: Upstreams) { self.upstreams = upstreams }
-
-  func passage(for fetch: HTTPFetch) -> (any FetchPassage)? {
-    guard let url = try? HTTPURL(fetch.url),
-      var route = upstreams.rules.route(url.host, url.effectivePort, url.isHTTPS)
-    else { return nil }
-    if let parent = fetch.judgedParent { route = route.avoiding(parent) }
-    return Passage(
-      to: Dial.Target(
-        host: url.host, port: url.effectivePort, checksAddresses: fetch.permits != nil, route: route, isClear: !url.isHTTPS),
-      within: Int64(fetch.timeout) * 1_000_000, on: upstreams)
-  }
-}
-
 /// A listening socket that only this process finds and may use, behind which the way of one fetch lies. The loop's registration holds
 /// it until it is closed.
 final class Passage: EventHandler, FetchPassage {
@@ -91,6 +74,15 @@ private final class Crossing: EventHandler {
   /// What has come of the head, or of the answer.
   private var head: [UInt8] = []
   private var isClosed = false
+  /// The request as libcurl wrote it, as far as it has come with its head, if the parent may challenge it.
+  private var sent: [UInt8] = []
+  private var challenges = 0
+  private static let maximumChallenges = 3
+  /// When the fetch has lasted too long, in nanoseconds of the loop's clock.
+  private var end = Int64.max
+
+  /// Nanoseconds by which libcurl may end a fetch too early.
+  private static let imprecision: Int64 = 50_000_000
 
   /// An event of the far end.
   private final class FarEnd: EventHandler {
@@ -116,11 +108,16 @@ private final class Crossing: EventHandler {
   private var loop: EventLoop { upstreams.loop }
 
   func start(within limit: Int64) {
+    end = loop.now + limit - Self.imprecision
     near.token = loop.register(near.descriptor, self)
     guard near.token != nil else { return close() }
+    dialAgain()
+  }
+
+  private func dialAgain() {
     let dial = Dial.to(target, on: upstreams) { [unowned self] in dialled($0) }
     self.dial = dial
-    dial.start(for: .configuration, within: limit)
+    dial.start(for: .configuration, within: max(end - loop.now, 1))
   }
 
   private func dialled(_ progress: Dial.Progress) {
@@ -154,7 +151,7 @@ private final class Crossing: EventHandler {
     guard !isClosed, let far else { return }
     if absolute != nil, !translateHead() { return }
     if judging != nil, !readStatus(far) {
-      if !isClosed { _ = up.run(from: near, to: far, on: loop) }
+      if !isClosed, self.far === far { _ = up.run(from: near, to: far, on: loop) }
       return
     }
     let (sent, received) = (up.run(from: near, to: far, on: loop), down.run(from: far, to: near, on: loop))
@@ -172,31 +169,53 @@ private final class Crossing: EventHandler {
     let block = loop.blocks.borrow()
     defer { loop.blocks.giveBack(block) }
     while true {
+      if let end = endOfHead { return translate(absolute, end) }
+      guard head.count <= 64 << 10 else {
+        close()
+        return false
+      }
       block.clear()
       switch near.read(into: block.space) {
-      case .bytes(let count):
-        head += UnsafeRawBufferPointer(start: block.base, count: count)
-        guard let end = endOfHead else {
-          guard head.count <= 64 << 10 else {
-            close()
-            return false
-          }
-          continue
-        }
-        self.absolute = nil
-        judging = absolute
-        let request = Block(capacity: max(head.count + absolute.added + 4, BlockPool.small))
-        request.append(Array(head[..<end]))
-        absolute.rewrite(request)
-        request.append("\r\n")
-        request.append(Array(head[(end + 2)...]))
-        up = StreamCopy(first: request)
-        head = []
-        return true
+      case .bytes(let count): head += UnsafeRawBufferPointer(start: block.base, count: count)
       case .later: return false
       case .end, .truncated, .failed:
         close()
         return false
+      }
+    }
+  }
+
+  /// - Parameter end: where the blank line begins.
+  private func translate(_ absolute: AbsoluteForm, _ end: Int) -> Bool {
+    self.absolute = nil
+    judging = absolute
+    let request = Block(capacity: max(head.count + absolute.added(to: head.count) + 4, BlockPool.small))
+    request.append(Array(head[..<end]))
+    if let error = absolute.rewrite(request, hasBody: head.count > end + 2) {
+      judging = nil
+      fail(error.text)
+      close()
+      return false
+    }
+    request.append("\r\n")
+    request.append(Array(head[(end + 2)...]))
+    up = StreamCopy(first: request)
+    sent = absolute.challenges && isWhole(end) ? head : []
+    head = []
+    return true
+  }
+
+  /// Whether all of the request has come.
+  private func isWhole(_ end: Int) -> Bool {
+    var request = RequestHead()
+    return head.withUnsafeBytes { bytes in
+      guard case .complete = request.parse(bytes, limit: bytes.count + 1), let framing = try? request.framing(in: bytes) else {
+        return false
+      }
+      switch framing {
+      case .none: return true
+      case .length(let length): return Int64(bytes.count - end - 2) == length
+      case .chunked, .untilClose: return false
       }
     }
   }
@@ -211,15 +230,28 @@ private final class Crossing: EventHandler {
       block.end = count
       head += block.bytes
       loop.blocks.giveBack(block)
-      // `HTTP/1.1 407`
-      guard head.count >= 12 else { return readStatus(far) }
+      guard let reading = read(judging) else {
+        guard head.count <= 64 << 10 else {
+          close()
+          return false
+        }
+        return readStatus(far)
+      }
       self.judging = nil
-      if head[9..<12].elementsEqual("407".utf8) {
-        fail(judging.refused(now: loop.now).text)
+      switch reading {
+      case .answer: break
+      case .challenge where !sent.isEmpty && challenges < Self.maximumChallenges:
+        askAgain(far)
+        return false
+      case .challenge:
+        fail(judging.challengedInVain("it challenges again and again, or a request that is too large").text)
+        close()
+        return false
+      case .refused(let error), .invalid(let error):
+        fail(error.text)
         close()
         return false
       }
-      judging.accepted()
       let first = Block(capacity: max(head.count, BlockPool.small))
       first.append(head)
       down = StreamCopy(first: first)
@@ -230,9 +262,35 @@ private final class Crossing: EventHandler {
       return false
     case .end, .truncated, .failed:
       loop.blocks.giveBack(block)
+      if head.isEmpty { judging.gaveNoAnswer(now: loop.now) }
+      self.judging = nil
       close()
       return false
     }
+  }
+
+  /// - Returns: nil: the answer's head is not complete.
+  private func read(_ judging: AbsoluteForm) -> AbsoluteForm.Reading? {
+    var answer = ResponseHead()
+    return head.withUnsafeBytes { bytes in
+      switch answer.parse(bytes, limit: bytes.count + 1) {
+      case .incomplete: nil
+      // libcurl says what is wrong with it.
+      case .invalid: .answer
+      case .complete: answer.isInterim ? .answer : judging.read(answer, in: bytes, now: loop.now)
+      }
+    }
+  }
+
+  /// Sends the request once more, over a new connection.
+  private func askAgain(_ old: ByteStream) {
+    challenges += 1
+    old.close(on: loop)
+    far = nil
+    head = sent
+    up.release(on: loop)
+    up = StreamCopy()
+    dialAgain()
   }
 
   /// Where the blank line begins.
@@ -245,6 +303,8 @@ private final class Crossing: EventHandler {
   func close() {
     guard !isClosed else { return }
     isClosed = true
+    // The fetch has ended because its time is over.
+    if let judging, head.isEmpty, loop.now >= end { judging.gaveNoAnswer(now: loop.now) }
     dial?.cancel()
     dial = nil
     up.release(on: loop)

@@ -12,7 +12,7 @@ public final class Route: Sendable {
   public let source: SourceAddresses
   /// Not even a request to an http origin goes in absolute-form: an Upgrade (RFC 6455 section 4.1).
   public let tunnelsAlways: Bool
-  /// Of its content. Connections are pooled by it: what another configuration reaches by another route is another origin.
+  /// Of its content, apart from `tunnelsAlways`. Connections are pooled by it: what another configuration reaches by another route is another origin.
   public let digest: [UInt8]
 
   public init(ways: [Parent?], addresses: [Address]?, source: SourceAddresses, tunnelsAlways: Bool = false) {
@@ -23,7 +23,6 @@ public final class Route: Sendable {
     var parts = ways.map { $0?.digest ?? Array("direct".utf8) }
     parts.append(Array((addresses.map { $0.map(\.description).joined(separator: ",") } ?? "resolved").utf8))
     parts.append(Array("\(source.addresses.map(\.host)) \(source.family ?? 0)".utf8))
-    parts.append(tunnelsAlways ? [1] : [0])
     digest = SHA256.digest(parts: parts)
   }
 
@@ -32,9 +31,15 @@ public final class Route: Sendable {
   /// Whether the form of a request to an http origin depends on whether it is an Upgrade.
   public var hasAbsoluteForm: Bool { ways.contains { $0?.takesAbsoluteForm == true } }
 
-  /// The same without this parent; directly, if no other way is left.
-  func avoiding(_ parent: String) -> Route {
-    let left = ways.filter { $0?.name != parent }
+  /// The same without any parent; nil: from any address.
+  var direct: Route? {
+    if addresses == nil, source.isAny { return nil }
+    return Route(ways: [nil], addresses: addresses, source: source)
+  }
+
+  /// The same without these parents; directly, if no other way is left.
+  func avoiding(_ hops: Set<Hop>) -> Route {
+    let left = ways.filter { way in way.map { !hops.contains($0.hop) } ?? true }
     return Route(ways: left.isEmpty ? [nil] : left, addresses: addresses, source: source, tunnelsAlways: tunnelsAlways)
   }
 

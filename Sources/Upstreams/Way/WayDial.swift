@@ -10,6 +10,11 @@ final class WayDial: Dial {
   private var asker = NameAsker.configuration
   private var index = 0
   private var began: Int64 = 0
+  /// The end of the present way's share of the time, and that of what it is asked for now.
+  private var (shareEnd, tryEnd): (Int64, Int64) = (0, 0)
+  private var isJudging = false
+  /// Addresses that the present parent is asked for next, if those before are not reached.
+  private var addresses: ArraySlice<Address> = []
   private var parentConnection: ParentConnection?
   private var direct: HostDial?
   private var lookup: Resolver.Waiter?
@@ -66,11 +71,23 @@ final class WayDial: Dial {
     direct = nil
     lookup?.cancel()
     lookup = nil
+    isJudging = false
   }
 
-  /// A way's share of the time is over.
+  private func armTry(_ end: Int64) {
+    tryEnd = end
+    loop.arm(self, at: end)
+  }
+
+  /// A way's share of the time is over, or that of one address.
   override func expired(on loop: EventLoop) {
     guard !isOver else { return }
+    if let parent, let connection = parentConnection, loop.now < shareEnd {
+      guard connection.silence == .ofAnswer, !addresses.isEmpty else { return armTry(shareEnd) }
+      connection.cancel()
+      parentConnection = nil
+      return askForNextAddress(parent)
+    }
     let (error, outcome) = timeout
     stopTrying()
     failed(error, outcome)
@@ -103,7 +120,9 @@ final class WayDial: Dial {
     case .tryWay(let index, let until):
       self.index = index
       began = loop.now
-      loop.arm(self, at: until)
+      shareEnd = until
+      addresses = []
+      armTry(until)
       begin()
     case .stop(let index):
       let error = failures[index] ?? .connectTimeout
@@ -121,7 +140,7 @@ final class WayDial: Dial {
       }
       return ask(parent, for: target.host)
     }
-    if let written = route.addresses?.first { return ask(parent, for: written.host) }
+    if let written = route.addresses { return ask(parent, forOneOf: written) }
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in resolved($0) }) {
     case .known(let answer): resolved(answer)
@@ -136,9 +155,24 @@ final class WayDial: Dial {
     case .failure(let failure): behind(parent, UpstreamError(failure, of: target.host))
     case .success(let addresses):
       let permitted = target.checksAddresses ? upstreams.permitted(addresses, port: target.port) : addresses
-      guard let address = permitted.first else { return failed(.addressForbidden(target.host), .unusable) }
-      ask(parent, for: address.host)
+      guard !permitted.isEmpty else { return failed(.addressForbidden(target.host), .unusable) }
+      ask(parent, forOneOf: permitted)
     }
+  }
+
+  /// It may reach one of them and not another, of the other family say.
+  private func ask(_ parent: Parent, forOneOf known: [Address]) {
+    let fitting = known.filter { route.source.family == nil || route.source.family == $0.family }
+    guard !fitting.isEmpty else { return failed(.familyExcluded(target.host), .unusable) }
+    addresses = ConnectionRace.interleaved(fitting)[...]
+    askForNextAddress(parent)
+  }
+
+  private func askForNextAddress(_ parent: Parent) {
+    // Each has an equal share of what is left of the parent's.
+    armTry(loop.now + max(0, shareEnd - loop.now) / Int64(addresses.count))
+    guard let address = addresses.popFirst() else { return }
+    ask(parent, for: address.host)
   }
 
   private func behind(_ parent: Parent, _ error: UpstreamError) {
@@ -155,12 +189,29 @@ final class WayDial: Dial {
   }
 
   private func answered(_ result: ParentConnection.Report) {
-    parentConnection = nil
     switch result {
-    case .failed(let failure): failed(failure)
-    case .open(let connected): opened(connected)
+    case .judging:
+      isJudging = true
+      loop.disarm(self)
+    case .judged(let time):
+      isJudging = false
+      attempt?.extend(by: time)
+      shareEnd += time
+      armTry(tryEnd + time)
+    case .failed(let failure):
+      parentConnection = nil
+      if case .unreachable = failure.reason, let parent, !addresses.isEmpty, loop.now < shareEnd {
+        failures[index] = .parent(failure)
+        return askForNextAddress(parent)
+      }
+      failed(failure)
+    case .open(let connected):
+      parentConnection = nil
+      opened(connected)
     }
   }
+
+  override var movedEnd: Int64? { isJudging ? .max : attempt?.end }
 
   private func goDirectly() {
     let dial = HostDial(target, on: upstreams) { [unowned self] in dialled($0) }
@@ -181,7 +232,8 @@ final class WayDial: Dial {
   }
 
   private func opened(_ connected: Connected) {
-    _ = conclude(.connected)
+    _ = conclude(connected.absolute == nil ? .connected : .silent)
+    connected.absolute?.claim = attempt?.claim
     isOver = true
     loop.forget(self)
     report(.connected(connected))
@@ -201,7 +253,7 @@ final class WayDial: Dial {
       (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
     }
     if let parent { upstreams.observer.parentTried(parent.name, ParentResult(outcome), nanoseconds: loop.clock() - began) }
-    for change in changes { upstreams.observer.parentChanged(upstreams.name(of: change.hop), isUp: change.isUp) }
+    upstreams.report(changes)
     return step
   }
 }

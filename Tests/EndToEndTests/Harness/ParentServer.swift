@@ -16,13 +16,19 @@ final class ParentServer {
   struct State: Decodable {
     let asked: [Asked]
     let open: Int
+    /// What no client of Digest may do.
+    let broken: [String]
   }
 
   let ports: Ports
   private let child: ChildProcess
 
-  init() throws {
-    child = try ChildProcess(Surroundings.python, [Surroundings.support + "/parent.py", try Surroundings.pki()])
+  /// - Parameters:
+  ///   - folder: of certificates and keys; nil: that of all tests.
+  ///   - certificate: its name there.
+  init(_ folder: String? = nil, certificate: String = "good") throws {
+    child = try ChildProcess(
+      Surroundings.python, [Surroundings.support + "/parent.py", try folder ?? Surroundings.pki(), certificate])
     guard let line = child.awaitLine(where: { _ in true }) else { throw HarnessError("parent.py: \(child.errors)") }
     ports = try JSONDecoder().decode(Ports.self, from: Data(line.utf8))
   }

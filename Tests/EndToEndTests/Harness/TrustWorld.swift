@@ -43,7 +43,10 @@ final class TrustWorld: Sendable {
   }
   /// Number of requests for a name, or for a mode that a configuration points to.
   func count(_ name: String) throws -> Int { Int(try ask("/count?name=\(name)")) ?? -1 }
-  func issue(_ name: String, seconds: Int) throws { try ask("/issue?name=\(name)&seconds=\(seconds)") }
+  /// - Parameter ocsp: the certificate's pointer, percent-encoded; {port} in it is the authority's; nil: none.
+  func issue(_ name: String, seconds: Int, ocsp: String? = nil) throws {
+    try ask("/issue?name=\(name)&seconds=\(seconds)" + (ocsp.map { "&ocsp=\($0)" } ?? ""))
+  }
 
   /// Of the first certificate in a file, from OpenSSL's own commands.
   func pin(_ name: String) throws -> String {

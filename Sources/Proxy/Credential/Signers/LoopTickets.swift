@@ -45,6 +45,8 @@ final class LoopTickets {
     waking = WakeUps(loop)
   }
 
+  /// Of the loop's clock.
+  var nanoseconds: Int64 { loop.now }
   /// Monotonic milliseconds.
   private var now: Int64 { loop.now / 1_000_000 }
 

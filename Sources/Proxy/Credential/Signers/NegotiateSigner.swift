@@ -178,7 +178,7 @@ final class NegotiateSigner: RequestSigner {
 
 extension Authentication {
   /// - Parameter text: the token in base64.
-  fileprivate func step(_ text: ByteSlice, _ bytes: UnsafeRawBufferPointer) throws(KerberosProblem) -> AuthenticationStep {
+  func step(_ text: ByteSlice, _ bytes: UnsafeRawBufferPointer) throws(KerberosProblem) -> AuthenticationStep {
     guard let token = Base64.decode(text.bytes(in: bytes)) else { throw KerberosProblem(.temporary, "no base64") }
     do { return try token.withUnsafeBytes { try step($0) } } catch let error as KerberosProblem { throw error } catch {
       throw KerberosProblem(.temporary, "\(error)")
