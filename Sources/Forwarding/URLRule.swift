@@ -39,22 +39,14 @@ struct URLRule {
   /// `Link: <url>; rel=next, <url>; rel=last` (RFC 8288 section 3).
   func replacedLinks(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
     var result: [UInt8] = []
-    var hasChanged = false
-    var index = 0
-    while index < value.count {
-      let byte = value[index]
-      result.append(byte)
-      index += 1
-      guard byte == UInt8(ascii: "<"), let end = value[index...].firstIndex(of: UInt8(ascii: ">")) else { continue }
-      let url = UnsafeRawBufferPointer(rebasing: value[index..<end])
-      if let replacement = replaced(url) {
-        result += replacement
-        hasChanged = true
-      } else {
-        result += Array(url)
-      }
-      index = end
+    var copied = 0
+    var references = LinkReferences(value)
+    while let place = references.next() {
+      guard let replacement = replaced(UnsafeRawBufferPointer(rebasing: value[place])) else { continue }
+      result += value[copied..<place.lowerBound]
+      result += replacement
+      copied = place.upperBound
     }
-    return hasChanged ? result : nil
+    return copied == 0 ? nil : result + Array(value[copied...])
   }
 }

@@ -35,4 +35,34 @@ import Testing
     let links = value.withUnsafeBytes { rule.replacedLinks($0).map { String(decoding: $0, as: UTF8.self) } }
     #expect(links == "<http://b/1>; rel=next, <https://c/>; rel=x, </2>")
   }
+
+  private func links(_ value: String) -> String? {
+    let rule = URLRule(from: Array("https://a".utf8), defaultPort: [], to: Array("http://b".utf8))
+    return Array(value.utf8).withUnsafeBytes { rule.replacedLinks($0).map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  @Test(arguments: [
+    ("<https://a/1>; anchor=\"https://a/2\"", "<http://b/1>; anchor=\"http://b/2\""),
+    ("</1>; rel=x; Anchor = https://a/2; y", "</1>; rel=x; Anchor = http://b/2; y"),
+    ("</1>; anchor=\"https://c/\", <https://a>", "</1>; anchor=\"https://c/\", <http://b>"),
+  ]) func `what a link is about is replaced, too`(value: String, expected: String) {
+    #expect(links(value) == expected)
+  }
+
+  @Test(arguments: [
+    "</1>; title=\"<https://a/1>\"", "</1>; title=\"\\\"<https://a/1>\"", "</1>; title=\"; anchor=https://a/1\"",
+    "</1>; anchors=https://a/1", "</1>; x=anchor=https://a/1", "<https://a/1", "</1>; anchor=\"https://a/1", "</1>; anchor",
+    "</1>; anchor=", ";", "<", "\"", "<>", "",
+  ]) func `text in quotes stays, and what is no link`(value: String) {
+    #expect(links(value) == nil)
+  }
+
+  /// An origin chooses the bytes, and other requests wait meanwhile.
+  @Test(arguments: ["<", "\"", ";", "; ", "<\"", "\"<", ";anchor=\"", ";anchor=", "<;"])
+  func `the time that hostile links take is linear`(part: String) {
+    let value = String(repeating: part, count: 100_000)
+    // Looking for the end anew at each piece takes minutes.
+    let time = ContinuousClock().measure { #expect(links(value) == nil) }
+    #expect(time < .seconds(5))
+  }
 }
