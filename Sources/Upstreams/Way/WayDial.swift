@@ -121,7 +121,13 @@ final class WayDial: Dial {
       }
       return ask(parent, for: target.host)
     }
-    if let written = route.addresses?.first { return ask(parent, for: written.host) }
+    if var written = route.addresses?.first {
+      written.port = target.port
+      guard !target.checksAddresses || !upstreams.isOwnListener(written) else {
+        return failed(.addressForbidden(target.host), .unusable)
+      }
+      return ask(parent, for: written.host)
+    }
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in resolved($0) }) {
     case .known(let answer): resolved(answer)
