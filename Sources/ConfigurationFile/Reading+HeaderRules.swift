@@ -55,6 +55,10 @@ extension Reading {
       error(text.place, "\(path.shown): \(shown(text.value)) covers '\(own)', which\(Self.writtenBy(credential))")
       return false
     }
+    if let credential, let read = credential.readNames.first(where: covers) {
+      error(text.place, "\(path.shown): \(shown(text.value)) covers '\(read)', which\(Self.readBy(credential))")
+      return false
+    }
     return true
   }
 
@@ -86,7 +90,15 @@ extension Reading {
       error(name.place, "\(path.shown): \(shown(name.value)) is the field that\(Self.writtenBy(credential))")
       return false
     }
+    if let credential, credential.readNames.contains(where: { Self.folded($0) == folded }) {
+      error(name.place, "\(path.shown): \(shown(name.value)) is a field that\(Self.readBy(credential))")
+      return false
+    }
     return true
+  }
+
+  private static func readBy(_ credential: CredentialPolicy) -> String {
+    " credential \(shown(credential.name)) reads: there the app says how its body is signed"
   }
 
   private static func writtenBy(_ credential: CredentialPolicy) -> String {
@@ -116,9 +128,10 @@ extension Reading {
 }
 
 extension CredentialPolicy {
-  fileprivate var fieldNames: [String] {
-    ((fieldName.map { [$0] } ?? []) + moreFields).map { String(decoding: $0, as: UTF8.self) }
-  }
+  fileprivate var fieldNames: [String] { Self.text((fieldName.map { [$0] } ?? []) + moreFields) }
+  fileprivate var readNames: [String] { Self.text(readFields) }
+
+  private static func text(_ names: [[UInt8]]) -> [String] { names.map { String(decoding: $0, as: UTF8.self) } }
 }
 
 extension String {

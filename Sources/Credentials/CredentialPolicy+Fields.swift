@@ -21,4 +21,10 @@ extension CredentialPolicy {
     case .basic, .bearer, .header, .jwt, .digest, .negotiate, .query, .path: []
     }
   }
+
+  /// Names of the app's fields that say how the body is to be signed. They go on, and without them the body would be taken for another.
+  public var readFields: [[UInt8]] {
+    guard case .sigv4 = kind else { return [] }
+    return ["X-Amz-Content-Sha256", "X-Amz-Decoded-Content-Length", "X-Amz-Trailer"].map { Array($0.utf8) }
+  }
 }

@@ -55,6 +55,17 @@ public enum Socket {
     return csys_local_name(descriptor, &storage) == 0 ? Address(storage) : nil
   }
 
+  /// Whether an IP address is this machine's now. The kernel binds a socket to no others, unless `ip_nonlocal_bind` allows all.
+  /// - Returns: true, too, if it cannot be found out.
+  public static func isLocal(_ address: Address) -> Bool {
+    var address = address
+    address.port = 0
+    let descriptor = stream(family: address.family)
+    guard descriptor >= 0 else { return true }
+    defer { close(descriptor) }
+    return bindSource(descriptor, address) != -EADDRNOTAVAIL
+  }
+
   /// A system error as text: `Connection refused`.
   public static func text(ofError error: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)

@@ -11,12 +11,23 @@ public struct EchoedSecret: Sendable {
   /// How many times over it may be encoded.
   private static let depth = 3
 
+  /// Steps of the search per byte of a field. What an API sends needs fewer than two; a text that is made of beginnings of the secret
+  /// would need as many as the secret has bytes, while other requests wait.
+  private static let effort = 16
+
   private let form: TargetCredential.Form
   private let secret: [UInt8]
+  /// What precedes the secret in its parameter or segment, decoded.
+  private let label: [UInt8]
 
   public init(_ secret: [UInt8], as form: TargetCredential.Form) {
     self.secret = secret
     self.form = form
+    label =
+      switch form {
+      case .parameter(let name): name + [URLMark.equals]
+      case .segment(let before, _): before
+      }
   }
 
   private static let refresh = Array("refresh".utf8)
@@ -47,41 +58,58 @@ public struct EchoedSecret: Sendable {
   }
 
   private func remove(from text: inout EditedText, _ first: UInt8) {
-    var index = 0
-    while index < text.count {
-      let byte = text[index]
+    var search = Search(steps: Self.effort * (text.all.count + secret.count))
+    while let byte = text.next {
       guard byte == first || byte == URLMark.percent || byte == URLMark.plus,
-        let end = endOfSecret(at: index, in: text.bytes)
+        let end = endOfSecret(at: text.position, in: text.all, &search)
       else {
-        index += 1
+        if search.isOver { return text.hideAll() }
+        text.keep()
         continue
       }
-      if let part = part(around: index..<end, in: text.bytes) {
-        text.remove(part)
-        index = part.lowerBound
+      if let part = part(behind: text.kept, end, in: text.all, &search) {
+        text.remove(from: part.start, to: part.end)
       } else if secret.count >= Self.leastLength {
-        index = text.hide(index..<end)
+        text.hide(to: end)
       } else {
-        index += 1
+        text.keep()
       }
     }
-    if text.isEmptied { text.fill(with: URLMark.dot) }
+    text.finish()
   }
 
   // MARK: Finding it
 
+  /// What the search in one field may still cost.
+  private struct Search {
+    var steps: Int
+    var isOver: Bool { steps < 0 }
+  }
+
   /// The offset behind the secret if it begins here, in some encoding.
-  private func endOfSecret(at start: Int, in text: UnsafeRawBufferPointer) -> Int? {
-    for depth in 0...Self.depth { if let end = end(of: secret, at: start, in: text, depth) { return end } }
+  private func endOfSecret(at start: Int, in text: UnsafeRawBufferPointer, _ search: inout Search) -> Int? {
+    for depth in 0...Self.depth {
+      var isEncoded = false
+      if let end = end(of: secret, at: start, in: text, depth, &search, &isEncoded) { return end }
+      // Without a percent sign it reads the same however often it is decoded.
+      if !isEncoded || search.isOver { return nil }
+    }
     return nil
   }
 
-  private func end(of wanted: [UInt8], at start: Int, in text: UnsafeRawBufferPointer, _ depth: Int) -> Int? {
+  /// - Parameter isEncoded: a percent sign was read.
+  private func end(
+    of wanted: [UInt8], at start: Int, in text: UnsafeRawBufferPointer, _ depth: Int, _ search: inout Search,
+    _ isEncoded: inout Bool
+  ) -> Int? {
     var index = start
     for byte in wanted {
       guard index < text.count else { return nil }
+      let isPercent = text[index] == URLMark.percent
+      if isPercent { isEncoded = true }
+      search.steps -= isPercent ? 1 << depth : 1
       let (found, width) = Self.decoded(at: index, in: text, depth)
-      guard found == byte || byte == URLMark.space && found == URLMark.plus else { return nil }
+      guard !search.isOver, found == byte || byte == URLMark.space && found == URLMark.plus else { return nil }
       index += width
     }
     return index
@@ -102,39 +130,55 @@ public struct EchoedSecret: Sendable {
 
   // MARK: What to remove with it
 
+  /// What to remove: from an offset in the text that was kept, to one in the field's value.
+  private struct Part {
+    var start: Int
+    var end: Int
+  }
+
   /// The whole parameter or segment and what divides it from the next; nil: the secret is in something else.
-  private func part(around found: Range<Int>, in text: UnsafeRawBufferPointer) -> Range<Int>? {
+  /// - Parameters:
+  ///   - kept: what precedes the secret.
+  ///   - end: of the secret, in `text`.
+  private func part(
+    behind kept: UnsafeRawBufferPointer, _ end: Int, in text: UnsafeRawBufferPointer, _ search: inout Search
+  ) -> Part? {
     switch form {
-    case .parameter(let name): parameter(name, around: found, in: text)
-    case .segment(let before, let after): segment(before, after, around: found, in: text)
+    case .parameter: parameter(behind: kept, end, in: text)
+    case .segment(_, let after): segment(behind: kept, end, after, in: text, &search)
     }
   }
 
-  private func parameter(_ name: [UInt8], around found: Range<Int>, in text: UnsafeRawBufferPointer) -> Range<Int>? {
-    let end = found.upperBound
+  private func parameter(behind kept: UnsafeRawBufferPointer, _ end: Int, in text: UnsafeRawBufferPointer) -> Part? {
     guard end == text.count || Self.isMark(text[end], of: "&;#>\"', ") else { return nil }
-    var start = found.lowerBound
-    while start > 0, !Self.isMark(text[start - 1], of: "?&;#<") { start -= 1 }
-    let label = UnsafeRawBufferPointer(rebasing: text[start..<found.lowerBound])
-    guard start > 0, DecodedText.isEqual(name + [URLMark.equals], label, plusIsSpace: true) else { return nil }
+    guard let start = startOfLabel(in: kept, behind: "?&;#<", plusIsSpace: true), start > 0 else { return nil }
     // With the separator behind it, or without one with that before it.
-    if end < text.count, Self.isMark(text[end], of: "&;") { return start..<(end + 1) }
+    if end < text.count, Self.isMark(text[end], of: "&;") { return Part(start: start, end: end + 1) }
     // A reference that is a query alone keeps its `?`: without it, it would mean another query.
-    let isAlone = start == 1 || text[start - 2] == UInt8(ascii: "<")
-    return Self.isMark(text[start - 1], of: "?&;") && !isAlone ? (start - 1)..<end : start..<end
+    let isAlone = start == 1 || Self.isMark(kept[start - 2], of: "<=\"', ")
+    return Part(start: Self.isMark(kept[start - 1], of: "?&;") && !isAlone ? start - 1 : start, end: end)
   }
 
   private func segment(
-    _ before: [UInt8], _ after: [UInt8], around found: Range<Int>, in text: UnsafeRawBufferPointer
-  ) -> Range<Int>? {
-    var start = found.lowerBound
-    while start > 0, !Self.isMark(text[start - 1], of: "/<\"', ") { start -= 1 }
-    guard DecodedText.isEqual(before, UnsafeRawBufferPointer(rebasing: text[start..<found.lowerBound])) else { return nil }
-    guard var end = self.end(of: after, at: found.upperBound, in: text, 1) else { return nil }
+    behind kept: UnsafeRawBufferPointer, _ end: Int, _ after: [UInt8], in text: UnsafeRawBufferPointer, _ search: inout Search
+  ) -> Part? {
+    guard let start = startOfLabel(in: kept, behind: "/<\"', ", plusIsSpace: false) else { return nil }
+    var isEncoded = false
+    guard var end = self.end(of: after, at: end, in: text, 1, &search, &isEncoded) else { return nil }
     guard end == text.count || Self.isMark(text[end], of: "/?#;>\"', ") else { return nil }
     // All slashes behind it: `//` at the beginning of a path would name another host.
     while end < text.count, text[end] == URLMark.slash { end += 1 }
-    return start..<end
+    return Part(start: start, end: end)
+  }
+
+  /// Where the label begins that `kept` ends in, right behind a mark or at the beginning. Looks no further back than a label can be long.
+  private func startOfLabel(in kept: UnsafeRawBufferPointer, behind marks: StaticString, plusIsSpace: Bool) -> Int? {
+    let least = max(0, kept.count - 3 * label.count)
+    var start = kept.count
+    while start > least, !Self.isMark(kept[start - 1], of: marks) { start -= 1 }
+    guard start == 0 || Self.isMark(kept[start - 1], of: marks) else { return nil }
+    let text = UnsafeRawBufferPointer(rebasing: kept[start...])
+    return DecodedText.isEqual(label, text, plusIsSpace: plusIsSpace) ? start : nil
   }
 
   private static func isMark(_ byte: UInt8, of marks: StaticString) -> Bool {
@@ -143,38 +187,56 @@ public struct EchoedSecret: Sendable {
   }
 }
 
-/// Text that gets shorter in its place.
+/// Text that gets shorter in its place: what is kept moves to its beginning, each byte once.
 private struct EditedText {
+  private static let star = UInt8(ascii: "*")
+
   private let memory: UnsafeMutableRawBufferPointer
-  private(set) var count: Int
+  /// Bytes that are kept so far; once everything is read, of the result.
+  private(set) var count = 0
+  /// The next byte to read.
+  private(set) var position = 0
 
-  init(_ memory: UnsafeMutableRawBufferPointer) {
-    self.memory = memory
-    count = memory.count
+  init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+
+  /// As it was, from `position` on.
+  var all: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+  var kept: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+  var next: UInt8? { position < memory.count ? memory[position] : nil }
+
+  mutating func keep() {
+    if count < position { memory[count] = memory[position] }
+    count += 1
+    position += 1
   }
 
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
-  subscript(index: Int) -> UInt8 { memory[index] }
-  /// Nothing is left of it.
-  var isEmptied: Bool { count == 0 && memory.count > 0 }
-
-  mutating func remove(_ range: Range<Int>) {
-    guard let base = memory.baseAddress else { return }
-    (base + range.lowerBound).copyMemory(from: base + range.upperBound, byteCount: count - range.upperBound)
-    count -= range.count
+  /// - Parameters:
+  ///   - start: in what is kept.
+  ///   - end: in the text.
+  mutating func remove(from start: Int, to end: Int) {
+    count = start
+    position = end
   }
 
-  /// Writes stars instead.
-  /// - Returns: the offset behind them.
-  mutating func hide(_ range: Range<Int>) -> Int {
-    let end = range.lowerBound + min(3, range.count)
-    for index in range.lowerBound..<end { memory[index] = UInt8(ascii: "*") }
-    remove(end..<range.upperBound)
-    return end
+  /// Writes stars instead of what is next.
+  mutating func hide(to end: Int) {
+    for _ in 0..<min(3, end - position) {
+      memory[count] = Self.star
+      count += 1
+    }
+    position = end
   }
 
-  mutating func fill(with byte: UInt8) {
-    memory[0] = byte
+  mutating func hideAll() {
+    count = 0
+    position = 0
+    hide(to: memory.count)
+  }
+
+  /// A text of which nothing is left would mean the same document.
+  mutating func finish() {
+    guard count == 0, !memory.isEmpty else { return }
+    memory[0] = URLMark.dot
     count = 1
   }
 }

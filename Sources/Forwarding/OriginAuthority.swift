@@ -18,10 +18,20 @@ public struct OriginAuthority: Sendable, Hashable {
 
   /// Without port; an IPv6 address without brackets.
   public var host: String {
-    var text = text
-    if text.last != UInt8(ascii: "]"), let colon = text.lastIndex(of: UInt8(ascii: ":")) { text = text[..<colon] }
+    var text = hostText
     if text.first == UInt8(ascii: "[") { text = text.dropFirst().dropLast() }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  var port: UInt16 {
+    let digits = text.dropFirst(hostText.count + 1)
+    return UInt16(String(decoding: digits, as: UTF8.self)) ?? (isTLS ? 443 : 80)
+  }
+
+  /// An IPv6 address has brackets.
+  var hostText: ArraySlice<UInt8> {
+    guard text.last != UInt8(ascii: "]"), let colon = text.lastIndex(of: URLMark.colon) else { return text }
+    return text[..<colon]
   }
 
   /// `host[:port]`.

@@ -14,13 +14,39 @@ public struct PathExchange: Sendable {
   /// The reference of an answer, from its path on, as the app must write it; nil: it is not below the origin's path.
   /// - Parameter rest: what follows the authority; empty, or from `/`, `?` or `#` on.
   func returned(_ rest: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
-    guard rest.starts(with: origin) else { return nil }
-    let below = rest.dropFirst(origin.count)
+    guard let below = Self.below(origin, in: rest) else { return nil }
     switch below.first {
     case nil, UInt8(ascii: "?"), UInt8(ascii: "#"): return (match.isEmpty ? [UInt8(ascii: "/")] : match) + Array(below)
     case UInt8(ascii: "/"): return match + Array(below)
     // `/v10` is not below `/v1`.
     default: return nil
+    }
+  }
+
+  /// What follows the path in a reference, which may spell it in another way: digits of percent-encoding in either case, and unreserved
+  /// characters encoded or not (RFC 3986 section 6.2.2).
+  private static func below(
+    _ path: [UInt8], in reference: Slice<UnsafeRawBufferPointer>
+  ) -> Slice<UnsafeRawBufferPointer>? {
+    path.withUnsafeBytes { path in
+      let text = UnsafeRawBufferPointer(rebasing: reference)
+      var (index, place) = (0, 0)
+      while place < path.count {
+        guard index < text.count else { return nil }
+        let (wanted, width) = decodedByte(at: place, in: path)
+        let (found, taken) = decodedByte(at: index, in: text)
+        guard found == wanted, taken == width || isUnreserved(found) else { return nil }
+        place += width
+        index += taken
+      }
+      return reference.dropFirst(index)
+    }
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
     }
   }
 }

@@ -37,9 +37,30 @@ extension ForwardingRules {
   private func urlRule(_ origin: OriginAuthority, _ asked: String) -> URLRule? {
     guard rewritesURLs else { return nil }
     return URLRule(
-      from: Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text,
-      defaultPort: origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : [],
+      from: places(origin, asked),
       to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo, paths: paths)
+  }
+
+  /// What the origin may take for its own scheme and authority. With `host_header: app` that is also what the app asked for: with either
+  /// scheme, as the origin does not know how the app came, or with the port that the origin listens on.
+  private func places(_ origin: OriginAuthority, _ asked: String) -> [URLPlace] {
+    let places = [URLPlace(origin)]
+    guard keepsHost, let (host, port) = Self.parts(of: asked) else { return places }
+    let plain = OriginAuthority(isTLS: false, host: host, port: port ?? 80)
+    let secure = OriginAuthority(isTLS: true, host: host, port: port ?? 443)
+    let listening = OriginAuthority(isTLS: origin.isTLS, host: host, port: origin.port)
+    return places + [URLPlace(plain), URLPlace(secure), URLPlace(listening)]
+  }
+
+  /// - Returns: the host as `OriginAuthority` takes it; no port for the default ones.
+  private static func parts(of asked: String) -> (host: String, port: UInt16?)? {
+    var asked = asked.lowercased()
+    return asked.withUTF8 { text in
+      let bytes = UnsafeRawBufferPointer(text)
+      guard let authority = try? Authority(ByteSlice(start: 0, count: bytes.count), in: bytes) else { return nil }
+      let port = authority.port.flatMap { $0 == 80 || $0 == 443 ? nil : $0 }
+      return (String(decoding: authority.host.bytes(in: bytes), as: UTF8.self), port)
+    }
   }
 }
 

@@ -47,9 +47,33 @@ public struct TargetCredential: Sendable, Hashable {
     let start = Self.pathStart(of: bytes)
     let end = bytes.firstIndex(of: URLMark.question) ?? bytes.count
     guard start < end else { return }
-    do throws(HeadError) { try checkPath(ByteSlice(start: target.start + start, count: end - start), in: head) } catch {
-      throw .ambiguousPath
+    do throws(HeadError) {
+      let isPlain = try checkPath(ByteSlice(start: target.start + start, count: end - start), in: head)
+      if isPlain { return }
+      // What follows the segment, and the app's own one in its place.
+      let place = min(start + appPath, end)
+      let own = ownSegment(in: bytes, at: place)
+      try Self.checkStays(UnsafeRawBufferPointer(rebasing: bytes[(own?.upperBound ?? place)..<end]))
+    } catch { throw .ambiguousPath }
+  }
+
+  /// Refuses a path that some reading resolves past a segment that precedes it. Origins decode more than once.
+  private static func checkStays(_ path: UnsafeRawBufferPointer) throws(HeadError) {
+    let segment: StaticString = "/-"
+    let result = withUnsafeTemporaryAllocation(byteCount: path.count + 2, alignment: 1) { space -> Result<Void, HeadError> in
+      var writer = ByteWriter(space)
+      writer.append(segment)
+      writer.append(path)
+      var leaves = false
+      do throws(HeadError) {
+        try forEachReading(of: writer.written) { read in
+          let isBelow = read.count >= 2 && read[0] == URLMark.slash && read[1] == UInt8(ascii: "-")
+          if !isBelow || read.count > 2 && read[2] != URLMark.slash { leaves = true }
+        }
+        return leaves ? .failure(.ambiguousPath) : .success(())
+      } catch { return .failure(error) }
     }
+    try result.get()
   }
 
   /// Most bytes that `write` adds to a target.

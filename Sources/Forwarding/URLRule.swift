@@ -1,60 +1,57 @@
 import HTTPWire
 
-/// Rewrites URLs below one place to URLs below another.
+/// Rewrites URLs below some places to URLs below another.
 struct URLRule {
-  /// `scheme://host[:port]` in lower case, without the scheme's default port.
-  var from: [UInt8]
-  /// `:port` if `from` omits it, as URLs may still contain it.
-  var defaultPort: [UInt8]
-  var to: [UInt8]
+  let places: [URLPlace]
+  /// `scheme://host[:port]`.
+  let to: [UInt8]
   /// Below both; nil: paths stay.
-  var paths: PathExchange?
+  let paths: PathExchange?
 
-  /// nil if the URL is not below `from`.
+  init(from places: [URLPlace], to: [UInt8], paths: PathExchange?) {
+    self.places = places
+    self.to = to
+    self.paths = paths
+  }
+
+  /// nil if the URL is not below one of the places.
   func replaced(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
-    if let paths, url.first == UInt8(ascii: "/") { return replaced(reference: url, paths) }
-    return replaced(url, from: from, to: to)
+    guard url.first == URLMark.slash else { return replaced(url, hasScheme: true) }
+    // Both kinds are the origin's own, and the app would take them for those of the match.
+    if url.count > 1, url[1] == URLMark.slash { return replaced(url, hasScheme: false) }
+    guard let path = paths?.returned(url[...]) else { return nil }
+    return Self.namesHost(path) ? to + path : path
   }
 
-  /// RFC 3986 section 4.2: with an authority (`//`) or without one. Both are the origin's own, and the app would take them for those of
-  /// the match.
-  private func replaced(reference: UnsafeRawBufferPointer, _ paths: PathExchange) -> [UInt8]? {
-    guard reference.count > 1, reference[1] == UInt8(ascii: "/") else { return paths.returned(reference[...]) }
-    func withoutScheme(_ place: [UInt8]) -> [UInt8] { Array(place.drop { $0 != UInt8(ascii: "/") }) }
-    return replaced(reference, from: withoutScheme(from), to: withoutScheme(to))
-  }
-
-  private func replaced(_ url: UnsafeRawBufferPointer, from: [UInt8], to: [UInt8]) -> [UInt8]? {
-    guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else {
-      return nil
+  /// - Parameter hasScheme: false: the reference begins with `//`.
+  private func replaced(_ url: UnsafeRawBufferPointer, hasScheme: Bool) -> [UInt8]? {
+    for place in places {
+      guard let rest = place.rest(of: url, hasScheme: hasScheme) else { continue }
+      let to = hasScheme ? to : Array(to.drop { $0 != URLMark.slash })
+      guard let paths else { return to + Array(rest) }
+      if let path = paths.returned(rest) { return to + path }
     }
-    var rest = url[from.count...]
-    if !defaultPort.isEmpty, rest.starts(with: defaultPort) { rest = rest.dropFirst(defaultPort.count) }
-    // `https://api.example.com.evil` and `https://api.example.com:444` are other places.
-    if let next = rest.first, next != UInt8(ascii: "/"), next != UInt8(ascii: "?"), next != UInt8(ascii: "#") { return nil }
-    guard let paths else { return to + Array(rest) }
-    return paths.returned(rest).map { to + $0 }
+    return nil
+  }
+
+  /// Whether a client would take a path for the authority of another host: it begins with two slashes, also backslashes, and browsers skip
+  /// tabs.
+  private static func namesHost(_ path: [UInt8]) -> Bool {
+    let next = path.dropFirst().first { $0 != 9 }
+    return next == URLMark.slash || next == UInt8(ascii: "\\")
   }
 
   /// `Link: <url>; rel=next, <url>; rel=last` (RFC 8288 section 3).
   func replacedLinks(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
     var result: [UInt8] = []
-    var hasChanged = false
-    var index = 0
-    while index < value.count {
-      let byte = value[index]
-      result.append(byte)
-      index += 1
-      guard byte == UInt8(ascii: "<"), let end = value[index...].firstIndex(of: UInt8(ascii: ">")) else { continue }
-      let url = UnsafeRawBufferPointer(rebasing: value[index..<end])
-      if let replacement = replaced(url) {
-        result += replacement
-        hasChanged = true
-      } else {
-        result += Array(url)
-      }
-      index = end
+    var copied = 0
+    var references = LinkReferences(value)
+    while let place = references.next() {
+      guard let replacement = replaced(UnsafeRawBufferPointer(rebasing: value[place])) else { continue }
+      result += value[copied..<place.lowerBound]
+      result += replacement
+      copied = place.upperBound
     }
-    return hasChanged ? result : nil
+    return copied == 0 ? nil : result + Array(value[copied...])
   }
 }

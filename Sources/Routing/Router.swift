@@ -9,7 +9,10 @@ public struct RoutedEntry: Sendable {
   public var clients: Set<String>?
   public var hasCredential: Bool
   /// Takes the place of the match's prefix: "" or "/v1/x".
-  public var originPath = ""
+  public var originPath = "" {
+    didSet { origin = OriginBoundary(originPath) }
+  }
+  fileprivate private(set) var origin = OriginBoundary("")
   public var methods = AllowedMethods.all
 
   public init(name: String, matches: [Match], clients: Set<String>? = nil, hasCredential: Bool = false) {
@@ -100,7 +103,10 @@ public final class Router: Sendable {
     let isPlain = try checkPath(path, in: bytes)
     let other = try routes.reading(of: path.bytes(in: bytes), notFor: found?.entry, client: client.name, isPlain: isPlain)
     if other != nil { throw .pathOfTwoEntries }
-    if let found, !isPlain { try entries[found.entry].checkReadings(of: path.bytes(in: bytes), match: found.match) }
+    if let found, !isPlain {
+      let prefix = entries[found.entry].matches[found.match].pathPrefix
+      try entries[found.entry].origin.check(path.bytes(in: bytes), behind: prefix.utf8.count)
+    }
   }
 
   // MARK: CONNECT
@@ -113,21 +119,33 @@ public final class Router: Sendable {
   }
 }
 
-extension RoutedEntry {
-  /// The origin's path is a boundary, too: no reading of what the origin gets may leave it.
-  fileprivate func checkReadings(of path: UnsafeRawBufferPointer, match: Int) throws(HeadError) {
-    if originPath.isEmpty { return }
-    let boundary = HostRoutes.read(Array(originPath.utf8))
-    let sent = Array(originPath.utf8) + path.dropFirst(matches[match].pathPrefix.utf8.count)
-    var leaves = false
-    let result = sent.withUnsafeBytes { sent -> Result<Void, HeadError> in
+/// The origin's path is a boundary, too: no reading of what the origin gets may leave it. Made once with the configuration.
+private struct OriginBoundary: Sendable {
+  private let path: [UInt8]
+  /// The path as an origin may read it.
+  private let read: [UInt8]
+
+  init(_ path: String) {
+    self.path = Array(path.utf8)
+    read = HostRoutes.read(self.path)
+  }
+
+  /// - Parameter path: of the app's request.
+  /// - Parameter prefix: bytes of it that the origin's path replaces.
+  func check(_ path: UnsafeRawBufferPointer, behind prefix: Int) throws(HeadError) {
+    if self.path.isEmpty { return }
+    let rest = UnsafeRawBufferPointer(rebasing: path.dropFirst(prefix))
+    let result = withUnsafeTemporaryAllocation(byteCount: self.path.count + rest.count, alignment: 1) {
+      space -> Result<Void, HeadError> in
+      space.copyBytes(from: self.path)
+      UnsafeMutableRawBufferPointer(rebasing: space[self.path.count...]).copyMemory(from: rest)
+      var leaves = false
       do throws(HeadError) {
-        try forEachReading(of: sent) { if !HostRoutes.matches($0, boundary) { leaves = true } }
-        return .success(())
+        try forEachReading(of: UnsafeRawBufferPointer(space)) { if !HostRoutes.matches($0, read) { leaves = true } }
+        return leaves ? .failure(.ambiguousPath) : .success(())
       } catch { return .failure(error) }
     }
     try result.get()
-    if leaves { throw .ambiguousPath }
   }
 }
 

@@ -153,6 +153,25 @@ extension Mistake {
           + "it in the entry's 'credential'",
       ]),
     Mistake(
+      "rules for what a signature depends on",
+      #"""
+      credentials:
+        s3: {sigv4: {service: s3, region: eu-west-1, access_key_id: A, secret_access_key: {env: TOKEN}}}
+      upstreams:
+        - match: h
+          credential: s3
+          request_headers: {remove: [X-Amz-Content-Sha256, "X-Amz-Dec*"], set: {x_amz_trailer: a}}
+          response_headers: {remove: ["X-Amz-*"]}
+      """#,
+      [
+        "7:32: error: upstreams[0].request_headers.remove[0]: 'X-Amz-Content-Sha256' is a field that credential 's3' reads: there "
+          + "the app says how its body is signed",
+        "7:54: error: upstreams[0].request_headers.remove[1]: 'X-Amz-Dec*' covers 'X-Amz-Decoded-Content-Length', which "
+          + "credential 's3' reads: there the app says how its body is signed",
+        "7:75: error: upstreams[0].request_headers.set.x_amz_trailer: 'x_amz_trailer' is a field that credential 's3' reads: "
+          + "there the app says how its body is signed",
+      ]),
+    Mistake(
       "rules that are no fields",
       #"""
       upstreams:

@@ -147,4 +147,23 @@ import Testing
       try Relayed(head("HTTP/1.1 101 -\nConnection: upgrade\nUpgrade: h2c"), to: upgrade, rules())
     }
   }
+
+  /// An origin that is given the app's authority writes URLs with it.
+  @Test(arguments: [
+    ("http://asked.test:81/api/x", "http://api.test/v1/x"), ("https://ASKED.test:81/api", "http://api.test/v1"),
+    ("https://origin.test/api/x", "http://api.test/v1/x"), ("https://asked.test/api/x", "http://api.test/v1/x"),
+    ("//asked.test:81/api/x", "//api.test/v1/x"), ("http://asked.test/api/x", nil), ("http://asked.test:82/api/x", nil),
+    ("http://asked.test.evil:81/api/x", nil), ("http://asked.test:81/x", nil),
+  ]) func `host_header app makes URLs with the app's authority the origin's`(url: String, expected: String?) throws {
+    for keepsHost in [true, false] {
+      let rules = ForwardingRules(
+        name: ProxyName("px"), credentialField: nil, keepsHost: keepsHost, rewriteTo: "http://api.test",
+        paths: PathExchange(match: "/v1", origin: "/api"))
+      let isExpected = keepsHost || url.hasPrefix("https://origin")
+      let relayed = try #require(
+        try Relayed(head("HTTP/1.1 302 Found\nLocation: \(url)\nContent-Length: 0"), to: OutboundRequest(), rules))
+      #expect(relayed.text.contains("Location: \(isExpected ? expected ?? url : url)\n"), "\(relayed.text)")
+      #expect(relayed.count <= relayed.limit)
+    }
+  }
 }

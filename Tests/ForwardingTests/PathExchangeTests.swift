@@ -51,7 +51,7 @@ import Testing
 
   private func returned(_ url: String, match: String, origin: String, link: Bool = false) -> String? {
     let rule = URLRule(
-      from: Array("https://o.test".utf8), defaultPort: Array(":443".utf8), to: Array("http://api.test".utf8),
+      from: [URLPlace(OriginAuthority(isTLS: true, host: "o.test", port: 443))], to: Array("http://api.test".utf8),
       paths: PathExchange(match: match, origin: origin))
     return Array(url.utf8).withUnsafeBytes {
       (link ? rule.replacedLinks($0) : rule.replaced($0)).map { String(decoding: $0, as: UTF8.self) }
@@ -84,6 +84,27 @@ import Testing
     for (url, expected) in [
       ("https://o.test/api", "http://api.test/"), ("/api", "/"), ("/api?q", "/?q"), ("/api/x", "/x"), ("/api/", "/"),
     ] { #expect(returned(url, match: "", origin: "/api") == expected) }
+  }
+
+  @Test(arguments: [
+    ("/api//evil.test/x", "http://api.test//evil.test/x"), ("/api/\\evil.test", "http://api.test/\\evil.test"),
+    ("/api/\t/evil.test", "http://api.test/\t/evil.test"), ("/api//", "http://api.test//"),
+    ("https://o.test/api//evil.test", "http://api.test//evil.test"), ("//o.test/api//evil.test", "//api.test//evil.test"),
+    ("/api/x//y", "/x//y"), ("/api/?//y", "/?//y"),
+  ]) func `what is left of a path names no other host`(url: String, expected: String) {
+    #expect(returned(url, match: "", origin: "/api") == expected)
+    #expect(returned("<\(url)>", match: "", origin: "/api", link: true) == "<\(expected)>")
+  }
+
+  @Test func `a path is the origin's however its characters are encoded`() {
+    for path in ["/caf%C3%A9~a", "/caf%c3%a9~a", "/c%61f%C3%a9%7ea", "/%63%61f%C3%A9%7Ea"] {
+      #expect(returned("\(path)/x%c3", match: "/v1", origin: "/caf%C3%A9~a") == "/v1/x%c3")
+    }
+    for path in ["/a%2fb", "/a/b%", "/a/%62%", "/a/b%2Fx", "/a%2Fb/x", "/%61%2fb"] {
+      #expect(returned(path, match: "/v1", origin: "/a/b") == nil)
+    }
+    #expect(returned("/a%2fb/x", match: "/v1", origin: "/a%2Fb") == "/v1/x")
+    #expect(returned("/a/b/x", match: "/v1", origin: "/a%2Fb") == nil)
   }
 
   @Test func `links are exchanged one by one`() {

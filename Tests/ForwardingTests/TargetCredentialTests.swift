@@ -117,6 +117,18 @@ struct TargetCredentialTests {
       try decide(target, query())
     }
     for target in ["/", "/...", "/a?/../x", "http://a.test?/../", "/bot1/x"] { try decide(target, path("bot")) }
+    // Origins decode more than once.
+    for target in [
+      "/%252e%252e/%252e%252e/admin", "/%252e%252e", "/x/%252e%252e/%252e%252e/y", "/bot1/%252e%252e/x", "/%25252e%25252e/x",
+      "/%252e%252e%252fx", "/.%252e;a=b/x", "/%2525252525252e/x", "http://a.test/b%6ft1/%252e%252e/x",
+    ] {
+      #expect(throws: ForwardingError.ambiguousPath, "\(target)") { try decide(target, path("bot")) }
+    }
+    for target in ["/x/%252e%252e/y", "/%252e/x", "/a%252fb", "/%41;p=q/x", "/%25", "/bot1/x/%252e%252e/y", "/a?%252e%252e/"] {
+      try decide(target, path("bot"))
+    }
+    #expect(throws: ForwardingError.ambiguousPath) { try decide("/v1/%252e%252e/v1/x", path("bot", appPath: 3)) }
+    try decide("/v1/bot1/x/%252e%252e/y", path("bot", appPath: 3))
     // It is untouched.
     try decide("/bot1/../x", path("bot"), .keep)
   }

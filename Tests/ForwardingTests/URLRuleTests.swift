@@ -3,8 +3,9 @@ import Testing
 @testable import Forwarding
 
 @Suite struct URLRuleTests {
-  private func replaced(_ url: String, from: String = "https://api.example.com", port: String = ":443") -> String? {
-    let rule = URLRule(from: Array(from.utf8), defaultPort: Array(port.utf8), to: Array("http://api".utf8))
+  private func replaced(_ url: String, host: String = "api.example.com", port: UInt16 = 443) -> String? {
+    let places = [URLPlace(OriginAuthority(isTLS: true, host: host, port: port))]
+    let rule = URLRule(from: places, to: Array("http://api".utf8), paths: nil)
     return Array(url.utf8).withUnsafeBytes { rule.replaced($0).map { String(decoding: $0, as: UTF8.self) } }
   }
 
@@ -12,27 +13,70 @@ import Testing
     ("https://api.example.com", "http://api"), ("https://api.example.com/", "http://api/"),
     ("HTTPS://API.Example.COM/X", "http://api/X"), ("https://api.example.com?q", "http://api?q"),
     ("https://api.example.com#f", "http://api#f"), ("https://api.example.com:443/x", "http://api/x"),
-    ("https://api.example.com:443", "http://api"),
+    ("https://api.example.com:443", "http://api"), ("https://api.example.com:/x", "http://api/x"),
+    ("https://api.example.com:", "http://api"), ("https://api.example.com./x", "http://api/x"),
+    ("https://api.example.com.:443/x", "http://api/x"), ("//api.example.com/x", "//api/x"), ("//API.example.com:443", "//api"),
   ]) func `what is under the origin comes here`(url: String, expected: String) {
     #expect(replaced(url) == expected)
   }
 
   @Test(arguments: [
     "https://api.example.com.evil/", "https://api.example.com:444/", "https://api.example.com:4430/", "http://api.example.com/",
-    "https://api.example.com@evil/", "/relative", "", "https://api.example.co",
+    "https://api.example.com@evil/", "/relative", "", "https://api.example.co", "https://api.example.com../x",
+    "https://api.example.com::/x", "https://api.example.com:x",
+    "//api.example.com.evil/", "//api.example.com:444/x", "//user@api.example.com/", "https:/api.example.com/", "/", "//",
   ]) func `other places stay`(url: String) {
     #expect(replaced(url) == nil)
   }
 
   @Test func `a port that is not the scheme's own must be there`() {
-    #expect(replaced("https://api.example.com:8443/x", from: "https://api.example.com:8443", port: "") == "http://api/x")
-    #expect(replaced("https://api.example.com/x", from: "https://api.example.com:8443", port: "") == nil)
+    #expect(replaced("https://api.example.com:8443/x", port: 8443) == "http://api/x")
+    #expect(replaced("https://api.example.com.:8443/x", port: 8443) == "http://api/x")
+    for url in [
+      "https://api.example.com/x", "https://api.example.com:/x", "https://api.example.com:84430/x", "//api.example.com/x",
+    ] {
+      #expect(replaced(url, port: 8443) == nil)
+    }
+    #expect(replaced("https://[2001:db8::1]:8443/x", host: "2001:db8::1", port: 8443) == "http://api/x")
+    #expect(replaced("https://[2001:db8::1]/x", host: "2001:db8::1") == "http://api/x")
   }
 
   @Test func `links are replaced one by one`() {
-    let rule = URLRule(from: Array("https://a".utf8), defaultPort: [], to: Array("http://b".utf8))
+    let rule = URLRule(
+      from: [URLPlace(OriginAuthority(isTLS: true, host: "a", port: 443))], to: Array("http://b".utf8), paths: nil)
     let value = Array("<https://a/1>; rel=next, <https://c/>; rel=x, </2>".utf8)
     let links = value.withUnsafeBytes { rule.replacedLinks($0).map { String(decoding: $0, as: UTF8.self) } }
     #expect(links == "<http://b/1>; rel=next, <https://c/>; rel=x, </2>")
+  }
+
+  private func links(_ value: String) -> String? {
+    let rule = URLRule(
+      from: [URLPlace(OriginAuthority(isTLS: true, host: "a", port: 443))], to: Array("http://b".utf8), paths: nil)
+    return Array(value.utf8).withUnsafeBytes { rule.replacedLinks($0).map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  @Test(arguments: [
+    ("<https://a/1>; anchor=\"https://a/2\"", "<http://b/1>; anchor=\"http://b/2\""),
+    ("</1>; rel=x; Anchor = https://a/2; y", "</1>; rel=x; Anchor = http://b/2; y"),
+    ("</1>; anchor=\"https://c/\", <https://a>", "</1>; anchor=\"https://c/\", <http://b>"),
+  ]) func `what a link is about is replaced, too`(value: String, expected: String) {
+    #expect(links(value) == expected)
+  }
+
+  @Test(arguments: [
+    "</1>; title=\"<https://a/1>\"", "</1>; title=\"\\\"<https://a/1>\"", "</1>; title=\"; anchor=https://a/1\"",
+    "</1>; anchors=https://a/1", "</1>; x=anchor=https://a/1", "<https://a/1", "</1>; anchor=\"https://a/1", "</1>; anchor",
+    "</1>; anchor=", ";", "<", "\"", "<>", "",
+  ]) func `text in quotes stays, and what is no link`(value: String) {
+    #expect(links(value) == nil)
+  }
+
+  /// An origin chooses the bytes, and other requests wait meanwhile.
+  @Test(arguments: ["<", "\"", ";", "; ", "<\"", "\"<", ";anchor=\"", ";anchor=", "<;"])
+  func `the time that hostile links take is linear`(part: String) {
+    let value = String(repeating: part, count: 100_000)
+    // Looking for the end anew at each piece takes minutes.
+    let time = ContinuousClock().measure { #expect(links(value) == nil) }
+    #expect(time < .seconds(5))
   }
 }

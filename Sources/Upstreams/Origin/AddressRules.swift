@@ -35,20 +35,24 @@ extension Upstreams {
   func isOwnListener(_ address: Address) -> Bool {
     ownAddresses.contains { own in
       guard own.port == address.port, let ours = own.words, let theirs = address.words else { return false }
-      if ours == theirs { return true }
-      // A listener bound to all addresses is reachable at every local address. Here only loopback is certain; the check after
-      // the connect finds the others.
-      let isAny = ours.high == 0 && (ours.low == 0 || ours.low == 0xffff_0000_0000)
-      return isAny && address.isLoopbackOrUnix
+      // The kernel connects to this machine instead of to `0.0.0.0` or `::`.
+      if ours == theirs || Self.isAny(theirs) { return true }
+      // A listener bound to all addresses is reachable at every local address. The kernel is asked each time: addresses come and go, and
+      // the near end of a connection says nothing, as `bind` or the address' subnet chooses it.
+      return Self.isAny(ours) && (address.isLoopbackOrUnix || Socket.isLocal(address))
     }
   }
 
+  private static func isAny(_ words: (high: UInt64, low: UInt64)) -> Bool {
+    words.high == 0 && (words.low == 0 || words.low == 0xffff_0000_0000)
+  }
+
   /// Whether an established connection reached this process. If a listener is bound to all addresses, a connection to one of
-  /// the machine's own addresses has the same address at both ends.
+  /// the machine's own addresses usually has the same address at both ends. This finds addresses that the machine got meanwhile.
   func isOwnListener(connected descriptor: Int32, to address: Address) -> Bool {
     let isOpenEverywhere = ownAddresses.contains { own in
       guard own.port == address.port, let words = own.words else { return false }
-      return words.high == 0 && (words.low == 0 || words.low == 0xffff_0000_0000)
+      return Self.isAny(words)
     }
     guard isOpenEverywhere, let near = Socket.local(of: descriptor)?.words, let far = address.words else { return false }
     return near == far

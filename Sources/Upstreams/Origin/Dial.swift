@@ -116,12 +116,13 @@ final class HostDial: Dial {
     }
   }
 
-  /// - Parameter isWritten: the configuration has them (`hosts`), so `forbidden_addresses` does not apply.
+  /// - Parameter isWritten: the configuration has them (`hosts`), so `forbidden_addresses` does not apply. Our own listeners are forbidden
+  ///   still: behind them an app would be another client, the proxy itself.
   private func connect(to known: [Address], isWritten: Bool) {
     var addresses = known
     for index in addresses.indices { addresses[index].port = target.port }
-    if target.checksAddresses, !isWritten {
-      addresses = upstreams.permitted(addresses)
+    if target.checksAddresses {
+      addresses = isWritten ? addresses.filter { !upstreams.isOwnListener($0) } : upstreams.permitted(addresses)
       guard !addresses.isEmpty else { return report(.failed(.addressForbidden(target.host))) }
     }
     if let route = target.route {

@@ -140,7 +140,15 @@ final class WayDial: Dial {
       }
       return ask(parent, for: target.host)
     }
-    if let written = route.addresses { return ask(parent, forOneOf: written) }
+    if let written = route.addresses {
+      let allowed = written.filter { written in
+        var address = written
+        address.port = target.port
+        return !target.checksAddresses || !upstreams.isOwnListener(address)
+      }
+      guard !allowed.isEmpty else { return failed(.addressForbidden(target.host), .unusable) }
+      return ask(parent, forOneOf: allowed)
+    }
     let payer = upstreams.rules.writtenHosts.contains(target.host) ? .configuration : asker
     switch loop.resolver.lookUp(target.host, for: payer, deliver: { [unowned self] in resolved($0) }) {
     case .known(let answer): resolved(answer)
