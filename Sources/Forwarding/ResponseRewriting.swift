@@ -41,10 +41,11 @@ extension ForwardingRules {
       to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo, paths: paths)
   }
 
-  /// What the origin may take for its own scheme and authority. With `host_header: app` that is also what the app asked for: with either
-  /// scheme, as the origin does not know how the app came, or with the port that the origin listens on.
+  /// What the origin may take for its own scheme and authority; an entry's other origins mean the same. With `host_header: app` that is
+  /// also what the app asked for: with either scheme, as the origin does not know how the app came, or with the port that the origin
+  /// listens on.
   private func places(_ origin: OriginAuthority, _ asked: String) -> [URLPlace] {
-    let places = [URLPlace(origin)]
+    let places = [URLPlace(origin)] + origins.filter { $0 != origin }.map { URLPlace($0) }
     guard keepsHost, let (host, port) = Self.parts(of: asked) else { return places }
     let plain = OriginAuthority(isTLS: false, host: host, port: port ?? 80)
     let secure = OriginAuthority(isTLS: true, host: host, port: port ?? 443)

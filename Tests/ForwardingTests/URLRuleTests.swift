@@ -41,6 +41,20 @@ import Testing
     #expect(replaced("https://[2001:db8::1]/x", host: "2001:db8::1") == "http://api/x")
   }
 
+  @Test func `other origins of the entry mean the same`() {
+    let places = [("a", 443), ("b", 443), ("c", 8443)].map { URLPlace(OriginAuthority(isTLS: true, host: $0.0, port: $0.1)) }
+    let rule = URLRule(from: places, to: Array("http://api".utf8), paths: nil)
+    for (url, expected) in [
+      ("https://a/x", "http://api/x"), ("https://b:443/x", "http://api/x"), ("https://c:8443", "http://api"),
+      ("https://c/x", nil), ("https://d/x", nil), ("/x", nil),
+    ] {
+      let found = Array(url.utf8).withUnsafeBytes { rule.replaced($0).map { String(decoding: $0, as: UTF8.self) } }
+      #expect(found == expected)
+    }
+    let links = Array("<https://a/1>; rel=next, <https://b/2>, <https://d/3>".utf8).withUnsafeBytes { rule.replacedLinks($0) }
+    #expect(links.map { String(decoding: $0, as: UTF8.self) } == "<http://api/1>; rel=next, <http://api/2>, <https://d/3>")
+  }
+
   @Test func `links are replaced one by one`() {
     let rule = URLRule(
       from: [URLPlace(OriginAuthority(isTLS: true, host: "a", port: 443))], to: Array("http://b".utf8), paths: nil)
