@@ -12,11 +12,16 @@ struct ConnectExchange: ~Copyable {
 
   /// Bytes that all heads of the answer together may have.
   private let limit: Int
+  /// The request had a credential.
+  private let hasLogin: Bool
   private var head = ResponseHead()
   /// Where the head that is being read begins: interim ones came before it.
   private var start = 0
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, hasLogin: Bool) {
+    self.limit = limit
+    self.hasLogin = hasLogin
+  }
 
   /// Carries what the parent needs, and nothing of the app's or the entry's.
   /// - Parameter authority: `host:port`, IPv6 in brackets.
@@ -52,6 +57,8 @@ struct ConnectExchange: ~Copyable {
     // Content-Length and Transfer-Encoding in it mean nothing.
     case 200..<300: return .open(used: start + head.length)
     case 407: return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
+    // tinyproxy refuses a wrong password with 401. Nobody but the parent can have answered.
+    case 401 where hasLogin: return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
     case 400..<500: return .refused(.refused, status: status)
     case 508: return .refused(.loop, status: status)
     case 504: return .refused(.unreachable(.timeout), status: status)

@@ -36,7 +36,7 @@ final class ParentExchange {
       let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
       opening = ConnectExchange.request(
         Array(authority.utf8), by: name, login: login, connectLines: parent.connectLines)
-      connect = ConnectExchange(limit: limit)
+      connect = ConnectExchange(limit: limit, hasLogin: login != nil)
     }
   }
 
