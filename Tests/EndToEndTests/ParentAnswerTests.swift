@@ -17,6 +17,10 @@ import Testing
     Case(
       answer: "HTTP/1.1 407 No\r\nProxy-Authenticate: NTLM\r\nContent-Length: 3\r\n\r\nno!", error: "proxy_configuration_error",
       received: 407),
+    // Without a credential it says nothing of one.
+    Case(
+      answer: "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", error: "http_request_denied",
+      received: 401),
     Case(answer: "HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nfilter", error: "http_request_denied", received: 403),
     Case(answer: "HTTP/1.0 404 Nothing\r\n\r\n", error: "http_request_denied", received: 404),
     Case(

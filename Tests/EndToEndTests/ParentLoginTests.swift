@@ -68,4 +68,18 @@ import Testing
       #expect(try parent.asked().count == 2)
     }
   }
+
+  /// As tinyproxy does.
+  @Test func `a 401 to CONNECT with a credential refuses the credential, as a 407 does`() throws {
+    let (parent, folder) = (try ParentServer(), try Surroundings.newFolder())
+    try parent.set(#"{"answer": "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"}"#)
+    try set("pw-5ecret-parent", folder)
+    try withProxy(try configuration(parent, folder)) { proxy throws in
+      for _ in 0..<2 {
+        let answer = try proxy.ask("http://api.test/echo")
+        #expect(answer.status == 502 && answer.proxyError == "proxy_configuration_error", "\(answer.head)")
+      }
+      #expect(try parent.asked().count == 1)
+    }
+  }
 }

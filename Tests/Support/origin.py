@@ -76,6 +76,10 @@ class Connection:
         self.head = b""
         self.handed_on = None
         self.tls = None
+        try:
+            self.peer = sock.getpeername()[0]
+        except OSError:
+            self.peer = None
         if hasattr(sock, "selected_alpn_protocol"):
             self.tls = {
                 "sni": getattr(sock, "wanted_name", None),
@@ -149,6 +153,7 @@ class Connection:
             "state": "head",
             "connection": self.number,
             "index": self.requests,
+            "peer": self.peer,
             "listener": self.listener,
             "tls": self.tls,
         }

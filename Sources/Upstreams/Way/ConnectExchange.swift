@@ -15,15 +15,18 @@ struct ConnectExchange: ~Copyable {
   /// Bytes that all heads of the answer together may have.
   private let limit: Int
   private let authentication: (any ParentAuthentication)?
+  /// The request had a credential.
+  private let hasLogin: Bool
   /// Nanoseconds until the refused credential is worth another try; nil: not before it changes.
   private(set) var pause: Int64?
   private var head = ResponseHead()
   /// Where the head that is being read begins: interim ones came before it.
   private var start = 0
 
-  init(limit: Int, _ authentication: (any ParentAuthentication)?) {
+  init(limit: Int, _ login: ParentLogin?) {
     self.limit = limit
-    self.authentication = authentication
+    authentication = login?.authentication
+    hasLogin = login != nil
   }
 
   /// Carries what the parent needs, and nothing of the app's or the entry's.
@@ -68,6 +71,8 @@ struct ConnectExchange: ~Copyable {
       }
       if case .refused(let pause) = reading { self.pause = pause }
       return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
+    // tinyproxy refuses a wrong password with 401. Nobody but the parent can have answered.
+    case 401 where hasLogin: return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
     case 400..<500: return .refused(.refused, status: status)
     case 508: return .refused(.loop, status: status)
     case 504: return .refused(.unreachable(.timeout), status: status)

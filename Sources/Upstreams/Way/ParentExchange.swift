@@ -38,7 +38,7 @@ final class ParentExchange {
       let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
       opening = try ConnectExchange.request(
         Array(authority.utf8), by: name, login: login, connectLines: parent.connectLines)
-      connect = ConnectExchange(limit: limit, login?.authentication)
+      connect = ConnectExchange(limit: limit, login)
     }
   }
 

@@ -63,6 +63,8 @@ struct Received: Decodable {
   let state: String
   let connection: Int
   let index: Int
+  /// The address that the connection came from.
+  let peer: String?
   let tls: TLS?
 
   /// The body's first 256 KiB, as bytes.
