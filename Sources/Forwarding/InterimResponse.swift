@@ -2,23 +2,29 @@ import HTTPWire
 
 /// A 1xx response's head for the app. For 101 see `OutboundResponse`.
 public struct InterimResponse {
+  /// Lines that replace fields of the origin: a 103 has links.
+  private let rewritten: [UInt8]
+
   /// Marks the fields that are not forwarded, those that `response_headers` takes out, too. nil: this app must not get the response.
-  /// - Parameter awaitsContinue: the app waits for a 100.
+  /// - Parameters:
+  ///   - awaitsContinue: the app waits for a 100.
+  ///   - asked: the authority that the app requested.
   public init?(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest, awaitsContinue: Bool,
-    rules: ForwardingRules
+    of origin: OriginAuthority, rules: ForwardingRules, asked: @autoclosure () -> String
   ) {
     // RFC 9110 section 15.2: never to HTTP/1.0; a 100 only to an app that asked for it.
     guard request.isHTTP11, head.status != 100 || awaitsContinue else { return nil }
     head.markHopByHop(in: bytes, keepUpgrade: false)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
+    rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     // Only the final response says who answered. A member with the proxy's name here would be forged.
     head.fields.drop(.proxyStatus)
   }
 
   /// Most bytes that `write` needs.
   public func sizeLimit(of head: borrowing ResponseHead, rules: ForwardingRules) -> Int {
-    head.reason.count + head.fields.keptSize + 64 + rules.name.viaLine.count
+    head.reason.count + head.fields.keptSize + rewritten.count + 64 + rules.name.viaLine.count
   }
 
   public func write(
@@ -26,6 +32,7 @@ public struct InterimResponse {
   ) {
     writer.append(statusLineOf: head, in: bytes)
     writer.append(fieldsOf: head.fields, in: bytes)
+    if !rewritten.isEmpty { writer.append(rewritten) }
     writer.append(viaOf: rules.name, minorVersion: head.minorVersion)
     writer.appendCRLF()
   }

@@ -116,7 +116,7 @@ import Testing
       Case(
         name: "interim responses have their fields, and no word about who answered",
         given: "HTTP/1.1 103 Early Hints\nLink: <https://origin.test/n>\nProxy-Status: other\nConnection: x\nX: 1",
-        expected: "HTTP/1.1 103 Early Hints\nLink: <https://origin.test/n>\nVia: 1.1 px\n\n"),
+        expected: "HTTP/1.1 103 Early Hints\nLink: <http://api.test/n>\nVia: 1.1 px\n\n"),
       Case(name: "a 100 nobody waits for", given: "HTTP/1.1 100 Continue", expected: ""),
       Case(
         name: "no interim response to HTTP/1.0", request: "GET http://api.test/ HTTP/1.0", given: "HTTP/1.1 103 Early Hints",

@@ -65,9 +65,9 @@ struct Relayed {
       guard case .complete = head.parse(bytes, limit: 1 << 20), let source = try? head.framing(to: request.method, in: bytes)
       else { return false }
       if head.isInterim {
-        guard let interim = InterimResponse(&head, in: bytes, to: request, awaitsContinue: false, rules: rules) else {
-          return true
-        }
+        let interim = InterimResponse(
+          &head, in: bytes, to: request, awaitsContinue: false, of: origin, rules: rules, asked: "asked.test:81")
+        guard let interim else { return true }
         limit = interim.sizeLimit(of: head, rules: rules)
         (text, count) = written { interim.write(head, in: bytes, rules: rules, into: &$0) }
         return true

@@ -42,7 +42,7 @@ extension Request {
       return .upgrade
     }
     if head.isInterim {
-      writeInterim(&head, bytes, way.rules)
+      writeInterim(&head, bytes, way)
       return .interim(isContinue: status == 100)
     }
     bindConnection(by: head, bytes, reading, entry)
@@ -151,15 +151,17 @@ extension Request {
     return Wish(seconds: wish)
   }
 
-  private func writeInterim(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ rules: ForwardingRules) {
-    let interim = InterimResponse(&head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue, rules: rules)
+  private func writeInterim(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) {
+    let interim = InterimResponse(
+      &head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue, of: way.pool.origin.authority,
+      rules: way.rules, asked: record.target.authority)
     guard let interim else { return }
-    let size = interim.sizeLimit(of: head, rules: rules)
+    let size = interim.sizeLimit(of: head, rules: way.rules)
     // At most one block.
     guard size <= app.outbound?.room ?? BlockPool.small else { return }
     let block = app.outbound(with: size)
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
-    interim.write(head, in: bytes, rules: rules, into: &writer)
+    interim.write(head, in: bytes, rules: way.rules, into: &writer)
     block.end = writer.count
     if head.status == 100 { message.expectsContinue = false }
   }
