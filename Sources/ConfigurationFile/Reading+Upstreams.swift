@@ -71,8 +71,8 @@ extension Reading {
     if entry.hasEmptyList(\.match) { error(entry.valuePlace(\.match), "\(entry.path(\.match).shown) is empty") }
     let clients = clients(entry, known: context.clients)
     let methods = methods(entry)
-    let originText = entry.read(\.origin)
-    let origin = originText.flatMap { self.origin($0, entry) }
+    let origins = origins(entry)
+    let origin = origins.first
     let credential = entry.read(\.credential)
     let wildcardCredential = entry.read(\.wildcardCredential)
     let trust = entry.read(\.trust)
@@ -103,6 +103,7 @@ extension Reading {
       originIsExplicit: origin != nil, credential: credential?.value, trust: trust?.value, clientCertificate: certificate,
       clientAuthorization: authorization, retry: retry, rewrite: rewrite, timeouts: timeouts, decompress: decompress,
       hostHeader: hostHeader)
+    settings.otherOrigins = Array(origins.dropFirst())
     settings.via = via?.via
     settings.outbound = outbound
     settings.methods = methods
@@ -252,7 +253,7 @@ extension Reading {
     }
   }
 
-  private func prefix(_ text: String) throws(HostError) -> String {
+  func prefix(_ text: String) throws(HostError) -> String {
     var prefix = text
     if prefix.hasSuffix("/") { prefix.removeLast() }
     guard !prefix.isEmpty else { return "" }
@@ -297,19 +298,6 @@ extension Reading {
     switch byte {
     case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
     default: "/-._~%!$&'()*+,;=:@".utf8.contains(byte)
-    }
-  }
-
-  private func origin(_ text: Located<String>, _ entry: Section<UpstreamKeys>) -> UpstreamSettings.Origin? {
-    do throws(HostError) {
-      if let socket = try unixSocket(text.value) { return UpstreamSettings.Origin(socket: socket) }
-      let url = try URLText(parsing: text.value)
-      guard !url.target.contains("?") else { throw HostError("must not have a query; the proxy keeps the app's") }
-      return UpstreamSettings.Origin(
-        scheme: url.isHTTPS ? .https : .http, host: url.host, port: url.port, path: try prefix(url.target))
-    } catch {
-      self.error(text.place, "\(entry.path(\.origin).shown) \(error)")
-      return nil
     }
   }
 

@@ -122,9 +122,10 @@ extension Reading {
   func warnOfWays(_ root: Section<RootKeys>, _ ways: WayDrafts, _ upstreams: [UpstreamDraft], _ settings: Settings) {
     guard !report.hasErrors, !settings.parents.isEmpty else { return }
     for draft in upstreams where draft.settings.origin.scheme == .http && draft.settings.credential != nil {
-      let origin = draft.settings.origin
-      let found = settings.ways.ways(host: origin.host, port: origin.port, isTLS: false, via: draft.settings.via)
-      guard let parent = settings.parents(of: found.ways).first else { continue }
+      let ways = draft.settings.origins.flatMap { origin in
+        settings.ways.ways(host: origin.host, port: origin.port, isTLS: false, via: draft.settings.via).ways
+      }
+      guard let parent = settings.parents(of: ways).first else { continue }
       warning(
         draft.matches[0].place,
         "\(shown(draft.settings.name)): parent \(shown(parent.name)) can read the credential, as the origin is http://")

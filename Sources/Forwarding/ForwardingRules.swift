@@ -49,6 +49,8 @@ public final class ForwardingRules: Sendable {
   let rewrite: Rewrite
   /// Whether to rewrite URLs below the origin at all.
   let rewritesURLs: Bool
+  /// All of an entry that has several; empty: it has one. URLs below any of them are the entry's.
+  let origins: [OriginAuthority]
   /// nil: paths go on as they come.
   public let paths: PathExchange?
   /// nil: none.
@@ -62,11 +64,13 @@ public final class ForwardingRules: Sendable {
   ///   - rewriteTo: `http://host[:port]`, or `https://`. Below a wildcard, which has no single host, `http://` or `https://` alone:
   ///     then the requested authority follows. nil: `http://`.
   ///   - rewritesURLs: false for hosts that no entry lists.
+  ///   - origins: all of an entry that has several.
   public init(
     name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
     credentialForm: CredentialForm = .field, target: TargetCredential? = nil, keepsHost: Bool = false,
     decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true,
-    paths: PathExchange? = nil, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil
+    origins: [OriginAuthority] = [], paths: PathExchange? = nil, requestHeaders: HeaderRules? = nil,
+    responseHeaders: HeaderRules? = nil
   ) {
     self.name = name
     self.credentialField = credentialField ?? []
@@ -80,6 +84,7 @@ public final class ForwardingRules: Sendable {
     self.decompresses = decompresses
     self.rewrite = rewrite
     self.rewritesURLs = rewritesURLs
+    self.origins = origins
     self.paths = paths
     self.requestHeaders = requestHeaders
     self.responseHeaders = responseHeaders

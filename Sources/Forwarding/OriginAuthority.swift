@@ -24,6 +24,17 @@ public struct OriginAuthority: Sendable, Hashable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// Where its Host line is in a head that `OutboundRequest.write` wrote for it; nil: the head keeps the app's Host.
+  public func hostLine(in head: UnsafeRawBufferPointer) -> Range<Int>? {
+    // It is the first one behind the request line.
+    guard let end = head.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    let line = (end + 1)..<min(end + 1 + hostLine.count, head.count)
+    return head[line].elementsEqual(hostLine) ? line : nil
+  }
+
+  /// `https://host[:port]`.
+  public var url: String { (isTLS ? "https://" : "http://") + String(decoding: text, as: UTF8.self) }
+
   /// `host[:port]`.
   var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
 }

@@ -37,9 +37,15 @@ extension ForwardingRules {
   private func urlRule(_ origin: OriginAuthority, _ asked: String) -> URLRule? {
     guard rewritesURLs else { return nil }
     return URLRule(
-      from: Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text,
-      defaultPort: origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : [],
+      from: URLRule.Place(origin), others: origins.filter { $0 != origin }.map { URLRule.Place($0) },
       to: rewriteTo.last == UInt8(ascii: "/") ? rewriteTo + Array(asked.utf8) : rewriteTo, paths: paths)
+  }
+}
+
+extension URLRule.Place {
+  fileprivate init(_ origin: OriginAuthority) {
+    text = Array((origin.isTLS ? "https://" : "http://").utf8) + origin.text
+    defaultPort = origin.hasDefaultPort ? Array((origin.isTLS ? ":443" : ":80").utf8) : []
   }
 }
 

@@ -2,29 +2,43 @@ import HTTPWire
 
 /// Rewrites URLs below one place to URLs below another.
 struct URLRule {
-  /// `scheme://host[:port]` in lower case, without the scheme's default port.
-  var from: [UInt8]
-  /// `:port` if `from` omits it, as URLs may still contain it.
-  var defaultPort: [UInt8]
+  struct Place {
+    /// `scheme://host[:port]` in lower case, without the scheme's default port.
+    var text: [UInt8]
+    /// `:port` if `text` omits it, as URLs may still contain it.
+    var defaultPort: [UInt8]
+  }
+
+  var from: Place
+  /// Places that mean the same: the rest of an entry's several origins.
+  var others: [Place] = []
   var to: [UInt8]
-  /// Below both; nil: paths stay.
+  /// Below all; nil: paths stay.
   var paths: PathExchange?
 
-  /// nil if the URL is not below `from`.
+  /// nil if the URL is below none of the places.
   func replaced(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
-    if let paths, url.first == UInt8(ascii: "/") { return replaced(reference: url, paths) }
+    if let replaced = replaced(url, below: from) { return replaced }
+    for place in others { if let replaced = replaced(url, below: place) { return replaced } }
+    return nil
+  }
+
+  private func replaced(_ url: UnsafeRawBufferPointer, below from: Place) -> [UInt8]? {
+    if let paths, url.first == UInt8(ascii: "/") { return replaced(reference: url, below: from, paths) }
     return replaced(url, from: from, to: to)
   }
 
   /// RFC 3986 section 4.2: with an authority (`//`) or without one. Both are the origin's own, and the app would take them for those of
   /// the match.
-  private func replaced(reference: UnsafeRawBufferPointer, _ paths: PathExchange) -> [UInt8]? {
+  private func replaced(reference: UnsafeRawBufferPointer, below from: Place, _ paths: PathExchange) -> [UInt8]? {
     guard reference.count > 1, reference[1] == UInt8(ascii: "/") else { return paths.returned(reference[...]) }
     func withoutScheme(_ place: [UInt8]) -> [UInt8] { Array(place.drop { $0 != UInt8(ascii: "/") }) }
-    return replaced(reference, from: withoutScheme(from), to: withoutScheme(to))
+    let place = Place(text: withoutScheme(from.text), defaultPort: from.defaultPort)
+    return replaced(reference, from: place, to: withoutScheme(to))
   }
 
-  private func replaced(_ url: UnsafeRawBufferPointer, from: [UInt8], to: [UInt8]) -> [UInt8]? {
+  private func replaced(_ url: UnsafeRawBufferPointer, from place: Place, to: [UInt8]) -> [UInt8]? {
+    let (from, defaultPort) = (place.text, place.defaultPort)
     guard url.count >= from.count, equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: url[..<from.count]), from) else {
       return nil
     }

@@ -9,7 +9,10 @@ public struct UpstreamSettings: Sendable, Hashable {
   public let matches: [Match]
   /// nil = for every client.
   public let clients: Set<String>?
+  /// The preferred one.
   public let origin: Origin
+  /// The others of a list, in order, of the same scheme and path: each takes the requests when those before it cannot be reached.
+  public var otherOrigins: [Origin] = []
   /// Whether the file has `origin`; then `forbidden_addresses` does not apply.
   public let originIsExplicit: Bool
   public let credential: String?
@@ -34,6 +37,9 @@ public struct UpstreamSettings: Sendable, Hashable {
 
   /// The first one.
   @inlinable public var match: Match { matches[0] }
+
+  /// In the order of preference.
+  public var origins: [Origin] { [origin] + otherOrigins }
 
   public typealias Match = Routing.Match
   public typealias ClientCertificate = CertificateFiles

@@ -18,6 +18,11 @@ open class UpstreamObserver {
   open func parentTried(_ parent: String, _ result: ParentResult, nanoseconds: Int64) {}
   /// A parent is down, or works again.
   open func parentChanged(_ parent: String, isUp: Bool) {}
+  /// One of an entry's several origins is down, or works again.
+  /// - Parameters:
+  ///   - upstream: name of the entry; the first, if several have the origin.
+  ///   - origin: `https://host[:port]`.
+  open func originChanged(upstream: String, origin: String, isUp: Bool) {}
 }
 
 extension UpstreamObserver {

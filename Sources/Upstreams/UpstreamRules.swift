@@ -2,6 +2,7 @@ import EventIO
 import Forwarding
 import Settings
 import Trust
+import WayOut
 
 /// What one configuration says about connections to origins.
 public struct UpstreamRules: Sendable {
@@ -13,6 +14,8 @@ public struct UpstreamRules: Sendable {
   /// Of this proxy, in Via.
   public var name: ProxyName
   public var parents: [ParentSettings]
+  /// Those of entries that have several: name of the entry, and `https://host[:port]`.
+  public var origins: [Hop: (upstream: String, origin: String)] = [:]
   /// How the proxy's own requests reach a host: name or address, port, and whether it speaks TLS.
   public var route: @Sendable (String, UInt16, Bool) -> Route? = { _, _, _ in nil }
   /// Bytes of a response head.
@@ -36,7 +39,8 @@ public struct UpstreamRules: Sendable {
 
 /// The timeouts of an entry in nanoseconds.
 public struct Deadlines: Sendable {
-  public let resolve, connect, responseHead, stall, tunnel, credential, upstreamIdle: Int64
+  public let resolve, responseHead, stall, tunnel, credential, upstreamIdle: Int64
+  public var connect: Int64
   public init(_ timeouts: Timeouts) {
     func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
     resolve = nanoseconds(timeouts.resolve)

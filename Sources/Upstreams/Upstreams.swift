@@ -13,7 +13,7 @@ public final class SharedUpstreams: Sendable {
   public let group: LoopGroup
   let limits = OriginLimits()
   public let revocation = RevocationCache()
-  /// Of parents. Asked where a connection through one is opened, so a lock costs nothing that anybody notices; and only a lock lets
+  /// Of parents, and of the origins of entries that have several. Asked where a connection through one is opened, so a lock costs nothing that anybody notices; and only a lock lets
   /// exactly one connection of the process try one that is down.
   let health = Mutex(WayHealth())
   let logins = LoginTrials()
@@ -117,7 +117,7 @@ public final class Upstreams {
     // The new configuration may correct a responder that failed.
     if loop.executor.index == 0 {
       shared.revocation.forgetFailures()
-      let hops = Set(next.parents.map(\.hop))
+      let hops = Set(next.parents.map(\.hop)).union(next.origins.keys)
       shared.health.withLock { $0.keep(only: hops) }
     }
     sessions.retire { kept.policies.contains($0.policy) && kept.certificates.contains($0.identity) }
@@ -148,8 +148,19 @@ public final class Upstreams {
     }
   }
 
+  /// Tells the observer what is down, or works again.
+  func report(_ changes: [WayHealth.Change]) {
+    for change in changes {
+      if let (upstream, origin) = rules.origins[change.hop] {
+        observer.originChanged(upstream: upstream, origin: origin, isUp: change.isUp)
+      } else if change.hop.scheme != .origin {
+        observer.parentChanged(name(of: change.hop), isUp: change.isUp)
+      }
+    }
+  }
+
   /// The parent that is reached so, as the configuration names it.
-  func name(of hop: Hop) -> String { rules.parents.first { $0.hop == hop }?.name ?? "\(hop.host):\(hop.port)" }
+  private func name(of hop: Hop) -> String { rules.parents.first { $0.hop == hop }?.name ?? "\(hop.host):\(hop.port)" }
 
   private var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
 

@@ -14,9 +14,13 @@ public struct Hop: Sendable, Hashable {
   /// Lower-case, without brackets.
   public var host: String
   public var port: UInt16
-  public init(scheme: Scheme, host: String, port: UInt16) {
+  /// Of an origin: how it is reached and judged. Where one entry cannot reach an origin, or does not trust it, another may. Empty
+  /// for a parent.
+  public var manner: [UInt8]
+  public init(scheme: Scheme, host: String, port: UInt16, manner: [UInt8] = []) {
     self.scheme = scheme
     self.host = host
     self.port = port
+    self.manner = manner
   }
 }

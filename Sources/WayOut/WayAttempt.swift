@@ -31,6 +31,7 @@ public struct WayAttempt: Sendable {
     var index: Int
     /// nil: the hop is up, or all that are left are down.
     var claim: WayHealth.Claim?
+    var isUp = false
   }
 
   private let hops: [Hop?]
@@ -51,7 +52,19 @@ public struct WayAttempt: Sendable {
   }
 
   /// The first try.
-  public mutating func start(_ health: inout WayHealth, now: Int64) -> Step { next(&health, now: now) }
+  /// - Parameter preferred: tried first if it is up; nil: the order alone decides.
+  public mutating func start(_ health: inout WayHealth, now: Int64, preferred: Int? = nil) -> Step {
+    if let preferred, hops[preferred].map(health.isUp) ?? true {
+      return begin(Try(index: preferred, isUp: true), now + max(0, end - now) / Int64(hops.count))
+    }
+    return next(&health, now: now)
+  }
+
+  /// Whether the present try is the only one of a way that is down.
+  public var isTrial: Bool { current?.claim != nil }
+
+  /// Whether the outcome of the present try changes what is known of its way: this way is down.
+  public var isInDoubt: Bool { current?.isUp == false }
 
   /// Takes the outcome of the try that runs.
   /// - Returns: nil: connected, so nothing is left to do.
@@ -84,9 +97,9 @@ public struct WayAttempt: Sendable {
     let until = now + max(0, end - now) / Int64(left)
     var first: Int?
     for index in hops.indices where !tried[index] {
-      guard let hop = hops[index] else { return begin(Try(index: index), until) }
+      guard let hop = hops[index] else { return begin(Try(index: index, isUp: true), until) }
       switch health.mayTry(hop, now: now, until: until) {
-      case .up?: return begin(Try(index: index), until)
+      case .up?: return begin(Try(index: index, isUp: true), until)
       case .single(let claim)?: return begin(Try(index: index, claim: claim), until)
       case nil: if first == nil { first = index }
       }

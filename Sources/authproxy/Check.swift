@@ -132,7 +132,7 @@ struct ConfigurationSummary {
     page.heading("upstreams")
     for (index, upstream) in settings.upstreams.enumerated() {
       let stripped = upstream.stripsPrefix ? ", without the prefix of the match" : ""
-      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origin(upstream.origin))\(stripped)")
+      page.row(upstream.name, "\(Describing.matches(upstream)) -> \(Describing.origins(upstream))\(stripped)")
       var parts = [upstream.credential.map { "credential \($0)" } ?? "no credential"]
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")

@@ -32,6 +32,9 @@ enum Describing {
     return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)") + origin.path
   }
 
+  /// In the order of preference.
+  static func origins(_ upstream: UpstreamSettings) -> String { upstream.origins.map(origin).joined(separator: ", else ") }
+
   static func pattern(_ pattern: HostPattern) -> String {
     let host = pattern.host.isEmpty ? "*" : pattern.isWildcard ? "*.\(pattern.host)" : pattern.host
     return host + (pattern.port.map { ":\($0)" } ?? "")

@@ -137,9 +137,10 @@ struct Explain: ParsableCommand {
     func entries(_ names: [String]) -> [(label: String, text: String)] {
       names.flatMap { name -> [(label: String, text: String)] in
         guard let index = ways.settings.upstreams.firstIndex(where: { $0.name == name }) else { return [] }
-        let origin = ways.settings.upstreams[index].origin
-        let rows = ways.rows(
-          entry: index, host: origin.host.isEmpty ? host : origin.host, port: origin.port, isTLS: origin.scheme == .https)
+        let rows = ways.settings.upstreams[index].origins.flatMap { origin in
+          ways.rows(
+            entry: index, host: origin.host.isEmpty ? host : origin.host, port: origin.port, isTLS: origin.scheme == .https)
+        }
         return rows.isEmpty || names.count == 1 ? rows : [("of", name)] + rows
       }
     }
@@ -178,11 +179,12 @@ struct Explain: ParsableCommand {
     let upstream = forwarding.upstream
     if forwarding.isUnlisted { page.row("entry", "none; unlisted_hosts is `forward`") }
     let checked = forwarding.checksAddresses ? ", unless the name resolves to forbidden_addresses only" : ""
-    page.row("goes to", Describing.origin(forwarding.origin) + checked)
     let index = forwarding.isUnlisted ? nil : settings.upstreams.firstIndex { $0.name == upstream.name }
-    let origin = forwarding.origin
-    for row in ways.rows(entry: index, host: origin.host, port: origin.port, isTLS: origin.scheme == .https) {
-      page.row(row.label, row.text)
+    for (place, origin) in ([forwarding.origin] + upstream.otherOrigins).enumerated() {
+      page.row(place == 0 ? "goes to" : "or, if not reached", Describing.origin(origin) + checked)
+      for row in ways.rows(entry: index, host: origin.host, port: origin.port, isTLS: origin.scheme == .https) {
+        page.row(row.label, row.text)
+      }
     }
     let changesPath = upstream.stripsPrefix || !upstream.origin.path.isEmpty
     if changesPath, forwarding.shownTarget == nil { page.row("", "asks for \(forwarding.target)") }
@@ -191,7 +193,12 @@ struct Explain: ParsableCommand {
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
       if let certificate = Describing.certificate(credential) { page.row("", certificate) }
-      if let service = Describing.service(of: credential, for: forwarding.origin) { page.row("", service) }
+      var services: [String] = []
+      for origin in [forwarding.origin] + upstream.otherOrigins {
+        guard let service = Describing.service(of: credential, for: origin), !services.contains(service) else { continue }
+        services.append(service)
+        page.row("", service)
+      }
       let field = Describing.fieldName(credential)
       let own =
         switch upstream.clientAuthorization {

@@ -51,7 +51,7 @@ import Testing
 
   private func returned(_ url: String, match: String, origin: String, link: Bool = false) -> String? {
     let rule = URLRule(
-      from: Array("https://o.test".utf8), defaultPort: Array(":443".utf8), to: Array("http://api.test".utf8),
+      from: .init(text: Array("https://o.test".utf8), defaultPort: Array(":443".utf8)), to: Array("http://api.test".utf8),
       paths: PathExchange(match: match, origin: origin))
     return Array(url.utf8).withUnsafeBytes {
       (link ? rule.replacedLinks($0) : rule.replaced($0)).map { String(decoding: $0, as: UTF8.self) }

@@ -36,7 +36,7 @@ import Upstreams
   ]
   /// Labels whose values come from the configuration, the version, or another page.
   private static let free: Set = [
-    "upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener", "parent",
+    "upstream", "credential", "trust", "ca", "version", "code", "error", "evaluator", "listener", "parent", "origin",
   ]
 
   /// The cells of each row of the table whose head begins with this.
@@ -85,7 +85,8 @@ import Upstreams
     parent.results.add(.connected)
     parent.connect.observe(1)
     figures.counters.parents = [parent]
-    figures.parentsUp = [("p", true)]
+    figures.health.parents = [("p", true)]
+    figures.health.origins = [OriginReport(upstream: "a", origin: "https://o", isUp: true)]
     figures.counters.errors.add("dns_error")
     figures.counters.handshakes.add(.full)
     figures.counters.revocation.add(.init(source: .ocsp, result: .good))

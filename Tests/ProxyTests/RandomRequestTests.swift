@@ -127,7 +127,10 @@ import Testing
         case .collecting: [.bodyCollected, .failed]
         case .preparing: [.preparationArrived]
         case .connecting:
-          [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]
+          [
+            .connectionLent, .connectionLent, .originFailed,
+            .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random)),
+          ]
         case .exchanging:
           [
             .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .protocolChanged,

@@ -16,7 +16,7 @@ import Testing
       .credentialAttached, .bodyNeeded, .bodyCollected, .preparationNeeded, .preparationArrived,
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
-      .answerDropped,
+      .answerDropped, .originFailed,
       .expectationRefused, .challenged, .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
       .answerSent(keepsClient: false),
       .failed,
@@ -111,6 +111,7 @@ import Testing
     Self.check(
       Self.connecting,
       [
+        (.originFailed, .connect, .connecting),
         (.connectionLent, .send, .exchanging), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
         (.attemptFailed(isStale: false, mayRepeat: true), .pause, .pausing),
@@ -127,6 +128,7 @@ import Testing
       [
         (.credentialExpired, .obtainCredential, .authorizing), (.answerHeld, .settleRefusal, .holding),
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
+        (.originFailed, .connect, .connecting),
         (.challenged, .connect, .connecting), (.bodyNeeded, .collectBody, .collecting),
         (.preparationNeeded, .none, .preparing),
         (.protocolChanged, .tunnel, .tunnelling), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),

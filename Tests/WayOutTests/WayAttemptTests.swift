@@ -72,6 +72,40 @@ struct WayAttemptTests {
     #expect(tried == [0] && failed == 0)
   }
 
+  @Test func `a preferred way is tried first while it is up, then the others in order`() {
+    var health = WayHealth()
+    var attempt = WayAttempt([a, b, c], until: 900)
+    #expect(attempt.start(&health, now: 0, preferred: 1) == .tryWay(index: 1, until: 300))
+    #expect(!attempt.isTrial && !attempt.isInDoubt)
+    #expect(attempt.ended(.broken, &health, now: 100, random: 0) == .tryWay(index: 0, until: 500))
+    attempt = WayAttempt([a, b, c], until: 900)
+    #expect(attempt.start(&health, now: 0, preferred: 1) == .tryWay(index: 0, until: 300))
+    attempt = WayAttempt([nil, b], until: 900)
+    #expect(attempt.start(&health, now: 0, preferred: 0) == .tryWay(index: 0, until: 450))
+  }
+
+  @Test func `a try of a way that is down is in doubt, and a trial if it is the only one`() {
+    var health = WayHealth()
+    health.broke(a, now: 0, random: 0)
+    health.broke(b, now: 0, random: 0)
+    var attempt = WayAttempt([a, b], until: 900)
+    _ = attempt.start(&health, now: 0)
+    #expect(attempt.isInDoubt && !attempt.isTrial)
+    let later = WayHealth.firstPause
+    attempt = WayAttempt([a, b], until: later + 900)
+    #expect(attempt.start(&health, now: later) == .tryWay(index: 0, until: later + 450))
+    #expect(attempt.isInDoubt && attempt.isTrial)
+    #expect(attempt.ended(.connected, &health, now: later, random: 0) == nil)
+    #expect(health.isUp(a) && !attempt.isTrial)
+  }
+
+  @Test func `the same origin, reached or judged otherwise, has a health of its own`() {
+    var health = WayHealth()
+    func origin(_ manner: [UInt8]) -> Hop { Hop(scheme: .origin, host: "o", port: 443, manner: manner) }
+    health.broke(origin([1]), now: 0, random: 0)
+    #expect(!health.isUp(origin([1])) && health.isUp(origin([2])))
+  }
+
   @Test func `each try gets an equal share of what is left`() {
     var health = WayHealth()
     var attempt = WayAttempt([a, b, c], until: 900)

@@ -12,8 +12,9 @@ struct UpstreamKeys: KeySet {
     "methods", .texts(.method), .otherwise("all methods"), "Lists the methods that the entry serves; others get 403.")
   let clients = Key("clients", .texts(.nameInClients), .otherwise("every client"), "Lists the clients that the entry serves.")
   let origin = Key(
-    "origin", .text(.origin), .otherwise("https://<host of the request>:443; the port of an https:// match"),
-    "Says where the proxy sends the requests; a path takes the place of the match's prefix.")
+    "origin", .oneOrMore(of: .item(.origin)), .otherwise("https://<host of the request>:443; the port of an https:// match"),
+    "Says where the proxy sends the requests; a path takes the place of the match's prefix. Of a list it takes the first that can be "
+      + "reached.")
   let stripPrefix = Key(
     "strip_prefix", .boolean, default: false, "Takes the match's prefix away from paths, instead of sending it to the origin.")
   let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")

@@ -109,6 +109,11 @@ extension Figures {
       if let expiry = pool.certificateExpiry { members.append(.init(name: "certificate_expiry", value: .integer(expiry))) }
     }
     members.append(.init(name: "connection_reuses", value: .integer(upstream.reuses)))
+    let origins = health.origins.filter { $0.upstream == upstream.name }
+    if !origins.isEmpty {
+      members.append(
+        .init(name: "origins", value: .array(origins.map { ["origin": .string($0.origin), "up": .bool($0.isUp)] })))
+    }
     return .object(members)
   }
 }

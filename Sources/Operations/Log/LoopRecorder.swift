@@ -73,6 +73,14 @@ final class LoopRecorder: LoopObserver {
     counters.parents[index].results.add(result)
     if result == .connected { counters.parents[index].connect.observe(nanoseconds) }
   }
+  override func originChanged(upstream: String, origin: String, isUp: Bool) {
+    let metadata: Logger.Metadata = ["upstream": "\(upstream)", "origin": "\(origin)"]
+    if isUp {
+      logger.info("an origin works again", metadata: metadata)
+    } else {
+      logger.warning("an origin is down; requests go to the next of the list", metadata: metadata)
+    }
+  }
   override func parentChanged(_ parent: String, isUp: Bool) {
     if isUp {
       logger.info("a parent proxy works again", metadata: ["parent": "\(parent)"])

@@ -8,7 +8,7 @@ struct Figures: Sendable {
   var counters = LoopCounters()
   var pools: [PoolReport] = []
   var connections = 0
-  var parentsUp: [(name: String, isUp: Bool)] = []
+  var health = Health()
   /// Bytes.
   var hashedBodies = 0
   var credentials: [CredentialReport] = []
@@ -16,6 +16,12 @@ struct Figures: Sendable {
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
   var version: String
+
+  /// Of parent proxies, and of the origins of entries that have several.
+  struct Health: Sendable {
+    var parents: [(name: String, isUp: Bool)] = []
+    var origins: [OriginReport] = []
+  }
 
   /// Every metric of docs/metrics.md, always in the same order.
   func text() -> String {
@@ -121,7 +127,10 @@ struct Figures: Sendable {
       metrics.sample([("parent", parent.name)], parent.connect)
     }
     metrics.family("authproxy_parent_up", .gauge, "0: the parent proxy failed when it was last used.")
-    for (name, isUp) in parentsUp { metrics.sample([("parent", name)], isUp) }
+    for (name, isUp) in health.parents { metrics.sample([("parent", name)], isUp) }
+    metrics.family(
+      "authproxy_origin_up", .gauge, "0: this one of an entry's several origins could not be reached when it was last tried.")
+    for report in health.origins { metrics.sample([("upstream", report.upstream), ("origin", report.origin)], report.isUp) }
   }
 
   private func signing(_ metrics: inout MetricsText) {

@@ -14,7 +14,12 @@ public final class Entry: Sendable {
   public let settings: UpstreamSettings
   public let isUnlisted: Bool
   /// nil if each host that matches is an origin of its own: below a wildcard, or unlisted.
+  /// Of several the preferred one.
   let origin: Origin?
+  /// nil: it has one origin, or each host is one.
+  let origins: OriginList?
+  /// Index of its first origin among all that the snapshot's entries name.
+  let firstOrigin: Int
   let trust: TrustMaterial?
   let identity: TLSIdentity?
   /// Index in the snapshot's credentials; nil: none.
@@ -30,9 +35,12 @@ public final class Entry: Sendable {
   let timeouts: Deadlines
 
   var name: String { settings.name }
+  /// In the order of preference; empty if each host that matches is an origin of its own.
+  var writtenOrigins: [Origin] { origins?.origins ?? (origin.map { [$0] } ?? []) }
 
   init(
-    index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, trust: TrustMaterial?,
+    index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, origins: OriginList? = nil,
+    firstOrigin: Int = 0, trust: TrustMaterial?,
     identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, account: String = "",
     rules: [ForwardingRules]
   ) {
@@ -40,6 +48,8 @@ public final class Entry: Sendable {
     self.settings = settings
     self.isUnlisted = isUnlisted
     self.origin = origin
+    self.origins = origins
+    self.firstOrigin = firstOrigin
     self.trust = trust
     self.identity = identity
     self.credential = credential
@@ -78,8 +88,15 @@ extension ForwardingRules {
       rewriteTo: scheme
         + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
       rewritesURLs: !isUnlisted,
+      origins: settings.otherOrigins.isEmpty ? [] : settings.origins.map { OriginAuthority($0) },
       paths: changesPath ? PathExchange(match: match.pathPrefix, origin: settings.origin.path) : nil,
       requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders))
+  }
+}
+
+extension OriginAuthority {
+  fileprivate init(_ origin: UpstreamSettings.Origin) {
+    self.init(isTLS: origin.scheme == .https, host: origin.messageHost, port: origin.messagePort)
   }
 }
 

@@ -117,13 +117,12 @@ public final class SnapshotBuilder: Sendable {
 
   /// Digest of where an entry lets its credential be sent, and under which trust.
   private static func grant(_ upstream: UpstreamSettings, _ trust: TrustMaterial, _ identity: TLSIdentity?) -> [UInt8] {
-    let origin = upstream.origin
-    // Below a wildcard each host is an origin of its own.
-    let isOpen = origin.host.isEmpty
-    return SHA256.digest(parts: [
-      Array(origin.scheme.rawValue.utf8), Array((isOpen ? "*." + upstream.match.host : origin.host).utf8),
-      Array("\(origin.port)".utf8), trust.digest, PolicyDigest.of(identity),
-    ])
+    let origins = upstream.origins.flatMap { origin in
+      // Below a wildcard each host is an origin of its own.
+      let host = origin.host.isEmpty ? "*." + upstream.match.host : origin.host
+      return [Array(origin.scheme.rawValue.utf8), Array(host.utf8), Array("\(origin.port)".utf8)]
+    }
+    return SHA256.digest(parts: origins + [trust.digest, PolicyDigest.of(identity)])
   }
 
   /// The same of the parent that it is for.
@@ -152,6 +151,8 @@ public final class Snapshot: Sendable {
   public let generation: Int
   public let settings: Settings
   public let entries: [Entry]
+  /// How many origins the entries name.
+  let originCount: Int
   public let credentials: [CredentialSetup]
   /// The configured trust policies by name. Entries and token endpoints refer to them.
   public let trust: [String: TrustMaterial]
@@ -191,6 +192,7 @@ public final class Snapshot: Sendable {
     let proxyName = ProxyName(settings.name)
     name = proxyName
     var entries: [Entry] = []
+    var originCount = 0
     for upstream in settings.upstreams {
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
@@ -199,18 +201,20 @@ public final class Snapshot: Sendable {
       let account = credential.flatMap { index in
         credentials[index].policy.authenticatesConnections ? "\(credentials[index].serial) \(upstream.name)" : nil
       }
-      var origin: Origin?
-      if !upstream.origin.host.isEmpty {
-        origin = Self.origin(
-          upstream.origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit,
-          account: account ?? "", route: ways.route(to: upstream.origin, of: upstream))
+      let origins = upstream.origins.filter { !$0.host.isEmpty }.map { origin in
+        Self.origin(
+          origin, material, identities[upstream.name], checksAddresses: !upstream.originIsExplicit,
+          account: account ?? "", route: ways.route(to: origin, of: upstream))
       }
       entries.append(
         Entry(
-          index: entries.count, settings: upstream, origin: origin, trust: material, identity: identities[upstream.name],
+          index: entries.count, settings: upstream, origin: origins.first,
+          origins: origins.count > 1 ? OriginList(origins) : nil, firstOrigin: originCount, trust: material,
+          identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
           isSigned: policy?.isSigned ?? false, account: account ?? "",
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
+      originCount += origins.count
     }
     router = Router(
       settings.upstreams.map(\.routed), forwardsUnlisted: settings.unlistedHosts == .forward,
@@ -229,9 +233,15 @@ public final class Snapshot: Sendable {
       unlisted = nil
     }
     self.entries = entries
+    self.originCount = originCount
     let writtenHosts =
-      entries.compactMap { $0.origin?.identity.host } + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)
+      entries.flatMap(\.writtenOrigins).map(\.identity.host) + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)
     var rules = UpstreamRules(settings, writtenHosts: Set(writtenHosts), responderTrust: responderTrust)
+    for entry in entries {
+      for origin in entry.origins?.origins ?? [] where rules.origins[origin.hop] == nil {
+        rules.origins[origin.hop] = (entry.name, origin.authority.url)
+      }
+    }
     rules.route = { ways.route(to: $0, port: $1, isTLS: $2) }
     upstreamRules = rules
   }

@@ -38,7 +38,8 @@ final class LoopServices {
   /// Scratch for heads that arrive in one piece. A head that arrives in pieces gets its own.
   var requestHead = RequestHead()
 
-  private var poolOfEntry: ContiguousArray<OriginPool?>
+  /// Of the origins that entries name.
+  private var poolOfOrigin: ContiguousArray<OriginPool?>
   private var dateSecond: Int64 = -1
   private var dateLine: [UInt8] = []
 
@@ -53,7 +54,7 @@ final class LoopServices {
     credentials = .install(
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
     handshakes = .install(on: loop, shared.handshakes, snapshot)
-    poolOfEntry = ContiguousArray(repeating: nil, count: snapshot.entries.count)
+    poolOfOrigin = ContiguousArray(repeating: nil, count: snapshot.originCount)
   }
 
   /// From now on, requests begin on this snapshot.
@@ -63,7 +64,7 @@ final class LoopServices {
     shared.buffers.bound(by: next.settings.limits.buffers)
     credentials.adopt(next)
     handshakes.adopt(next)
-    poolOfEntry = ContiguousArray(repeating: nil, count: next.entries.count)
+    poolOfOrigin = ContiguousArray(repeating: nil, count: next.originCount)
     upstreams.adopt(next.upstreamRules, next.kept { entry($0)?.name })
     observer.adopted(next)
   }
@@ -78,11 +79,21 @@ final class LoopServices {
     guard let origin = entry.origin else {
       return upstreams.pool(of: snapshot.origin(of: entry, host: host, port: port, isHTTPS: isHTTPS), named: entry.name)
     }
+    return pool(of: origin, entry.firstOrigin, of: entry, in: snapshot)
+  }
+
+  /// The pool of one of an entry's several origins.
+  /// - Parameter index: in the entry's list.
+  func pool(of index: Int, _ list: OriginList, of entry: Entry, in snapshot: Snapshot) -> OriginPool {
+    pool(of: list.origins[index], entry.firstOrigin + index, of: entry, in: snapshot)
+  }
+
+  private func pool(of origin: Origin, _ index: Int, of entry: Entry, in snapshot: Snapshot) -> OriginPool {
     guard snapshot === self.snapshot else { return upstreams.pool(of: origin, named: entry.name) }
-    if let pool = poolOfEntry[entry.index] { return pool }
+    if let pool = poolOfOrigin[index] { return pool }
     let pool = upstreams.pool(of: origin, named: entry.name)
     pool.isOfEntry = true
-    poolOfEntry[entry.index] = pool
+    poolOfOrigin[index] = pool
     return pool
   }
 

@@ -11,6 +11,7 @@ extension Request {
   func beginAttempt() -> RequestMachine.Input? {
     let loop = loop
     if attempt.exchange != nil { attempt.end(on: loop) }
+    if way?.search != nil { chooseOrigin() }
     guard let way, let account else { return failing(.internalError) }
     let exchange = RequestExchange(self, way, of: account)
     attempt.begin(exchange)
@@ -19,8 +20,13 @@ extension Request {
       record.credential.name = attached.name
       record.credential.version = attached.version
     }
-    let timeouts = way.entry.timeouts
-    loop.arm(timer, at: loop.now + timeouts.connect + (way.pool.isWarm ? 0 : timeouts.resolve))
+    var timeouts = way.entry.timeouts
+    if let search = way.search {
+      timeouts.connect = search.share
+      loop.arm(timer, at: search.until)
+    } else {
+      loop.arm(timer, at: loop.now + timeouts.connect + (way.pool.isWarm ? 0 : timeouts.resolve))
+    }
     way.pool.serve(exchange, timeouts: timeouts)
     if exchange.isWaiting { park() }
     return nil
@@ -148,6 +154,7 @@ extension Request {
       case .failed(let error): return exchangeFailed(error)
       case .head(let bytes):
         if let absolute = exchange.connection?.absolute, let refusal = refusal(by: absolute, bytes) { return refusal }
+        way?.search?.answered()
         let decision: AnswerPlan
         do throws(ProxyError) { decision = try plan(for: bytes) } catch { return attemptFailed(error, isStale: false) }
         if case .interim(let isContinue) = decision {

@@ -22,6 +22,10 @@ extension Request {
     let wroteNothing = connection?.wroteNothing ?? true
     let receivedAnything = attempt.exchange?.firstByte != 0
     // RFC 9110 section 9.2.2, RFC 9112 section 9.3.1: a pooled connection can be closed by the origin at any time.
+    if let search = way?.search, !wasReused, !receivedAnything, error.mayBeStaleConnection {
+      if wroteNothing, canReplay, let input = nextOrigin(search, error) { return input }
+      search.broke()
+    }
     let isStale =
       wasReused && !receivedAnything && (message.outbound.method.isIdempotent || wroteNothing) && error.mayBeStaleConnection
     return attemptFailed(.upstream(error), isStale: isStale)

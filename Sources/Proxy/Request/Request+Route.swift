@@ -150,22 +150,26 @@ extension Request {
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
-    var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    // What a parent would change, or share with others, goes through a tunnel.
-    let needsTunnel = message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost
-    if needsTunnel, let tunnelling = pool.origin.tunnelling {
-      let other = pool
-      pool = services.upstreams.pool(of: tunnelling, named: entry.name)
-      other.tidy()
-    }
+    let pool = tunnelled(
+      services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS), entry, rules)
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
-    way = Way(entry: entry, rules: rules, pool: pool, stall: entry.timeouts.stall)
+    let search = entry.origins.map { OriginSearch($0, on: services.upstreams) }
+    way = Way(entry: entry, rules: rules, pool: pool, search: search, stall: entry.timeouts.stall)
     if entry.isSigned, message.outbound.sendsCredential { try checkSigned(entry, pool.origin.authority) }
     if entry.takesSubject {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
       if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }
     }
     return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
+  }
+
+  /// What a parent would change, or share with others, goes through a tunnel.
+  func tunnelled(_ pool: OriginPool, _ entry: Entry, _ rules: ForwardingRules) -> OriginPool {
+    let needsTunnel = message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost
+    guard needsTunnel, let tunnelling = pool.origin.tunnelling else { return pool }
+    let other = services.upstreams.pool(of: tunnelling, named: entry.name)
+    pool.tidy()
+    return other
   }
 
   private func rendered(

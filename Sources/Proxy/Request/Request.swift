@@ -13,7 +13,7 @@ import Upstreams
 ///     begin        head -> who asks, where it goes, what head goes there        Request+Route
 ///     authorize    the credential that goes with it                             Request+Credential
 ///     collect      a body that must be known before its head                    Request+WholeBody
-///     attempt      an exchange with the origin: waits for a connection          Request+Exchange
+///     attempt      an exchange with the origin: waits for a connection          Request+Exchange, Request+Origins
 ///     send         head and body                                                Request+Exchange, Upload
 ///     receive      the answer's head, and what is decided upon it               Request+Exchange, AnswerPlan
 ///     settle       an answer that refused the credential                        Request+Unauthorized, HeldAnswer
@@ -73,7 +73,10 @@ final class Request: CredentialWaiter {
     unowned(unsafe) let entry: Entry
     /// The entry's, for the match that the request came by.
     unowned(unsafe) let rules: ForwardingRules
-    let pool: OriginPool
+    /// Of the origin that the message's head is for.
+    var pool: OriginPool
+    /// nil: the entry has one origin, or each host is one.
+    let search: OriginSearch?
     /// Nanoseconds in which a byte must move: the entry's `stall`, for an event stream its `tunnel`.
     var stall: Int64
   }
@@ -278,6 +281,7 @@ final class Request: CredentialWaiter {
       // A connection waits for a revocation answer, which has its own time limits.
       return loop.arm(timer, at: loop.now + way.entry.timeouts.connect)
     }
+    if machine.phase == .connecting, let search = way?.search { return take(shareEnded(search)) }
     take(.timeUp(attempt.waiting))
   }
 
@@ -337,6 +341,7 @@ final class Request: CredentialWaiter {
     endWait()
     record.bytesSent += attempt.download?.sent ?? 0
     attempt.end(on: loop)
+    way?.search?.cancel()
   }
 
   private func end() {

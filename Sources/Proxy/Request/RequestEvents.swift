@@ -27,7 +27,7 @@ final class RequestExchange: Exchange {
   override var nameAsker: NameAsker { request.nameAsker }
   override func begin() { if isPresent { request.take(.connectionLent) } else { abort() } }
   override func failed(_ error: UpstreamError) {
-    if isPresent { request.take(request.attemptFailed(.upstream(error), isStale: false)) }
+    if isPresent { request.take(request.unreached(error)) }
   }
   override func pump() { if isPresent { request.exchangeReady() } }
   override func timeUp() { if isPresent { request.headTimeUp() } }

@@ -54,6 +54,8 @@ struct RequestMachine: Equatable {
     ///     or its method is idempotent.
     ///   - mayRepeat: the entry's `retry` allows one more attempt.
     case attemptFailed(isStale: Bool, mayRepeat: Bool)
+    /// One of the entry's several origins could not be reached, nothing was sent, and another one is to be tried.
+    case originFailed
     /// An answer refused the credential, and a newer version may avoid that.
     case answerHeld
     /// There is a newer version of the credential than the refused one.
@@ -192,6 +194,7 @@ struct RequestMachine: Equatable {
     case .preparationArrived: return phase == .preparing ? connect() : .none
     case .credentialExpired: return phase == .exchanging ? obtain() : .none
     case .attemptFailed(let isStale, let mayRepeat): return attemptFailed(isStale, mayRepeat)
+    case .originFailed: return phase == .connecting || phase == .exchanging ? connect() : .none
     case .answerHeld:
       guard phase == .exchanging else { return .none }
       phase = .holding

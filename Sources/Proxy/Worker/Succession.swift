@@ -20,7 +20,7 @@ struct Succession {
     var origins: [OriginIdentity: Entry] = [:]
     for entry in next.entries {
       if !entry.isUnlisted { entries[entry.name] = entry }
-      if let origin = entry.origin, origins[origin.identity] == nil { origins[origin.identity] = entry }
+      for origin in entry.writtenOrigins where origins[origin.identity] == nil { origins[origin.identity] = entry }
     }
     self.entries = entries
     self.origins = origins

@@ -25,6 +25,11 @@ public final class Worker {
     services.shared.upstreams.parentsUp(services.snapshot.settings.parents)
   }
 
+  /// The same of the origins of entries that have several.
+  public var originsUp: [OriginReport] {
+    services.snapshot.entries.flatMap { $0.origins?.report(services.shared.upstreams, named: $0.name) ?? [] }
+  }
+
   /// Creates the loop's worker and leaves it with the loop.
   @discardableResult
   public static func install(on loop: EventLoop, shared: Shared, snapshot: Snapshot, observer: LoopObserver) -> Worker {

@@ -64,6 +64,9 @@ public final class OriginPool {
   public var isConnecting: Bool { !connecting.isEmpty }
   /// A connection waits for a revocation answer, which has its own time limits.
   public var isJudging: Bool { connecting.contains { $0.phase == .judging } }
+  /// A connection that was begun by then is still not open.
+  /// - Parameter time: in nanoseconds of the loop's clock.
+  func hasHung(since time: Int64) -> Bool { connecting.contains { $0.began <= time && $0.isOpening } }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
     idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty

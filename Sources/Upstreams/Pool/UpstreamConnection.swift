@@ -76,6 +76,8 @@ public final class UpstreamConnection: EventHandler {
   var loop: EventLoop { upstreams.loop }
   var origin: Origin { pool.origin }
   public var isReused: Bool { exchanges > 1 }
+  /// Its name, TCP or TLS is not done.
+  var isOpening: Bool { phase == .resolving || phase == .connecting || phase == .handshaking }
   /// What binds an authentication to this connection (RFC 5929); nil: there is no TLS, or its certificate has no hash for it.
   public private(set) lazy var endPointBinding: [UInt8]? = stream.tls?.endPointBinding
   /// No byte of the current exchange was sent.

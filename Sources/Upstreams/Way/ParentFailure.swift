@@ -65,6 +65,26 @@ public struct ParentFailure: Sendable {
   }
 }
 
+extension ParentFailure {
+  /// What a failed connection says of an origin, for the order of several.
+  ///
+  /// An origin that is not trusted is down, like one whose TLS fails. Nothing was sent to it, its failure is logged and counted, and
+  /// the next one is judged by the same policy, so no verdict is evaded; if it were final, whoever can answer at one address could
+  /// stop the entry.
+  static func outcome(ofOriginBehind error: UpstreamError) -> WayAttempt.Outcome {
+    guard case .parent(let failure) = error else { return outcome(ofReaching: error) }
+    switch failure.reason {
+    // The parent failed. The next origin may have another way.
+    case .unreached(let error): return outcome(ofReaching: error) == .unusable ? .unusable : .unasked
+    case .badAnswer: return .unasked
+    case .unreachable: return .broken
+    case .origin(let error): return outcome(ofReaching: error)
+    // A refusal is not evaded, and a credential is for an operator.
+    case .loginRefused, .loginMissing, .refused, .loop, .unaskable: return .unusable
+    }
+  }
+}
+
 /// What came of one try to get through a parent.
 public enum ParentResult: String, Sendable, CaseIterable {
   case connected

@@ -201,7 +201,7 @@ final class WayDial: Dial {
       (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
     }
     if let parent { upstreams.observer.parentTried(parent.name, ParentResult(outcome), nanoseconds: loop.clock() - began) }
-    for change in changes { upstreams.observer.parentChanged(upstreams.name(of: change.hop), isUp: change.isUp) }
+    upstreams.report(changes)
     return step
   }
 }

@@ -55,8 +55,9 @@ enum LoadGenerator {
   }
 
   /// A small fast origin over clear-text HTTP: answers every request with `size` bytes.
-  static func serve(size: Int = 3) throws -> (process: ChildProcess, port: Int) {
-    let child = try ChildProcess(try Surroundings.loadGenerator(), ["serve", "--size", String(size)])
+  /// - Parameter port: 0: any.
+  static func serve(size: Int = 3, port: Int = 0) throws -> (process: ChildProcess, port: Int) {
+    let child = try ChildProcess(try Surroundings.loadGenerator(), ["serve", "--size", String(size), "--port", String(port)])
     guard let port = child.awaitLine(where: { _ in true }).flatMap({ Int($0) }) else {
       throw HarnessError("loadgen serve: \(child.errors)")
     }
