@@ -14,6 +14,7 @@ extension Mistake {
         - {match: c, origin: "unix:///run/c.sock"}
         - {match: d, origin: unix:/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}
         - {match: e, origin: unixx:/run/e.sock}
+        - {match: f, origin: unix:/run/f.sock, via: direct, bind: [192.0.2.9], address_family: ipv4}
       """#,
       [
         "6:5: error: upstreams[0].trust has no effect: the origin is a unix socket",
@@ -22,6 +23,9 @@ extension Mistake {
         "9:24: error: upstreams[2].origin has the path of a socket right behind 'unix:', as in unix:/run/docker.sock",
         "10:24: error: upstreams[3].origin has no path, or one of more than 107 bytes",
         "11:24: error: upstreams[4].origin must start with https:// or http://",
+        "12:42: error: upstreams[5].via has no effect: the origin is a unix socket",
+        "12:55: error: upstreams[5].bind has no effect: the origin is a unix socket",
+        "12:74: error: upstreams[5].address_family has no effect: the origin is a unix socket",
       ]),
     Mistake(
       "lists of origins",
