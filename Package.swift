@@ -100,7 +100,7 @@ let package = Package(
         "Routing", "Settings", "Credentials",
         "Trust",
         "TLS",
-        "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams", "WayOut",
+        "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams", "Upstreams", "WayOut",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ]),
 
@@ -132,7 +132,7 @@ let package = Package(
       name: "ProxyTests",
       dependencies: [
         "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "HTTPWire", "Kerberos", "Routing",
-        "Settings",
+        "Settings", "Signing",
       ]),
     .testTarget(
       name: "OperationsTests",

@@ -17,7 +17,10 @@ public struct StreamCopy {
 
   private var block: Block?
   private var sourceEnded = false
-  private var isDone = false
+  /// The end was passed on.
+  public private(set) var isDone = false
+  /// Bytes that were passed on.
+  public private(set) var moved: Int64 = 0
 
   /// - Parameter first: what goes before anything that is read; the copy owns it.
   public init(first: Block? = nil) { block = first }
@@ -28,6 +31,7 @@ public struct StreamCopy {
       if let block, !block.isEmpty {
         switch sink.write(block.bytes) {
         case .bytes(let count):
+          moved += Int64(count)
           block.consume(count)
           continue
         case .later: return .waits

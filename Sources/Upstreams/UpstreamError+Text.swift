@@ -2,7 +2,7 @@ import EventIO
 
 extension UpstreamError {
   /// What went wrong, in a few words, for messages about the proxy's own requests. Without secrets.
-  var text: String {
+  public var text: String {
     switch self {
     case .nameNotFound(let host): "\(host) was not found"
     case .resolverFailed(let host, let why): "\(host): \(why)"

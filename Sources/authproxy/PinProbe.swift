@@ -2,12 +2,14 @@ import EventIO
 import Streams
 import TLS
 import Trust
+import Upstreams
 
 /// Makes one handshake with a server, to see its certificates. Sends nothing after it.
 final class PinProbe: EventHandler {
   enum Outcome: Sendable {
     /// What the server sent, and why the handshake failed after that, if it did (the server may require a client certificate).
-    case seen(PeerEvidence, error: String?)
+    /// - Parameter parent: name of the parent proxy behind which it is; nil: reached directly.
+    case seen(PeerEvidence, parent: String?, error: String?)
     case failed(String)
   }
 
@@ -17,7 +19,8 @@ final class PinProbe: EventHandler {
   private unowned let loop: EventLoop
   private let witness = PinReport.Witness()
   private var deliver: ((Outcome) -> Void)?
-  private var race: ConnectionRace?
+  private var dial: Dial?
+  private var parent: String?
   private var stream: ByteStream?
   private var step = "the name was not resolved in time"
 
@@ -29,43 +32,34 @@ final class PinProbe: EventHandler {
     self.deliver = deliver
   }
 
-  func start(milliseconds: Int) {
+  /// - Parameter open: begins a stream to the server by its way.
+  func start(milliseconds: Int, open: (@escaping (Dial.Progress) -> Void) -> Dial) {
     loop.arm(self, afterMilliseconds: milliseconds)
-    if case .known(let answer) = loop.resolver.lookUp(host, for: .configuration, deliver: { self.resolved($0) }) {
-      resolved(answer)
-    }
+    let dial = open { self.dialled($0) }
+    self.dial = dial
+    dial.start(for: .configuration, within: Int64(milliseconds) * 1_000_000)
   }
 
-  private func resolved(_ answer: Resolver.Answer) {
-    guard deliver != nil else { return }
-    switch answer {
-    case .failure(.notFound): end(.failed("no such host: \(host)"))
-    case .failure(.broken(let text)): end(.failed("\(host) could not be resolved: \(text)"))
-    case .failure(.overloaded): end(.failed("\(host) could not be resolved"))
-    case .success(var addresses):
-      for index in addresses.indices { addresses[index].port = port }
-      step = "no TCP connection in time"
-      let race = ConnectionRace(on: loop, to: addresses) { self.connected($0) }
-      self.race = race
-      race.start()
-    }
-  }
-
-  private func connected(_ result: Result<ConnectionRace.Winner, ConnectionRace.Failure>) {
-    race = nil
-    switch result {
-    case .failure(.system(let error)), .failure(.badSource(_, let error)):
-      end(.failed("cannot connect: \(Socket.text(ofError: error))"))
-    case .failure(.outOfDescriptors): end(.failed("out of file descriptors"))
-    case .success(let connection):
-      let stream = ByteStream(connection)
+  private func dialled(_ progress: Dial.Progress) {
+    switch progress {
+    case .connecting: step = "no TCP connection in time"
+    case .failed(.nameNotFound(let host)): end(.failed("no such host: \(host)"))
+    case .failed(.connectFailed(let error)): end(.failed("cannot connect: \(Socket.text(ofError: error))"))
+    case .failed(let error): end(.failed(error.text))
+    case .connected(let connected):
+      dial = nil
+      let stream = connected.stream
       self.stream = stream
-      loop.hand(connection.token, to: self)
+      parent = connected.parent?.name
+      if let token = stream.token { loop.hand(token, to: self) }
       step = "the TLS handshake was not complete in time"
       do {
         var options = ClientOptions(anchors: anchors, verifier: witness)
         options.keepsSessions = false
-        stream.secure(try TLSConnection(context: .client(options), descriptor: stream.descriptor, serverName: host))
+        stream.secure(
+          try TLSConnection(
+            context: .client(options), over: stream.tls, descriptor: stream.descriptor, serverName: host, session: nil,
+            received: connected.rest))
       } catch { return end(.failed("\(error)")) }
       handshake()
     }
@@ -85,16 +79,20 @@ final class PinProbe: EventHandler {
     }
   }
 
-  private func seen(error: String?) -> Outcome? { witness.evidence.map { .seen($0, error: error) } }
+  private func seen(error: String?) -> Outcome? { witness.evidence.map { .seen($0, parent: parent, error: error) } }
 
-  override func expired(on loop: EventLoop) { end(seen(error: step) ?? .failed(step)) }
+  override func expired(on loop: EventLoop) {
+    // Of a parent it is known which.
+    if let dial, case .parent = dial.timeUp() { step = dial.timeUp().text }
+    end(seen(error: step) ?? .failed(step))
+  }
 
   private func end(_ outcome: Outcome) {
     guard let deliver else { return }
     self.deliver = nil
     loop.forget(self)
-    race?.cancel()
-    race = nil
+    dial?.cancel()
+    dial = nil
     stream?.close(on: loop)
     stream = nil
     deliver(outcome)

@@ -10,11 +10,15 @@ struct Pins: ParsableCommand {
     abstract: "Show the certificates of a server, and their pins.",
     discussion: """
       For each certificate: subject, expiry, whether it is part of the verified chain, and its SPKI pin, ready to paste into \
-      `pinned_public_keys`. Exit status: 0 if the chain is verified and names the host, else 1.
+      `pinned_public_keys`. With --config, the way to the server is the configuration's: parents, `routes`, `hosts`, `bind`. Exit \
+      status: 0 if the chain is verified and names the host, else 1.
       """)
 
   @Argument(help: ArgumentHelp("The server; the default port is 443.", valueName: "host[:port]"))
   var server: String
+
+  @Option(name: .long, help: ArgumentHelp("The configuration file that says how the server is reached.", valueName: "file"))
+  var config: String?
 
   @Option(name: .long, help: ArgumentHelp("Roots to use instead of the system's.", valueName: "file"))
   var caFile: String?
@@ -29,13 +33,14 @@ struct Pins: ParsableCommand {
   func run() throws {
     let (host, port) = try place()
     let anchors = try anchors()
-    let (executor, outcome, limit) = (LoopExecutor(), Handover<PinProbe.Outcome>(), timeout * 1000)
-    executor.start()
-    executor.call { loop in
-      PinProbe(host, port, anchors, loop) { outcome.put($0) }.start(milliseconds: limit)
+    let (outcome, limit) = (Handover<PinProbe.Outcome>(), timeout * 1000)
+    try PinWays(config, to: host, port: port).run { worker, entry in
+      PinProbe(host, port, anchors, worker.loop) { outcome.put($0) }
+        .start(milliseconds: limit) { worker.look(at: host, port: port, of: entry, report: $0) }
     }
     switch outcome.take() {
-    case .seen(let evidence, let error):
+    case .seen(let evidence, let parent, let error):
+      if let parent { Terminal.print("through the parent proxy \(parent)") }
       for line in PinReport.lines(evidence) { Terminal.print(line) }
       if let error { Terminal.error("\nauthproxy: \(server): TLS handshake failed: \(error)") }
       guard case .verified = evidence.chain, evidence.hostMatches else { throw ExitCode.failure }

@@ -14,6 +14,7 @@ extension Mistake {
         - {match: c, origin: "unix:///run/c.sock"}
         - {match: d, origin: unix:/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}
         - {match: e, origin: unixx:/run/e.sock}
+        - {match: f, origin: unix:/run/f.sock, via: direct, bind: [192.0.2.9], address_family: ipv4}
       """#,
       [
         "6:5: error: upstreams[0].trust has no effect: the origin is a unix socket",
@@ -22,6 +23,40 @@ extension Mistake {
         "9:24: error: upstreams[2].origin has the path of a socket right behind 'unix:', as in unix:/run/docker.sock",
         "10:24: error: upstreams[3].origin has no path, or one of more than 107 bytes",
         "11:24: error: upstreams[4].origin must start with https:// or http://",
+        "12:42: error: upstreams[5].via has no effect: the origin is a unix socket",
+        "12:55: error: upstreams[5].bind has no effect: the origin is a unix socket",
+        "12:74: error: upstreams[5].address_family has no effect: the origin is a unix socket",
+      ]),
+    Mistake(
+      "lists of origins",
+      #"""
+      upstreams:
+        - {match: a, origin: []}
+        - {match: b, origin: ["https://b1", "https://b2", "https://b3", "https://b4", "https://b5", "https://b6", "https://b7", "https://b8", "https://b9"]}
+        - {match: c, origin: ["https://c1", "http://c2", "https://c3/v1", "https://C1:443", "https://c1:444"]}
+        - {match: d, origin: ["https://d1/v1", "https://d2", "https://d3/v1/", "https://d4/v2"]}
+        - {match: e, origin: ["https://e1", "unix:/run/e.sock"]}
+        - {match: f, origin: [unix:/run/f.sock, "https://f1", "http://f2"]}
+        - {match: g, origin: ["https://g1", "g2", "https://u:p@g3", "https://g4?x"]}
+        - {match: h, origin: {url: "https://h"}}
+        - {match: i, origin: [["https://i"]]}
+      """#,
+      [
+        "3:24: error: upstreams[0].origin is empty",
+        "4:24: error: upstreams[1].origin has more than 8 origins",
+        "5:39: error: upstreams[2].origin[1] must be https://, as the first origin of the list is",
+        "5:52: error: upstreams[2].origin[2] must have no path, as the first origin of the list has",
+        "5:69: error: upstreams[2].origin[3] is in the list twice",
+        "6:42: error: upstreams[3].origin[1] must have the path '/v1', as the first origin of the list has",
+        "6:74: error: upstreams[3].origin[3] must have the path '/v1', as the first origin of the list has",
+        "7:39: error: upstreams[4].origin[1] cannot be a unix socket: it stands in a list",
+        "8:25: error: upstreams[5].origin[0] cannot be a unix socket: it stands in a list",
+        "8:57: error: upstreams[5].origin[2] must be https://, as the first origin of the list is",
+        "9:39: error: upstreams[6].origin[1] must start with https:// or http://",
+        "9:45: error: upstreams[6].origin[2] must not contain a user or password",
+        "9:63: error: upstreams[6].origin[3] must not have a query; the proxy keeps the app's",
+        "10:24: error: upstreams[7].origin must be a text, not a mapping",
+        "11:25: error: upstreams[8].origin[0] must be a text, not a list",
       ]),
     Mistake(
       "lists of origins",

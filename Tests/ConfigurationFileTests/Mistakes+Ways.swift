@@ -134,18 +134,27 @@ extension Mistake {
         c: {url: "socks5://127.0.0.1:1", credential: bearer}
         d: {url: "socks5h://127.0.0.1:1", credential: long}
         e: {url: "https://p:1", credential: digest}
+        f: {url: "https://p:1", credential: query}
+        g: {url: "socks5://127.0.0.1:1", credential: longer}
+        h: {url: "socks5://127.0.0.1:1", credential: other}
       credentials:
         header: {header: {name: X-Key, value: {env: TOKEN}}}
         oauth: {oauth2: {grant: client_credentials, token_url: "https://l/t", client_id: c, client_secret: {env: TOKEN}}}
         bearer: {bearer: {token: {env: TOKEN}}}
         long: {basic: {username: u, password: {file: long-password}}}
         digest: {digest: {username: u, password: {env: TOKEN}}}
+        query: {query: {name: key, value: {env: TOKEN}}}
+        longer: {basic: {username: uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu, password: {env: TOKEN}}}
+        other: {digest: {username: u, password: {env: TOKEN}}}
       """#,
       [
         "3:39: error: parents.a.credential: 'header' must be basic, bearer, digest or negotiate for a parent",
         "4:39: error: parents.b.credential: 'oauth' must be basic, bearer, digest or negotiate for a parent",
         "5:48: error: parents.c.credential: 'bearer' must be basic for a SOCKS parent",
         "6:49: error: parents.d.credential: the password of 'long' must have 1 to 255 bytes for a SOCKS parent",
+        "8:39: error: parents.f.credential: 'query' must be basic, bearer, digest or negotiate for a parent",
+        "9:48: error: parents.g.credential: the user name of 'longer' must have 1 to 255 bytes for a SOCKS parent",
+        "10:48: error: parents.h.credential: 'other' must be basic for a SOCKS parent",
       ]),
     Mistake(
       "a credential in the clear",

@@ -169,10 +169,12 @@ public final class Service: Sendable {
       executor.call { loop in
         let worker = Worker.of(loop)
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), worker.upstreams.poolReports())
-        let (hashedBodies, parentsUp, originsUp) = (worker.hashedBodies, worker.parentsUp, worker.originsUp)
+        let (hashed, kept) = (worker.hashedBodies, worker.keptBodies)
+        let (parentsUp, originsUp) = (worker.parentsUp, worker.originsUp)
         gathering.add {
           $0.counters += counters
-          $0.hashedBodies += hashedBodies
+          $0.bodies.hashed += hashed
+          $0.bodies.kept += kept
           // The process has one memory of it.
           $0.health = Figures.Health(parents: parentsUp, origins: originsUp)
           $0.add(pools)

@@ -9,13 +9,20 @@ struct Figures: Sendable {
   var pools: [PoolReport] = []
   var connections = 0
   var health = Health()
-  /// Bytes.
-  var hashedBodies = 0
+  var bodies = Bodies()
   var credentials: [CredentialReport] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
   var version: String
+
+  /// Bytes of bodies in memory.
+  struct Bodies: Sendable {
+    /// As `limits.buffers` counts them.
+    var kept = 0
+    /// Of these, bodies that are read whole before they are sent.
+    var hashed = 0
+  }
 
   /// Of parent proxies, and of the origins of entries that have several.
   struct Health: Sendable {
@@ -153,7 +160,10 @@ struct Figures: Sendable {
       if let skew = upstream.clockSkew { metrics.sample([("upstream", upstream.name)], Int(skew.seconds)) }
     }
     metrics.family("authproxy_hashed_body_bytes", .gauge, "Bytes of bodies that are read whole before they are sent.")
-    metrics.sample(hashedBodies)
+    metrics.sample(bodies.hashed)
+    metrics.family(
+      "authproxy_kept_body_bytes", .gauge, "Bytes of bodies that the proxy keeps, as limits.buffers counts them.")
+    metrics.sample(bodies.kept)
   }
 
   private func credentials(_ metrics: inout MetricsText) {

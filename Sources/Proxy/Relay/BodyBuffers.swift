@@ -9,6 +9,8 @@ final class SharedBuffers: Sendable {
   func bound(by limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
   var bound: Int { limit.load(ordering: .relaxed) }
+  /// Bytes in the hands of loops.
+  var inUse: Int { used.load(ordering: .relaxed) }
 
   /// False: nothing was taken.
   func take(_ count: Int) -> Bool {
@@ -31,8 +33,8 @@ final class LoopBuffers {
 
   private let shared: SharedBuffers
   private var free = 0
-  /// In the hands of requests.
-  private var lent = 0
+  /// In the hands of requests. 0 when nothing is kept.
+  private(set) var lent = 0
   /// Bytes in bodies that were read whole before they were sent.
   private(set) var whole = 0
 
@@ -65,6 +67,7 @@ final class LoopBuffers {
   }
 
   func giveBack(_ count: Int) {
+    assert(count <= lent, "more was given back than was taken")
     lent -= count
     free += count
     guard free > 2 * Self.portion else { return }

@@ -9,6 +9,8 @@ import Upstreams
 final class HeldAnswer {
   /// A body up to this size is copied. Of a larger one this is copied, and at most one block more.
   static let limit = 16 << 10
+  /// Bytes of the body that are not counted in `limits.buffers`: a request takes several times as much for itself.
+  private static let uncounted = 1 << 10
 
   enum Progress {
     /// All of it was read.
@@ -31,8 +33,15 @@ final class HeldAnswer {
   /// The connection broke inside the body.
   private(set) var isBroken = false
   private var pausedAt: OriginLimit?
+  /// What the copy is taken from; lives as long as the loop.
+  private unowned(unsafe) let buffers: LoopBuffers
+  /// Taken from them.
+  private var taken = 0
+  /// There is no memory for more of the copy.
+  private var isStarved = false
 
-  init(_ head: UnsafeRawBufferPointer, status: Int, framing: BodyFraming, keepsUpstream: Bool) {
+  init(_ head: UnsafeRawBufferPointer, status: Int, framing: BodyFraming, keepsUpstream: Bool, in buffers: LoopBuffers) {
+    self.buffers = buffers
     self.status = status
     let copy = Block(capacity: head.count)
     copy.append(head)
@@ -41,10 +50,33 @@ final class HeldAnswer {
     self.keepsUpstream = keepsUpstream && !source.isUntilClose
   }
 
-  deinit { pausedAt?.resume() }
+  deinit {
+    pausedAt?.resume()
+    buffers.giveBack(taken)
+  }
 
   /// Enough of the body is there to be read: all of it, or as much as is copied.
-  var isReadable: Bool { source.isDone || isBroken || payload.count >= Self.limit }
+  var isReadable: Bool { source.isDone || isBroken || isStarved || payload.count >= Self.limit }
+
+  /// Takes memory for so many bytes more.
+  /// - Returns: false: there is not enough; nothing was taken.
+  private func reserve(_ more: Int) -> Bool {
+    let count = payload.count + more
+    if count <= max(taken, Self.uncounted) { return true }
+    let wanted = max(count, min(2 * payload.capacity, Self.limit))
+    guard buffers.take(wanted - taken) else { return false }
+    taken = wanted
+    payload.reserveCapacity(wanted)
+    return true
+  }
+
+  /// The rest waits on its connection.
+  private func pause(at origin: OriginLimit, _ capacity: Int) -> Progress {
+    if isRead { return .partial }
+    guard origin.pause(of: capacity) else { return .tooMany }
+    pausedAt = origin
+    return .partial
+  }
 
   /// The beginning of the body as a reader without codings would get it.
   func beginning(_ parsed: borrowing ResponseHead) -> [UInt8] {
@@ -64,14 +96,13 @@ final class HeldAnswer {
   ///   - capacity: the limit of the origin's connections.
   func collect(_ connection: UpstreamConnection, of origin: OriginLimit, capacity: Int) -> Progress {
     while !source.isDone {
-      if isBroken || pausedAt != nil { return .partial }
-      guard payload.count <= Self.limit else {
-        if isRead { return .partial }
-        guard origin.pause(of: capacity) else { return .tooMany }
-        pausedAt = origin
-        return .partial
-      }
+      if isBroken || isStarved || pausedAt != nil { return .partial }
+      guard payload.count <= Self.limit else { return pause(at: origin, capacity) }
       if let block = connection.inbound, !block.isEmpty {
+        guard reserve(block.count) else {
+          isStarved = true
+          return pause(at: origin, capacity)
+        }
         do {
           let range = try source.take(from: block)
           payload.append(contentsOf: UnsafeRawBufferPointer(start: block.base + range.lowerBound, count: range.count))

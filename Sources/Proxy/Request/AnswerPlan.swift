@@ -59,7 +59,7 @@ extension Request {
       case .plan(let plan): return plan
       }
     } else if authorization.view != nil, holds(head, bytes, isRefusal: false) {
-      attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream)
+      attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream, in: services.buffers)
       return .hold
     }
     // The same proof would bring the same challenge.
@@ -114,15 +114,18 @@ extension Request {
       attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
       return .plan(.challenge)
     case .continues where !machine.refusalIsSettled:
-      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      attempt.held = HeldAnswer(
+        bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream, in: services.buffers)
       return .plan(.read)
     case .needsBody where hasBody && head.status >= 400 && !machine.refusalIsSettled:
-      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      attempt.held = HeldAnswer(
+        bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream, in: services.buffers)
       return .plan(.read)
     case .other, .refused, .needsBody, .continues, .invalid:
       let isRefusal = if case .refused = reading { true } else { false }
       guard holds(head, bytes, isRefusal: isRefusal) else { return .other }
-      attempt.held = HeldAnswer(bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream)
+      attempt.held = HeldAnswer(
+        bytes, status: head.status, framing: framing, keepsUpstream: keepsUpstream, in: services.buffers)
       return .plan(.hold)
     }
   }

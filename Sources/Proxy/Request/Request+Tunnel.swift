@@ -48,12 +48,12 @@ extension Request {
     let state = tunnel ?? TunnelState(nil)
     tunnel = state
     if let upstream = attempt.exchange?.detach() {
-      let farEnd = FarEnd(upstream.stream, of: self)
+      let farEnd = farEnd(upstream.stream)
       let rest = upstream.detach(to: farEnd)
       attempt.end(on: loop)
       state.open = Tunnel(app, far: upstream.stream, upstream: upstream, rest: rest, pulse)
     } else if let far = state.far {
-      if let token = far.token { loop.hand(token, to: FarEnd(far, of: self)) }
+      if let token = far.token { loop.hand(token, to: farEnd(far)) }
       state.open = Tunnel(app, far: far, upstream: nil, rest: block(of: state.rest), pulse)
       state.rest = []
     }
@@ -71,7 +71,9 @@ extension Request {
     return block
   }
 
-  func farEndReady() { take(pumpTunnel()) }
+  private func farEnd(_ stream: ByteStream) -> FarEnd {
+    FarEnd(stream) { [weak self] in self?.take(self?.pumpTunnel()) }
+  }
 
   func pumpTunnel() -> RequestMachine.Input? {
     switch tunnel?.open?.pump() {

@@ -1,5 +1,4 @@
 import EventIO
-import Streams
 import Upstreams
 
 // What wakes a request. Each class turns one event into one call.
@@ -41,18 +40,4 @@ final class ContinueTimer: EventHandler {
   private unowned let request: Request
   init(_ request: Request) { self.request = request }
   override func expired(on loop: EventLoop) { request.originStayedSilent() }
-}
-
-/// The far end of a tunnel.
-final class FarEnd: EventHandler {
-  private weak var request: Request?
-  private let stream: ByteStream
-  init(_ stream: ByteStream, of request: Request) {
-    self.stream = stream
-    self.request = request
-  }
-  override func ready(_ events: UInt32, on loop: EventLoop) {
-    stream.note(events)
-    request?.farEndReady()
-  }
 }

@@ -13,24 +13,16 @@ final class Tunnel {
     case broken
   }
 
-  private static let budget = 16
-
   private let app: AppConnection
   let far: ByteStream
   /// The connection that was upgraded; nil after CONNECT.
   let upstream: UpstreamConnection?
   private let pulse: Pulse
-  private var up = Direction()
-  private var down = Direction()
+  private var up: StreamCopy
+  private var down: StreamCopy
   /// Bytes sent to the far end, and to the app.
-  private(set) var sentUp: Int64 = 0
-  private(set) var sentDown: Int64 = 0
-
-  private struct Direction {
-    var block: Block?
-    var sourceEnded = false
-    var isDone = false
-  }
+  var sentUp: Int64 { up.moved }
+  var sentDown: Int64 { down.moved }
 
   /// - Parameters:
   ///   - rest: bytes of the other protocol that were already read from the far end.
@@ -40,12 +32,10 @@ final class Tunnel {
     self.far = far
     self.upstream = upstream
     self.pulse = pulse
-    down.block = rest
+    down = StreamCopy(first: rest)
     // What the app sent early goes first.
-    if let block = app.inbound {
-      app.inbound = nil
-      if block.isEmpty { app.loop.blocks.giveBack(block) } else { up.block = block }
-    }
+    up = StreamCopy(first: app.inbound)
+    app.inbound = nil
   }
 
   func pump() -> Outcome {
@@ -56,60 +46,28 @@ final class Tunnel {
     case .partly: return .open
     case .failed: return .broken
     }
-    guard copy(&up, from: app.stream, to: far), copy(&down, from: far, to: app.stream) else { return .broken }
+    guard goesOn(&up, from: app.stream, to: far), goesOn(&down, from: far, to: app.stream) else { return .broken }
     return up.isDone && down.isDone ? .ended : .open
   }
 
   /// - Returns: false if one side is broken.
-  private func copy(_ direction: inout Direction, from source: ByteStream, to sink: ByteStream) -> Bool {
-    if direction.isDone { return true }
-    for _ in 0..<Self.budget {
-      if let block = direction.block, !block.isEmpty {
-        switch sink.write(block.bytes) {
-        case .bytes(let count):
-          if sink === far { sentUp += Int64(count) } else { sentDown += Int64(count) }
-          block.consume(count)
-          pulse.moved()
-          continue
-        case .later: return true
-        case .failed: return false
-        }
-      }
-      if direction.sourceEnded {
-        sink.endWriting()
-        direction.isDone = true
-        giveBack(&direction)
-        return true
-      }
-      switch source.read(into: emptySpace(&direction)) {
-      case .bytes(let count): direction.block?.end = count
-      case .end: direction.sourceEnded = true
-      case .later:
-        giveBack(&direction)
-        return true
-      case .truncated, .failed: return false
-      }
+  private func goesOn(_ copy: inout StreamCopy, from source: ByteStream, to sink: ByteStream) -> Bool {
+    let before = copy.moved
+    let progress = copy.run(from: source, to: sink, on: app.loop)
+    if copy.moved != before { pulse.moved() }
+    switch progress {
+    case .waits, .ended: return true
+    case .turnIsOver:
+      app.loop.again(app)
+      return true
+    case .broken: return false
     }
-    app.loop.again(app)
-    return true
-  }
-
-  private func emptySpace(_ direction: inout Direction) -> UnsafeMutableRawBufferPointer {
-    let block = direction.block ?? app.loop.blocks.borrow()
-    direction.block = block
-    block.clear()
-    return block.space
-  }
-
-  private func giveBack(_ direction: inout Direction) {
-    if let block = direction.block { app.loop.blocks.giveBack(block) }
-    direction.block = nil
   }
 
   /// Closes the far end and gives the blocks back. The request closes the app's connection.
   func close(reset: Bool) {
-    giveBack(&up)
-    giveBack(&down)
+    up.release(on: app.loop)
+    down.release(on: app.loop)
     far.close(on: app.loop, reset: reset)
     upstream?.tunnelEnded()
   }

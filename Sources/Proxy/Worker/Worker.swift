@@ -14,12 +14,14 @@ public final class Worker {
   private var otherAddresses: [Address] = []
   private lazy var cutOffTimer = CutOffTimer(self)
 
-  var loop: EventLoop { services.loop }
+  public var loop: EventLoop { services.loop }
   var group: LoopGroup { services.shared.group }
   public var observer: LoopObserver { services.observer }
   public var upstreams: Upstreams { services.upstreams }
   /// Bytes of bodies that this loop reads whole before it sends them.
   public var hashedBodies: Int { services.buffers.whole }
+  /// Bytes of bodies that this loop keeps, as `limits.buffers` counts them.
+  public var keptBodies: Int { services.buffers.lent }
   /// The configuration's parent proxies, and whether each works, as far as the process knows.
   public var parentsUp: [(name: String, isUp: Bool)] {
     services.shared.upstreams.parentsUp(services.snapshot.settings.parents)

@@ -84,20 +84,6 @@ private final class Crossing: EventHandler {
   /// Nanoseconds by which libcurl may end a fetch too early.
   private static let imprecision: Int64 = 50_000_000
 
-  /// An event of the far end.
-  private final class FarEnd: EventHandler {
-    private weak var crossing: Crossing?
-    private let stream: ByteStream
-    init(_ stream: ByteStream, _ crossing: Crossing) {
-      self.stream = stream
-      self.crossing = crossing
-    }
-    override func ready(_ events: UInt32, on loop: EventLoop) {
-      stream.note(events)
-      crossing?.pump()
-    }
-  }
-
   init(_ near: ByteStream, _ target: Dial.Target, on upstreams: Upstreams, fail: @escaping (String) -> Void) {
     self.near = near
     self.target = target
@@ -131,7 +117,7 @@ private final class Crossing: EventHandler {
       dial = nil
       let stream = connected.stream
       far = stream
-      if let token = stream.token { loop.hand(token, to: FarEnd(stream, self)) }
+      if let token = stream.token { loop.hand(token, to: FarEnd(stream) { [weak self] in self?.pump() }) }
       absolute = connected.absolute
       if !connected.rest.isEmpty {
         let block = Block(capacity: max(connected.rest.count, BlockPool.small))
@@ -147,7 +133,7 @@ private final class Crossing: EventHandler {
     pump()
   }
 
-  fileprivate func pump() {
+  private func pump() {
     guard !isClosed, let far else { return }
     if absolute != nil, !translateHead() { return }
     if judging != nil, !readStatus(far) {
