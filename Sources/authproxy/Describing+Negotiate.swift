@@ -20,6 +20,16 @@ extension Describing {
     return "tickets for \(negotiate.servicePrincipal ?? "HTTP/\(host)")"
   }
 
+  /// How a parent gets it, where that is more than a fixed value.
+  static func parentLogin(_ policy: CredentialPolicy, _ parent: ParentSettings) -> String {
+    switch policy.kind {
+    case .digest: ", in answer to its challenge (Digest)"
+    case .negotiate(let negotiate):
+      ", with tickets for \(negotiate.servicePrincipal ?? "HTTP/\(parent.host)"), once for each connection (Negotiate)"
+    default: ""
+    }
+  }
+
   private static func principal(_ policy: NegotiatePolicy) -> String {
     do throws(KerberosProblem) { return try TicketClient(policy).clientName() } catch {
       return "\(policy.principal ?? "<unknown>") (now: \(error))"

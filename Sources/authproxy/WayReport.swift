@@ -85,7 +85,8 @@ struct WayReport {
       rows.append(("asks", "\(parent.name) (\(Self.url(parent))): \(question(parent, host, port, isTLS))"))
       if let credential = credential(parent) {
         let isSOCKS = parent.scheme == .socks5 || parent.scheme == .socks5h
-        rows.append(("", "\(isSOCKS ? "after a login" : "with Proxy-Authorization") by credential \(credential.name)"))
+        let how = isSOCKS ? "after a login" : "with Proxy-Authorization"
+        rows.append(("", "\(how) by credential \(credential.name)\(Describing.parentLogin(credential, parent))"))
       }
     }
     if let addresses = settings.hosts[host] {

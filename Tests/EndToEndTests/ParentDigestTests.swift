@@ -198,6 +198,34 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false], [#""closes": true"#, #""uses": 1"#])
+  func `the proxy's own requests authenticate, too`(_ tls: Bool, _ digest: String) throws {
+    try set(digest)
+    let (ports, name) = (try Origin.shared().ports, Origin.newName())
+    let endpoint = tls ? "https://localhost:\(ports.https)" : "http://localhost:\(ports.http)"
+    let configuration = """
+      via: corporate
+      parents: {corporate: {url: "\(parent.url("http"))", credential: proxy-login}}
+      upstreams:
+        - {match: api.test, origin: "http://localhost:\(ports.http)", credential: api, via: direct}
+        - {match: plain.test, origin: "http://localhost:\(ports.http)"}
+      credentials:
+        proxy-login: {digest: {username: proxyuser, password: {file: "\(folder)/password"}}}
+        api:
+          allow_plaintext: true
+          oauth2: {grant: client_credentials, token_url: "\(endpoint)/oauth/\(name)/token", client_id: id, client_secret: secret-5ecret}
+      admin: 127.0.0.1:0
+      threads: 1
+
+      """
+    try withProxy(configuration) { proxy throws in
+      let answer = try proxy.ask("http://api.test/api/\(name)/x")
+      #expect(answer.status == 200, "\(answer.head)\(answer.text)\n\(proxy.tail)")
+      #expect(try proxy.ask("http://plain.test/echo").status == 200)
+      try expectClean(proxy)
+    }
+  }
+
   @Test func `a parent that offers no Digest gets no password, and is asked again later`() throws {
     try withProxy(try configuration()) { proxy throws in
       let answer = try proxy.ask("http://api.test/echo")

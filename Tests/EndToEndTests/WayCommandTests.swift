@@ -123,6 +123,30 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("digest: {username: svc, password: pw-5ecret}", "login, in answer to its challenge (Digest)"),
+    (
+      "negotiate: {password: pw-5ecret, principal: svc@EXAMPLE.TEST}",
+      "login, with tickets for HTTP/proxy.test, once for each connection (Negotiate)"
+    ),
+    (
+      "negotiate: {password: pw-5ecret, principal: svc@EXAMPLE.TEST, service_principal: HTTP/other.test}",
+      "login, with tickets for HTTP/other.test, once for each connection (Negotiate)"
+    ),
+  ])
+  func `explain says how a parent gets a credential that is no fixed value`(_ keys: String, _ told: String) throws {
+    let text = """
+      listen: 127.0.0.1:3128
+      via: corporate
+      parents: {corporate: {url: "http://proxy.test:8080", credential: login}}
+      upstreams: [{match: api.test}]
+      credentials: {login: {allow_plaintext: true, \(keys)}}
+
+      """
+    let (status, explained) = try run(["explain", "GET", "http://api.test/"], in: text)
+    #expect(status == .exited(0) && explained.contains("with Proxy-Authorization by credential \(told)"), "\(explained)")
+  }
+
   @Test func `the variable or the exception that decides is named`() throws {
     let text = "listen: 127.0.0.1:3128\nvia: environment\nconnect: {allow: [\"*\"]}\n"
     let (_, proxied) = try run(["explain", "CONNECT", "a.test:443"], in: text)

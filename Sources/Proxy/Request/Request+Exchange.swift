@@ -191,7 +191,10 @@ extension Request {
     // Of a credential that was accepted before, it may be the origin's own answer, to a request that was served.
     let isHarmless = !absolute.isProven || message.outbound.method.isIdempotent
     switch absolute.read(services.upstreams.responseHead, in: bytes, now: loop.now) {
-    case .answer: return nil
+    case .answer:
+      // It stayed with this app's connection for the rounds of an authentication, which is over.
+      if absolute.challenges { attempt.exchange?.unbindFromClient() }
+      return nil
     case .challenge(let next): return challenged(by: absolute, next, bytes)
     case .invalid(let error): return attemptFailed(.upstream(error), isStale: false)
     // A new connection goes on only with another credential, or as the one that tries.
