@@ -233,6 +233,21 @@ import Testing
       #expect(try proxy.ask("http://api.test/echo").status == 502)
       let asked = try parent.asked()
       #expect(asked.count == 1 && asked[0].fields["proxy-authorization"] == nil)
+      #expect(try !proxy.admin("status").text.contains("needs_operator"))
+    }
+  }
+
+  @Test func `a parent that asks for nothing keeps no connection waiting`() throws {
+    try parent.set(#"{"login": null}"#)
+    try withProxy(try configuration()) { proxy throws in
+      let clients = try (0..<12).map { _ in try proxy.connect() }
+      let start = Date()
+      for (index, client) in clients.enumerated() {
+        try client.send(ProxyProcess.request("GET", "http://\(index % 2 == 0 ? "plain.test" : "api.test")/slowly/5"))
+      }
+      for client in clients { #expect(try client.readAnswer().status == 200) }
+      // A trial that nobody settles lasts 3 s.
+      #expect(Date().timeIntervalSince(start) < 2.5)
     }
   }
 }

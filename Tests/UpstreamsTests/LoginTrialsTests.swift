@@ -50,6 +50,22 @@ import WayOut
     #expect(trials.count { Self.isRefused($0, key) } == 0)
   }
 
+  @Test func `what was not presented, or locks nobody out, is tried again after a pause`() throws {
+    let (trials, key) = (LoginTrials(), Self.key())
+    _ = try #require(Self.begin(trials, key))
+    _ = trials.refused(key, asked: "Basic", isSure: true, pause: 30, now: 0)
+    guard case .refused("Basic", isFinal: false) = trials.enter(key, from: Self.loop, now: 29) else {
+      Issue.record("it is tried at once")
+      return
+    }
+    _ = try #require(Self.begin(trials, key, at: 30))
+    _ = trials.refused(key, asked: "Digest", isSure: true, now: 30)
+    guard case .refused("Digest", isFinal: true) = trials.enter(key, from: Self.loop, now: .max - 1) else {
+      Issue.record("it is tried again")
+      return
+    }
+  }
+
   /// A trial that took too long is followed by another one.
   @Test func `an old trial that ends does not end the one that followed`() throws {
     let (trials, key, late) = (LoginTrials(), Self.key(), LoginTrials.trialTime + 1)

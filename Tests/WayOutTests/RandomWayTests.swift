@@ -76,16 +76,20 @@ struct RandomWayTests {
         guard !connections.isEmpty else { return }
         var connection = connections.remove(at: Int(random.next() % UInt64(connections.count)))
         let outcomes: [WayAttempt.Outcome] = [
-          .connected, .broken, .broken, .broken, .refused, .unreachable, .unusable, .unasked,
+          .connected, .broken, .broken, .broken, .refused, .unreachable, .unusable, .unasked, .silent,
         ]
-        let outcome = outcomes[Int(random.next() % 8)]
+        let outcome = outcomes[Int(random.next() % 9)]
         let way = hop(connection.ways[connection.tried.last!])
         let wasUp = way.map(health.isUp)
         let step = connection.attempt.ended(outcome, &health, now: now, random: random.next())
         switch outcome {
-        case .connected, .silent:
+        case .connected:
           #expect(step == nil)
           if let way { #expect(health.isUp(way)) }
+        case .silent:
+          #expect(step == nil)
+          if let way, let wasUp { #expect(health.isUp(way) == wasUp, "silence shows nothing") }
+          if let claim = connection.attempt.claim, let way { health.gaveUp(way, claim: claim) }
         case .refused, .unusable:
           #expect(step == .stop(failedIndex: connection.tried.last!), "a refusal is evaded")
           if let way, let wasUp { #expect(health.isUp(way) || !wasUp, "a refusal is blamed on the hop") }

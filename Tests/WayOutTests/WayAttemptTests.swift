@@ -147,4 +147,20 @@ struct WayAttemptTests {
       #expect(health.isUp(a))
     }
   }
+
+  @Test func `a connection whose hop is silent shows nothing, and keeps its claim until somebody reports`() throws {
+    var health = WayHealth()
+    health.broke(a, now: 0, random: 0)
+    let due = WayHealth.firstPause
+    var attempt = WayAttempt([a, b], until: due + 100)
+    _ = attempt.start(&health, now: due)
+    #expect(attempt.ended(.silent, &health, now: due, random: 0) == nil)
+    #expect(!health.isUp(a) && !health.hasWorkedLately(a, now: due))
+    attempt.cancel(&health)
+    var other = WayAttempt([a, b], until: due + 100)
+    #expect(other.start(&health, now: due) == .tryWay(index: 1, until: due + 50))
+    health.gaveUp(a, claim: try #require(attempt.claim))
+    var third = WayAttempt([a, b], until: due + 100)
+    #expect(third.start(&health, now: due) == .tryWay(index: 0, until: due + 50))
+  }
 }

@@ -20,7 +20,7 @@ extension ParentFailure {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "parent \(parent): \(what)",
         body: "The parent proxy \(parent) failed: \(what). Check its `url` in `parents`: scheme, host and port.\n")
-    case .loginRefused(let asked): return refusedLogin(asked)
+    case .loginRefused(let asked, let isFinal): return refusedLogin(asked, isFinal)
     case .loginMissing(let why):
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error",
@@ -43,7 +43,7 @@ extension ParentFailure {
     }
   }
 
-  private func refusedLogin(_ asked: String) -> OwnAnswer {
+  private func refusedLogin(_ asked: String, _ isFinal: Bool) -> OwnAnswer {
     let schemes = asked.isEmpty ? "" : " It asks for: \(asked)."
     let details = asked.isEmpty ? "" : ", asked for \(asked)"
     guard let credential else {
@@ -52,12 +52,11 @@ extension ParentFailure {
         details: "the parent \(parent) wants a credential\(details)",
         body: "The parent proxy \(parent) wants a credential, and has none in `parents`.\(schemes)\n")
     }
+    let pause = isFinal ? "does not send it again until it changes" : "tries it again in half a minute"
     return OwnAnswer(
       status: 502, reason: "Bad Gateway", error: "proxy_configuration_error",
       details: "the parent \(parent) refuses the credential \(credential)\(details)",
-      body:
-        "The parent proxy \(parent) refuses the credential \(credential).\(schemes) The proxy does not send it again until it changes.\n"
-    )
+      body: "The parent proxy \(parent) refuses the credential \(credential).\(schemes) The proxy \(pause).\n")
   }
 
   private func unreached(_ upstream: String, _ how: Unreachable, _ said: String) -> OwnAnswer {

@@ -112,7 +112,7 @@ public final class AbsoluteForm {
     let reading = login?.authentication?.read(head, in: bytes) ?? .other
     if case .invalid(let why) = reading { return .invalid(failure(.badAnswer(why), status: head.status)) }
     guard head.status == 407 else {
-      if login?.isPresented ?? true { accepted(now: now) } else { noteWorks(now) }
+      if login?.isPresented ?? true { accepted(now: now) } else { answeredUnasked(now) }
       return .answer
     }
     switch reading {
@@ -128,7 +128,7 @@ public final class AbsoluteForm {
   private func refused(asked: String, pause: Int64? = nil, now: Int64) -> UpstreamError {
     noteWorks(now)
     trial?.refused(asked: asked, isSure: false, pause: pause, now: now)
-    return failure(.loginRefused(asked: asked), status: 407)
+    return failure(.loginRefused(asked: asked, isFinal: pause == nil), status: 407)
   }
 
   /// It challenged a request whose body is gone, or challenges again and again.
@@ -145,6 +145,12 @@ public final class AbsoluteForm {
   @inline(__always)
   private func accepted(now: Int64) {
     if isUntried || now - noted >= Self.noteInterval { noteAccepted(now) }
+  }
+
+  /// The parent wanted nothing of this request.
+  private func answeredUnasked(_ now: Int64) {
+    if now - noted >= Self.noteInterval { noteWorks(now) }
+    if isUntried { trial?.leave() }
   }
 
   private func noteAccepted(_ now: Int64) {

@@ -70,7 +70,7 @@ struct ConnectExchange: ~Copyable {
         return .challenged(next, used: start + head.length, head.persists(in: bytes) ? body : nil)
       }
       if case .refused(let pause) = reading { self.pause = pause }
-      return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
+      return .refused(.loginRefused(asked: head.proxySchemes(in: bytes), isFinal: pause == nil), status: status)
     // tinyproxy refuses a wrong password with 401. Nobody but the parent can have answered.
     case 401 where hasLogin: return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
     case 400..<500: return .refused(.refused, status: status)

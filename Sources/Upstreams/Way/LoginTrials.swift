@@ -24,7 +24,8 @@ final class LoginTrials: Sendable {
     case go(trial: UInt64? = nil, isDoubted: Bool = false)
     /// Wait for what comes of the trial.
     case wait(until: Int64)
-    case refused(asked: String)
+    /// - Parameter isFinal: it was presented, and is worth another try only if its source has another value.
+    case refused(asked: String, isFinal: Bool)
   }
 
   private enum State {
@@ -33,7 +34,7 @@ final class LoginTrials: Sendable {
     /// It was accepted, and then refused by an answer that may be an origin's.
     case doubted
     /// `until`: nanoseconds of the monotonic clock.
-    case refused(asked: String, until: Int64)
+    case refused(asked: String, until: Int64, isFinal: Bool = true)
   }
 
   private struct Trial {
@@ -86,7 +87,7 @@ final class LoginTrials: Sendable {
     book.withLock { book in
       switch book.states[key] {
       case .accepted: return .go()
-      case .refused(let asked, let until) where now < until: return .refused(asked: asked)
+      case .refused(let asked, let until, let isFinal) where now < until: return .refused(asked: asked, isFinal: isFinal)
       case .trying(var trial) where now < trial.until:
         if !trial.waiting.contains(where: { $0 === executor }) { trial.waiting.append(executor) }
         book.states[key] = .trying(trial)
@@ -114,7 +115,7 @@ final class LoginTrials: Sendable {
     // One step: what others say of the same credential comes before or behind it, and is not lost.
     book.withLock { book in
       if let pause = key.isEmpty ? Self.pauseWithoutCredential : pause {
-        return book.settle(key, .refused(asked: asked, until: now + pause))
+        return book.settle(key, .refused(asked: asked, until: now + pause, isFinal: false))
       }
       guard !isSure else { return book.settle(key, .refused(asked: asked, until: .max)) }
       switch book.states[key] {
@@ -135,7 +136,7 @@ final class LoginTrials: Sendable {
       case .accepted, .trying: true
       // Others are to be the ones that try: new connections.
       case nil, .doubted: false
-      case .refused(_, let until): now >= until
+      case .refused(_, let until, _): now >= until
       }
     }
   }
@@ -179,6 +180,11 @@ final class LoginTrial {
   }
 
   deinit {
+    if let number, !isSettled { tell(shared.logins.leave(key, trial: number)) }
+  }
+
+  /// The parent has answered a request that did not present it: others need not wait.
+  func leave() {
     if let number, !isSettled { tell(shared.logins.leave(key, trial: number)) }
   }
 

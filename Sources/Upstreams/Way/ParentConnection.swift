@@ -263,7 +263,8 @@ final class ParentConnection: EventHandler {
     case .wait(let until):
       phase = .awaitingTrial
       upstreams.logins.await(key, self, until: until, on: loop)
-    case .refused(let asked): refused(.loginRefused(asked: asked), nil, nil)
+    case .refused(let asked, isFinal: true): refused(.loginRefused(asked: asked), nil, nil)
+    case .refused(let asked, isFinal: false): fail(.loginRefused(asked: asked, isFinal: false))
     }
   }
 
@@ -418,7 +419,7 @@ final class ParentConnection: EventHandler {
   }
 
   private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {
-    guard case .loginRefused(let asked) = reason else {
+    guard case .loginRefused(let asked, _) = reason else {
       switch reason {
       case .refused, .unreachable, .loop: if login?.isPresented ?? true { trial?.accepted() }
       // What is no answer says nothing of the credential.

@@ -7,8 +7,9 @@ public struct ParentFailure: Sendable {
     case unreached(UpstreamError)
     /// Its answer is no HTTP or SOCKS, a redirect, or ended too early.
     case badAnswer(String)
-    /// It wants another credential than it was given. `asked`: the schemes that it accepts.
-    case loginRefused(asked: String)
+    /// It wants another credential than it was given. `asked`: the schemes that it accepts. `isFinal`: it was presented, and is not again
+    /// until it changes.
+    case loginRefused(asked: String, isFinal: Bool = true)
     /// SOCKS cannot say the target's name, or the credential.
     case unaskable(Unaskable)
     /// Its credential has no value now.
