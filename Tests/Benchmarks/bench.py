@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import shutil
 import signal
 import socket
@@ -355,6 +356,67 @@ class Bench:
                 server.stop()
         self.record(row, "us/request", figures)
 
+    def parents(self):
+        """Small requests through a kept tunnel of a parent proxy, compared with those without one; and many tunnels at once."""
+        if "authproxy" not in self.names or not self.wanted("small, https, 64 clients, through a parent"):
+            return
+        count = int(60000 * self.scale)
+        parent = servers.Parent(self.folder)
+        try:
+            running = {"no parent": self.start("authproxy", True, name="authproxy-direct")}
+            for name, url in parent.urls.items():
+                running[name] = self.start("authproxy", True, name=f"authproxy-{name[:5].strip()}", parent=url)
+            cpu = {name: [] for name in running}
+            try:
+                for server in running.values():
+                    self.load(server, "/small", "--clients", 64, "--requests", count // 10)
+                for turn in range(self.rounds):
+                    order = list(running.items())
+                    first = turn % len(order)
+                    for name, server in order[first:] + order[:first]:
+                        result = self.measured(server, "/small", "--clients", 64, "--requests", count)
+                        cpu[name].append(result["cpu"] / count * 1e6)
+            finally:
+                for server in running.values():
+                    server.stop()
+            self.record("small, https, 64 clients, through a parent: CPU", "us/request", cpu)
+            # Of the same round, as the machine changes in the course of them.
+            ratios = {name: [one / base for one, base in zip(cpu[name], cpu["no parent"])] for name in parent.urls}
+            self.record("small, https, 64 clients, through a parent: ratio to none", "", ratios)
+            self.tunnels(parent)
+        finally:
+            parent.stop()
+
+    def tunnels(self, parent):
+        """Apps' tunnels, all through one parent. Each takes two descriptors of the proxy, and two of the parent."""
+        row = "memory of an app's tunnel through a parent"
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        wanted = int(10000 * max(self.scale, 0.2))
+        count = min(wanted, (limit - 1000) // 2)
+        if count < wanted:
+            print(f"{row}: only {count}, as the limit of descriptors is {limit}", flush=True)
+        resident, each = [], []
+        for _ in range(self.rounds):
+            server = self.start("authproxy", True, name="authproxy-tunnels", parent=parent.urls["http parent"], tunnels=self.sink.port)
+            try:
+                target = f"tunnel.example.com:{self.sink.port}"
+                before = server.memory_kib("Rss")
+                holder = subprocess.Popen(
+                    [self.loadgen, "hold", "--to", f"127.0.0.1:{server.port}", "--connections", str(count), "--answered",
+                     "--send", f"CONNECT {target} HTTP/1.1\\r\\nHost: {target}\\r\\n\\r\\n"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                held = int(holder.stdout.readline().split()[1])
+                resident.append(server.memory_kib("Rss") / 1024)
+                each.append((server.memory_kib("Rss") - before) * 1024 / held)
+                holder.stdin.close()
+                statuses = json.loads(holder.stdout.read())["statuses"]
+                if held != count or statuses != {"200": count}:
+                    raise SystemExit(f"{row}: {held} of {count} tunnels: {statuses}")
+            finally:
+                server.stop()
+        self.record(f"{count} tunnels through one parent: resident", "MiB", {"authproxy": resident})
+        self.record(row, "bytes", {"authproxy": each})
+
     def refresh_storm(self):
         """Ten thousand requests wait for one token: how long after its arrival is the last of them answered?"""
         row = "10,000 requests that wait for a token, https"
@@ -426,6 +488,7 @@ class Bench:
             self.latency()
             self.threads()
             self.thousand_entries()
+            self.parents()
             self.refresh_storm()
             self.system_calls()
         finally:

@@ -268,8 +268,50 @@ def mitmproxy(folder, origin, tls, front=True):
     return server
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False):
-    """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs."""
+class Parent:
+    """An HTTP parent proxy, parent.c; over TLS HAProxy stands in front of it."""
+
+    def __init__(self, folder):
+        program = folder / "parent"
+        subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "parent.c")], check=True)
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+        self.front = None
+        self.urls = {"http parent": f"http://127.0.0.1:{self.port}"}
+        if not shutil.which("haproxy"):
+            return
+        port, both = free_port(), folder / "leaf.both"
+        both.write_text((folder / "leaf.pem").read_text() + (folder / "leaf.key").read_text())
+        path = folder / "haproxy-parent.cfg"
+        path.write_text(f"""\
+global
+  nbthread 1
+  maxconn 2000
+  no strict-limits
+defaults
+  mode tcp
+  timeout connect 10s
+  timeout client 300s
+  timeout server 300s
+frontend f
+  bind 127.0.0.1:{port} backlog 4096 ssl crt {both}
+  default_backend b
+backend b
+  server s 127.0.0.1:{self.port}
+""")
+        self.front = Server("haproxy", ["haproxy", "-q", "-db", "-f", str(path)], port)
+        self.urls["https parent"] = f"https://localhost:{port}"
+
+    def stop(self):
+        if self.front:
+            self.front.stop()
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None):
+    """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs. `parent` is a
+    parent proxy's URL. To the port `tunnels` apps may open tunnels."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
@@ -283,9 +325,12 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
         match, intercept = f'["https://{SERVED}", "https://*.wild.example"]', f"intercept: {{ca: memory, publish: {published}}}\n"
     oauth = f"{{grant: client_credentials, token_url: http://127.0.0.1:{token_port}/token, client_id: me, client_secret: benchmark}}"
     credential = f"oauth2: {oauth}" if token_port else f"bearer: {{token: {TOKEN}}}"
+    way = f"via: parent\nparents: {{parent: {{url: '{parent}'}}}}\n" if parent else ""
+    if tunnels:
+        way += f'connect: {{allow: ["tunnel.example.com:{tunnels}"]}}\n'
     path.write_text(f"""\
 listen: 127.0.0.1:{port}
-threads: {threads}
+{way}threads: {threads}
 limits: {{connections: 12000, upstream_connections: 1024, waiting_for_credential: 12000}}
 timeouts: {{idle: 300s, upstream_idle: 300s, credential: 60s, connect: 60s}}
 log: {{access: {"true" if access_log else "false"}, file: {folder}/{name}.log}}

@@ -46,9 +46,12 @@ import Testing
     let configuration = """
       via: corporate
       parents: {corporate: {url: "http://127.0.0.1:\(parent.port)"}}
-      upstreams: [{match: api.test, origin: "https://far.test"}]
+      upstreams:
+        - {match: api.test, origin: "https://far.test"}
+        - {match: other.test, origin: "http://localhost:\(try Origin.shared().ports.http)", via: direct}
       connect: {allow: ["far.test:443"]}
       timeouts: {connect: 2s}
+      threads: 1
 
       """
     try withProxy(configuration) { proxy throws in
@@ -59,6 +62,8 @@ import Testing
         let server = try parent.accept()
         #expect(try server.readText(through: "\r\n\r\n").hasPrefix("CONNECT far.test:443 HTTP/1.1\r\n"))
         try? server.send(item.answer)
+        // Others lose nothing meanwhile.
+        #expect(try proxy.ask("http://other.test/").status == 200)
         if item.closes { server.halfClose() }
         let answer = try client.readAnswer(to: method)
         #expect(answer.status == item.status, "\(answer.head)")

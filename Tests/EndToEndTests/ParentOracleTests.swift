@@ -47,10 +47,13 @@ import Testing
     let curl = try ChildProcess(
       "curl",
       [
-        "-sS", "--noproxy", "", "--max-time", "3", "--proxytunnel", "-x",
+        "-sS", "-N", "--noproxy", "", "--max-time", "3", "--proxytunnel", "-x",
         "\(isSOCKS ? "socks5h" : "http")://127.0.0.1:\(listener.port)", "telnet://\(Self.target)",
       ])
     let server = try play(it, isSOCKS: isSOCKS, listener)
+    // It reads its standard input, too.
+    _ = try eventually { curl.ending != nil || curl.output.hasSuffix(OracleAnswer.first) }
+    curl.closeInput()
     guard curl.awaitEnd(seconds: 20) != nil else { throw HarnessError("curl does not end: \(it.name)") }
     server.close()
     return curl.output.hasSuffix(OracleAnswer.first)

@@ -16,7 +16,9 @@ standard input. POST /set to the control port changes the settings and answers w
     silent      never answers a request whose target contains this text; "": none of them
     names       {name: address} that it resolves; others are 127.0.0.1
     forget      clears what was recorded
-State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls}, and `open`.
+    capture     keeps every byte that clients send, without the parent's own TLS
+State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls},
+`open`, and `captured`, what was kept as latin-1 text.
 """
 
 import base64
@@ -38,8 +40,10 @@ import threading
 pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
-settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {}}
+settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {},
+            "capture": False}
 asked = []
+captured = bytearray()
 broken = []
 nonces = {}  # nonce: its largest count
 opened = set()
@@ -48,6 +52,15 @@ opened = set()
 def record(kind, target, fields, user, number, tls):
     with lock:
         asked.append({"kind": kind, "target": target, "fields": fields, "user": user, "connection": number, "tls": tls})
+
+
+def receive(side, count=65536):
+    """Of a client."""
+    data = side.recv(count)
+    if settings["capture"]:
+        with lock:
+            captured.extend(data)
+    return data
 
 
 def reach(host, port):
@@ -75,7 +88,7 @@ def relay(client, far):
             return
         for side in ready:
             try:
-                data = side.recv(65536)
+                data = receive(side) if side is client else side.recv(65536)
             except (OSError, ssl.SSLError):
                 return
             other = far if side is client else client
@@ -93,7 +106,7 @@ def relay(client, far):
 
 def read_head(client, data=b""):
     while b"\r\n\r\n" not in data:
-        more = client.recv(65536)
+        more = receive(client)
         if not more:
             return None, None, data
         data += more
@@ -219,7 +232,7 @@ def serve_http(client, number, tls):
                 head += "".join(f"{name}: {value}\r\n" for value in values)
         length = int(fields.get("content-length", ["0"])[0])
         while len(rest) < length:
-            rest += client.recv(65536)
+            rest += receive(client)
         far.sendall(head.encode("latin-1") + b"connection: close\r\n\r\n" + rest[:length])
         rest = rest[length:]
         answer = b""
@@ -236,7 +249,7 @@ def serve_http(client, number, tls):
 def exactly(client, count):
     data = b""
     while len(data) < count:
-        more = client.recv(count - len(data))
+        more = receive(client, count - len(data))
         if not more:
             raise OSError("cut")
         data += more
@@ -323,8 +336,10 @@ class Control(http.server.BaseHTTPRequestHandler):
         with lock:
             if wish.pop("forget", False):
                 asked.clear()
+                captured.clear()
             settings.update(wish)
-            body = json.dumps({"asked": asked, "open": len(opened), "broken": broken}).encode()
+            state = {"asked": asked, "open": len(opened), "broken": broken, "captured": captured.decode("latin-1")}
+            body = json.dumps(state).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -3,7 +3,8 @@
     relay.py HOST:PORT [--keep] [--listener DESCRIPTOR]
 
 The first line on standard output is its port. Each line of standard input is a command, which is answered with a line of JSON:
-    state           {"opened": [when each connection came, in seconds of the monotonic clock], "now": ..., "open": how many now}
+    state           {"opened": [when each connection came, in seconds of the monotonic clock], "now": ..., "open": how many now,
+                    "in_flight": of how many connections that have just ended the client spoke last}
     kept            {"bytes": what clients have sent, as latin-1 text, one item for each connection}
     serve           connections are passed on from now on
     refuse | reset  it ends all connections with RST; new ones are refused, or accepted and reset
@@ -24,6 +25,8 @@ class Relay:
         host, _, port = options.target.rpartition(":")
         self.target, self.keeps = (host, int(port)), options.keep
         self.opened, self.kept, self.open = [], [], set()
+        # Connections whose client spoke last: now, and how many there were when they were ended.
+        self.asking, self.in_flight = set(), 0
         self.server, self.is_dead = None, False
         self.listener = socket.socket(fileno=options.listener) if options.listener else socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self.listener.getsockname()[1]
@@ -53,17 +56,22 @@ class Relay:
         pair = (writer, far_writer)
         self.open.add(pair)
         try:
-            await asyncio.gather(self.copy(reader, far_writer, kept), self.copy(far_reader, writer, None))
+            await asyncio.gather(self.copy(reader, far_writer, kept, pair), self.copy(far_reader, writer, None, pair))
         finally:
             self.open.discard(pair)
+            self.asking.discard(pair)
             for one in pair:
                 one.close()
 
-    async def copy(self, reader, writer, kept):
+    async def copy(self, reader, writer, kept, pair):
         try:
             while data := await reader.read(65536):
-                if kept is not None and self.keeps:
-                    kept += data
+                if kept is None:
+                    self.asking.discard(pair)
+                else:
+                    self.asking.add(pair)
+                    if self.keeps:
+                        kept += data
                 writer.write(data)
                 await writer.drain()
             if writer.can_write_eof():
@@ -79,6 +87,7 @@ class Relay:
             if word == "refuse":
                 self.server.close()
                 self.listener = self.server = None
+            self.in_flight = len(self.asking)
             for pair in list(self.open):
                 for one in pair:
                     self.reset(one)
@@ -86,7 +95,7 @@ class Relay:
             self.is_dead = False
             if self.server is None:
                 await self.listen()
-        return {"opened": self.opened, "now": time.monotonic(), "open": len(self.open)}
+        return {"opened": self.opened, "now": time.monotonic(), "open": len(self.open), "in_flight": self.in_flight}
 
     async def run(self):
         await self.listen()

@@ -18,6 +18,8 @@ final class ParentServer {
     let open: Int
     /// What no client of Digest may do.
     let broken: [String]
+    /// Every byte that clients have sent, one scalar each, if `capture` is set.
+    let captured: String
   }
 
   let ports: Ports

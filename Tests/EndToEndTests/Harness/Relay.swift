@@ -7,6 +7,13 @@ final class Relay {
     let opened: [Double]
     let now: Double
     let open: Int
+    /// Connections that have just been ended while their clients awaited an answer.
+    let inFlight: Int
+
+    private enum CodingKeys: String, CodingKey {
+      case opened, now, open
+      case inFlight = "in_flight"
+    }
   }
   private struct Kept: Decodable { let bytes: [String] }
 

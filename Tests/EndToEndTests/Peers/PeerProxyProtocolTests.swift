@@ -152,4 +152,60 @@ import Testing
       }
     }
   }
+
+  /// What a balancer in front of `backend` sends before a request.
+  private func header(through port: Int, _ backend: TestListener) throws -> [UInt8] {
+    let request = ProxyProcess.request("GET", "http://api.test/first")
+    let client = try RawConnection(port: port, from: "127.0.0.8")
+    try client.send(request)
+    let bytes = try backend.accept().read(through: "Host: api.test\r\n\r\n")
+    return Array(bytes.dropLast(request.utf8.count))
+  }
+
+  /// With 3 KB more in its TLVs, if it is of version 2.
+  private func lengthened(_ header: [UInt8]) -> [UInt8] {
+    guard header.starts(with: [13, 10]) else { return header }
+    var longer = header + BalancerHeader.tlv(3000)
+    (longer[14], longer[15]) = (UInt8((longer.count - 16) >> 8), UInt8((longer.count - 16) & 255))
+    return longer
+  }
+
+  private func expectUncuttable(_ header: [UInt8]) throws {
+    try withProxy(try configuration("{address: 127.0.0.1:0, proxy_protocol: [127.0.0.1]}")) { proxy throws in
+      let bytes = header + Array(ProxyProcess.request("GET", "http://api.test/").utf8)
+      let places = Array(1...header.count)
+      for start in stride(from: 0, to: places.count, by: 200) {
+        let clients = try places[start..<min(start + 200, places.count)].map { place in
+          let client = try proxy.connect()
+          try client.send(Array(bytes[..<place]))
+          return (place, client)
+        }
+        for (place, client) in clients { try client.send(Array(bytes[place...])) }
+        for (place, client) in clients { #expect(try client.readAnswer().status == 200, "cut at \(place)") }
+      }
+      #expect(try proxy.metric(#"authproxy_proxy_protocol_errors_total{listener="\#(proxy.addresses[0])"}"#) == 0)
+    }
+  }
+
+  @Test(.needs("haproxy"), arguments: ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options unique-id"])
+  func `HAProxy's header may be cut at every byte, with 3 KB of TLVs`(_ options: String) throws {
+    let (listener, backend) = (try TestListener(backlog: 64), try TestListener())
+    let balancer = try haproxy(
+      listener, "127.0.0.1:\(backend.port) \(options)", frontend: "unique-id-format %{+X}o\\ %ci:%cp")
+    defer { balancer.signal(SIGKILL) }
+    let header = lengthened(try header(through: listener.port, backend))
+    #expect(header.count > (options == "send-proxy" ? 20 : 3000))
+    try expectUncuttable(header)
+  }
+
+  @Test(.needs("nginx's stream module", "command -v nginx && test -e \(module)"))
+  func `nginx's header may be cut at every byte`() throws {
+    let (port, backend) = (try TestListener().port, try TestListener())
+    let balancer = try nginx("127.0.0.1:\(port)", "127.0.0.1:\(backend.port)")
+    defer { balancer.signal(SIGKILL) }
+    #expect(try eventually { (try? RawConnection(port: port, from: "127.0.0.8")) != nil })
+    // That connection has reached the backend, too.
+    _ = try backend.accept()
+    try expectUncuttable(try header(through: port, backend))
+  }
 }
