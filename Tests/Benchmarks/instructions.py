@@ -37,6 +37,9 @@ ROWS = {
     "POST of 100 bytes, http origin": (False, "/upload", "--upload", "100"),
     "new client connection, http origin": (False, "/small", "--new-connections", "rst"),
 }
+# Rows through a kept tunnel of a parent proxy: which, and how many times as many instructions as without one.
+PARENTS = {"small, https origin, http parent": ("http parent", 1.03), "small, https origin, https parent": ("https parent", 1.5)}
+ROWS.update(dict.fromkeys(PARENTS, (True, "/small")))
 # A row fails if it needs more instructions than the known figure by this part, or more system calls, or more clock reads.
 MARGINS = (0.02, 0, 0)
 # In these rows timing decides how many segments of the origin, or events of the kernel, come together.
@@ -97,21 +100,23 @@ class Counter:
         self.loadgen = servers.build_load_generator(self.folder)
         self.sink = servers.Sink(self.loadgen)
         self.origin = servers.origin(self.folder, self.sink, whole=True)
+        self.parent = servers.Parent(self.folder)
         self.programs = [self.folder / f"authproxy-{i}" for i in range(len(programs))]
         for program, stripped in zip(programs, self.programs):
             # Valgrind needs minutes to read Swift's debug information. Names stay.
             subprocess.run(["strip", "--strip-debug", "-o", stripped, program], check=True)
 
     def close(self):
+        self.parent.stop()
         self.origin.stop()
         self.sink.process.stdin.close()
         self.sink.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, program, count, tls, path, *options):
+    def run(self, program, count, parent, tls, path, *options):
         out = self.folder / "callgrind.out"
         tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", f"--callgrind-out-file={out}", "--quiet"]
-        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60)
+        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60, parent=parent)
         words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", "http://api.example.com" + path]
         for field in FIELDS:
             words += ["--header", field]
@@ -126,9 +131,10 @@ class Counter:
 
     def figures(self, row, runs):
         """For each program the counts of a request of the row, in total and per parser. `runs` keeps the lowest runs so far."""
+        parent = self.parent.urls[PARENTS[row][0]] if row in PARENTS else None
         for program in self.programs:
             for count in (FEW, MANY):
-                run = self.run(program, count, *ROWS[row])
+                run = self.run(program, count, parent, *ROWS[row])
                 runs[program, count] = min(run, runs.get((program, count), run), key=lambda it: it.instructions)
         every = [runs[program, MANY].per_request(runs[program, FEW]) for program in self.programs]
         result = {row: [{"instructions": it.instructions, "calls": it.calls} for it in every]}
@@ -195,10 +201,18 @@ def main():
     print(f"{arguments.base or BASELINE.name} -> {arguments.program}, per request; {library}")
     try:
         for row in ROWS:
+            if row in PARENTS and (arguments.base or PARENTS[row][0] not in counter.parent.urls):
+                print(f"{row:<36} not measured: {'the other program may not know parents' if arguments.base else 'no haproxy'}")
+                continue
             its_figures, lines, its_failed = measured(counter, row, known_of)
             figures |= its_figures
             failed += its_failed
             print(*lines, sep="\n", flush=True)
+            if row in PARENTS:
+                ratio = figures[row]["instructions"] / figures["small, https origin"]["instructions"]
+                limit = PARENTS[row][1]
+                print(f"{'':<36} {ratio:.3f} times those without a parent{'  TOO MANY' if ratio > limit else ''}", flush=True)
+                failed += [row] if ratio > limit else []
     finally:
         counter.close()
     if arguments.write:
