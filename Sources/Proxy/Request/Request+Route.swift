@@ -154,8 +154,10 @@ extension Request {
       throw ProxyError(error, for: entry.name)
     }
     var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    // What a parent would change, or share with others, goes through a tunnel.
-    let needsTunnel = message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost
+    // What a parent would change, or share with others, goes through a tunnel. So does a secret in the target, of the entry or the app: parents
+    // write targets into logs and error pages.
+    let needsTunnel =
+      message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost || rules.target != nil
     if needsTunnel, let tunnelling = pool.origin.tunnelling {
       let other = pool
       pool = services.upstreams.pool(of: tunnelling, named: entry.name)
