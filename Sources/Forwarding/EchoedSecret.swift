@@ -30,8 +30,6 @@ public struct EchoedSecret: Sendable {
       }
   }
 
-  private static let refresh = Array("refresh".utf8)
-
   /// Changes the fields with URLs in place: their values get shorter, and spaces fill the rest of their lines. So later readers of the
   /// same bytes find nothing either.
   /// - Parameter bytes: the head's; in memory that the caller owns alone, and may change.
@@ -39,21 +37,13 @@ public struct EchoedSecret: Sendable {
     guard let first = secret.first else { return }
     for index in head.fields.indices {
       let field = head.fields[index]
-      guard isURL(field, bytes) else { continue }
+      guard field.hasURLs(in: bytes) else { continue }
       let value = UnsafeMutableRawBufferPointer(mutating: field.value.bytes(in: bytes))
       var text = EditedText(value)
       remove(from: &text, first)
       guard text.count < value.count else { continue }
       for place in text.count..<value.count { value[place] = URLMark.space }
       head.fields[index].value.count = text.count
-    }
-  }
-
-  private func isURL(_ field: Field, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    switch field.id {
-    case .location, .contentLocation, .link, .setCookie: true
-    case .other: equalsIgnoringCase(field.name.bytes(in: bytes), Self.refresh)
-    default: false
     }
   }
 
@@ -184,6 +174,39 @@ public struct EchoedSecret: Sendable {
   private static func isMark(_ byte: UInt8, of marks: StaticString) -> Bool {
     for index in 0..<marks.utf8CodeUnitCount where marks.utf8Start[index] == byte { return true }
     return false
+  }
+}
+
+extension Field {
+  private static let refresh: StaticString = "refresh"
+
+  /// Whether apps look for URLs in it.
+  fileprivate func hasURLs(in bytes: UnsafeRawBufferPointer) -> Bool {
+    switch id {
+    case .location, .contentLocation, .link, .setCookie: true
+    case .other: equalsIgnoringCase(name.bytes(in: bytes), Self.refresh)
+    default: false
+    }
+  }
+}
+
+extension ForwardingRules {
+  /// Some trailers of answers do not go on, beyond those that never do.
+  public var marksTrailers: Bool { responseHeaders != nil || target != nil || paths != nil && rewritesURLs }
+
+  /// Marks the trailers of an answer that the rules would not let pass in its head as it is: apps merge trailers into heads. What a head
+  /// would have in another form, URLs with the credential or below the origin's path, goes without.
+  public func markTrailers(_ trailers: inout ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) {
+    responseHeaders?.mark(&trailers, in: bytes)
+    for index in trailers.indices where trailers[index].hasURLs(in: bytes) {
+      let isRewritten =
+        switch trailers[index].id {
+        case .link: rewrite.link
+        case .location, .contentLocation: rewrite.location
+        default: false
+        }
+      if target != nil || paths != nil && rewritesURLs && isRewritten { trailers[index].dropped = true }
+    }
   }
 }
 

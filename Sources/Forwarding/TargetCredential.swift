@@ -169,4 +169,13 @@ extension ForwardingRules {
     guard credentialForm == .segment, let target, target.isPresent(in: path) else { return nil }
     return String(decoding: target.hidden(Array(path)), as: UTF8.self)
   }
+
+  /// The path of a request that this entry might have served and that was refused, for the log. Where the app's own secret would have
+  /// been is not known, and the path may be odd.
+  /// - Returns: nil: it has none. A path that has only stars, if it may have one.
+  public func hiddenPath(ofRefused path: [UInt8]) -> String? {
+    guard credentialForm == .segment, let target, case .segment(let before, let after) = target.form else { return nil }
+    let mark = before.isEmpty ? after : before
+    return !mark.isEmpty && DecodedText.mayContain(mark, path) ? "/***" : nil
+  }
 }

@@ -101,4 +101,24 @@ enum DecodedText {
     }
     return length == bytes.count
   }
+
+  /// Whether a text has these bytes, however often it is decoded; true as well if it is encoded more often than servers decode.
+  static func mayContain(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
+    var text = text
+    for _ in 0..<5 {
+      if text.indices.contains(where: { text[$0...].starts(with: bytes) }) { return true }
+      let decoded = text.withUnsafeBytes { text in
+        var (decoded, index) = ([UInt8](), 0)
+        while index < text.count {
+          let (byte, width) = decodedByte(at: index, in: text)
+          decoded.append(byte)
+          index += width
+        }
+        return decoded
+      }
+      if decoded.count == text.count { return false }
+      text = decoded
+    }
+    return true
+  }
 }

@@ -1,6 +1,6 @@
 // Which trailers pass. `ChunkedDecoder` reads the section behind a chunked body, in both directions, and marks here what does not go on;
 // the request's way to the origin also drops the field of the entry's credential (`dropTrailers`). Both ways drop what the entry's rules
-// for heads take out or write (`markTrailers`).
+// for heads take out or write (`markTrailers`), and an answer's way URLs that a head would have in another form.
 
 extension FieldSet {
   /// Fields that a trailer section must not contain, as they would change framing, routing, authentication or the meaning of

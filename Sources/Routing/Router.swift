@@ -82,6 +82,16 @@ public final class Router: Sendable {
     return found
   }
 
+  /// Every entry that could serve requests to a host and port, whoever asks.
+  /// - Parameter host: from `normalisedHost`.
+  public func places(host: String, port: UInt16) -> [RoutePlace] {
+    let found = [
+      table.findSecure(host: host, port: port), table.findPlain(host: host, port: port, isHTTPS: true),
+      table.findPlain(host: host, port: port, isHTTPS: false),
+    ]
+    return found.flatMap { $0?.routes.map(\.place) ?? [] }
+  }
+
   /// The entries of a host and port for https:// URLs: what a request inside of an intercepted connection may use.
   /// - Parameter host: as `normalisedHost` gives it.
   public func findIntercepted(host: String, port: UInt16) -> HostRoutes? { table.findSecure(host: host, port: port) }

@@ -82,7 +82,8 @@ struct WayReport {
     let (ways, rule) = settings.ways.ways(host: host, port: port, isTLS: isTLS, via: upstream?.via)
     var rows = [(label: "way", text: "\(text(.ways(ways))); \(text(rule, entry: index))")]
     for parent in settings.parents(of: ways) {
-      rows.append(("asks", "\(parent.name) (\(Self.url(parent))): \(question(parent, host, port, isTLS))"))
+      let isTunnel = isTLS || upstream.map(needsTunnel) ?? false
+      rows.append(("asks", "\(parent.name) (\(Self.url(parent))): \(question(parent, host, port, isTunnel))"))
       if let credential = credential(parent) {
         let isSOCKS = parent.scheme == .socks5 || parent.scheme == .socks5h
         let how = isSOCKS ? "after a login" : "with Proxy-Authorization"
@@ -96,12 +97,18 @@ struct WayReport {
     return rows
   }
 
-  private func question(_ parent: ParentSettings, _ host: String, _ port: UInt16, _ isTLS: Bool) -> String {
+  /// Whether every request of the entry goes through a tunnel: it has a Host that the target does not say, or a secret in the target.
+  private func needsTunnel(_ upstream: UpstreamSettings) -> Bool {
+    let credential = upstream.credential.flatMap { settings.credentials[$0] }
+    return upstream.hostHeader == .app || credential.map { $0.fieldName == nil } ?? false
+  }
+
+  private func question(_ parent: ParentSettings, _ host: String, _ port: UInt16, _ isTunnel: Bool) -> String {
     let isName = IPAddress.parse(host) == nil
     let asked = parent.resolvesHere && isName ? "<an address of \(host), resolved and checked here>" : Self.authority(host)
     switch parent.scheme {
     case .http, .https, .origin:
-      if isTLS || parent.tunnelsHTTP { return "CONNECT \(asked):\(port)" }
+      if isTunnel || parent.tunnelsHTTP { return "CONNECT \(asked):\(port)" }
       return "in absolute-form, http://\(Self.authority(host))\(port == 80 ? "" : ":\(port)")/...; CONNECT for upgrades"
     case .socks5, .socks5h:
       return "SOCKS5, \(isName && !parent.resolvesHere ? "the name \(host)" : asked), port \(port)"

@@ -129,4 +129,37 @@ import Testing
       #expect(try ask() == "/x")
     }
   }
+
+  @Test func `no URL of an answer comes to name another host, or goes past the rules`() throws {
+    let origin = try Origin.shared()
+    let place = "https://localhost:\(origin.ports.https)"
+    let kept = "\n  - {match: kept.test/v1, origin: \"\(place)\", strip_prefix: true, host_header: app}"
+    let text = try configuration().replacingOccurrences(of: "\ncredentials:", with: kept + "\ncredentials:")
+    try withProxy(text) { proxy in
+      each([
+        ("open.test", "/api/v2//evil.test/x", "http://open.test//evil.test/x"),
+        ("open.test", "/api/v2/\\evil.test", "http://open.test/\\evil.test"),
+        ("open.test", "HTTPS://LOCALHOST.:\(origin.ports.https)/%61pi/v2/x", "http://open.test/x"),
+        ("kept.test/v1", "http://kept.test/users", "http://kept.test/v1/users"),
+        ("kept.test/v1", "https://KEPT.test/users", "http://kept.test/v1/users"),
+        ("kept.test/v1", "https://kept.test:\(origin.ports.https)/users", "http://kept.test/v1/users"),
+        ("kept.test/v1", "http://kept.test:81/users", "http://kept.test:81/users"),
+      ]) { (url, given, expected) throws in
+        let name = Origin.newName()
+        let link = "Link: <\(given)>; rel=next; anchor=\"\(given)\"\r\n"
+        try origin.script(
+          name,
+          [
+            .readBody, .send("HTTP/1.1 103 Early Hints\r\n\(link)\r\n"),
+            .send("HTTP/1.1 302 Found\r\nLocation: \(given)\r\n\(link)Transfer-Encoding: chunked\r\n\r\n"),
+            .send("2\r\nok\r\n0\r\nContent-Location: \(given)\r\n\(link)X-Sum: 1\r\n\r\n"),
+          ])
+        let answer = try proxy.ask("GET", "http://\(url)?id=\(name)", ["TE: trailers", "Connection: TE"])
+        let links = "<\(expected)>; rel=next; anchor=\"\(expected)\""
+        #expect(answer["Location"] == expected && answer["Link"] == links, "\(given): \(answer.head)")
+        #expect(answer.interim.first?["Link"] == links)
+        #expect(answer.trailers.map(\.name) == ["X-Sum"])
+      }
+    }
+  }
 }

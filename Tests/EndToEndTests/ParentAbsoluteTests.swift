@@ -36,6 +36,29 @@ import Testing
     }
   }
 
+  @Test(arguments: ["query: {name: key, value: t-5ecret}", "path: {segment: \"bot{value}\", value: t-5ecret}"])
+  func `a secret in the target goes through a tunnel, as parents write targets into logs and error pages`(kind: String) throws {
+    let (parent, port) = (try ParentServer(), try Origin.shared().ports.http)
+    let text = """
+      via: corporate
+      parents: {corporate: {url: "\(parent.url("http"))"}}
+      upstreams: [{match: plain.test, origin: "http://localhost:\(port)", credential: api, client_authorization: keep}]
+      credentials: {api: {\(kind), allow_plaintext: true}}
+      """
+    try withProxy(text) { proxy throws in
+      let own = kind.hasPrefix("query") ? "/x?key=own-5ecret" : "/botown-5ecret/x"
+      for target in ["/status/200", own] { _ = try proxy.ask("http://plain.test\(target)") }
+      let asked = try parent.asked()
+      // From one loop or two.
+      #expect(1...2 ~= asked.count && Set(asked.map(\.target)) == ["localhost:\(port)"], "\(asked)")
+      #expect(Set(asked.map(\.kind)) == ["connect"])
+      let explained = try ChildProcess.run(
+        Surroundings.program, ["explain", "--config", proxy.configurationPath, "GET", "http://plain.test/"])
+      let words = explained.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(words.contains("CONNECT localhost:\(port)") && !words.contains("absolute-form"), "\(words)")
+    }
+  }
+
   @Test func `resolve here asks for the address`() throws {
     let (parent, port) = (try ParentServer(), try Origin.shared().ports.http)
     try withProxy(

@@ -50,4 +50,39 @@ import Testing
     #expect(proxy.process.lines.contains { $0.contains("/bot***/getMe") })
     for text in said where text.contains("5ecret") { Issue.record("a secret in: \(text.prefix(400))") }
   }
+
+  @Test func `the log has no path secret of an app whose request is refused`() throws {
+    let origin = "https://localhost:\(try Origin.shared().ports.https)"
+    let text = """
+      clients: [{name: guest, from: [127.0.0.0/8], allow: [kept, nested]}]
+      upstreams:
+        - {name: kept, match: keep.test, origin: "\(origin)", credential: bot, client_authorization: keep, methods: [GET, TRACE]}
+        - {name: nested, match: nested.test/v1, origin: "\(origin)/api", credential: bot, client_authorization: keep}
+        - {name: closed, match: closed.test, origin: "\(origin)", credential: bot, client_authorization: keep}
+      credentials:
+        bot: {path: {segment: "bot{value}", value: "bot:5ecret/2"}}
+
+      """
+    let proxy = try ProxyProcess(text)
+    let asked: [(method: String, url: String, status: Int)] = [
+      ("POST", "keep.test/botown-5ecret/x", 403), ("TRACE", "keep.test/botown-5ecret/x", 405),
+      ("GET", "closed.test/botown-5ecret/x", 403), ("GET", "closed.test/x/%62otown-5ecret", 403),
+      ("GET", "nested.test/botown-5ecret/x", 403), ("GET", "nested.test/v1/../botown-5ecret", 400),
+      ("GET", "nested.test/v1//botown-5ecret/x", 400), ("GET", "nested.test//botown-5ecret/x", 400),
+      ("GET", "nested.test/v1/b%256ftown-5ecret/%252e%252e/%252e%252e/x", 400),
+    ]
+    for (method, url, status) in asked {
+      let answer = try proxy.ask(method, "http://\(url)")
+      #expect(answer.status == status, "\(method) \(url): \(answer.head)")
+      #expect(!(answer.head + answer.text).contains("5ecret"))
+    }
+    // What the proxy answers itself as the last hop is no refusal.
+    #expect(try proxy.ask("TRACE", "http://keep.test/botown-5ecret/x", ["Max-Forwards: 0"]).status != 200)
+    #expect(try proxy.ask("OPTIONS", "http://nested.test/v1/botown-5ecret/x", ["Max-Forwards: 0"]).status == 200)
+    // It looks for a secret in every line.
+    proxy.stop()
+    let paths = proxy.process.lines.filter { $0.contains(#""path":"#) }
+    #expect(paths.count == asked.count + 2, "\(proxy.tail)")
+    for line in paths { #expect(line.contains("***"), "\(line)") }
+  }
 }

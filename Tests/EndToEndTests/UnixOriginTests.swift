@@ -106,6 +106,26 @@ import Testing
     }
   }
 
+  @Test func `neither via, bind, address_family nor forbidden_addresses apply to it`() throws {
+    let folder = try Surroundings.newFolder()
+    let (server, parent) = (try Server(folder + "/docker.sock"), try ParentServer())
+    try withExtendedLifetime(server) {
+      let keys = """
+
+        via: corporate
+        parents: {corporate: {url: "\(parent.url("http"))"}}
+        bind: ["2001:db8::9"]
+        address_family: ipv6
+        forbidden_addresses: [default, 0.0.0.0/0, "::/0"]
+        """
+      try withProxy(Self.configuration(folder + "/docker.sock") + keys) { proxy throws in
+        let told = try told(try proxy.ask("http://docker.test/info"))
+        #expect(told.target == "/info" && told.host == "localhost")
+        #expect(try parent.asked().isEmpty)
+      }
+    }
+  }
+
   @Test func `a full queue is waited for, as TCP would`() throws {
     let folder = try Surroundings.newFolder()
     let server = try Server(folder + "/docker.sock", backlog: 0)

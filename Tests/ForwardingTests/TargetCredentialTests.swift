@@ -146,4 +146,18 @@ struct TargetCredentialTests {
     #expect(String(decoding: path("a", "z").hidden(Array("/a1z/x".utf8)), as: UTF8.self) == "/a***z/x")
     #expect(String(decoding: path("bot").hidden(Array("/x/bot1".utf8)), as: UTF8.self) == "/x/bot1")
   }
+
+  @Test("may be anywhere in a path that was refused")
+  func refused() {
+    func hidden(_ target: String, _ credential: TargetCredential) -> String? {
+      ForwardingRules(name: ProxyName("px"), credentialField: nil, target: credential, rewriteTo: nil).hiddenPath(
+        ofRefused: Array(target.utf8))
+    }
+    for target in [
+      "/bot1/x", "//bot1/x", "/../bot1", "/x/bot1", "/%62ot1", "/b%256ft1/x", "/%2fbot1", "/bo%25252574", "/a;bot1", "bot1",
+    ] { #expect(hidden(target, path("bot")) == "/***", "\(target)") }
+    for target in ["/", "", "/a/b", "/b/ot1", "/%25", "/Bot1"] { #expect(hidden(target, path("bot")) == nil, "\(target)") }
+    #expect(hidden("/1z", path("", "z")) == "/***")
+    #expect(hidden("/bot1", path("")) == nil && hidden("/bot1", query("bot1")) == nil)
+  }
 }

@@ -95,6 +95,11 @@ struct BodySource {
     if case .chunked(let chunks) = framing { chunks.decoder.markTrailers { rules.mark(&$0, in: $1) } }
   }
 
+  /// Drops the trailers of an answer that the rules do not let pass.
+  func dropTrailers(ofAnswerBy rules: ForwardingRules) {
+    if case .chunked(let chunks) = framing { chunks.decoder.markTrailers { rules.markTrailers(&$0, in: $1) } }
+  }
+
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).
   func lastChunk() -> Block {
     guard case .chunked(let chunks) = framing else {

@@ -35,8 +35,8 @@ struct Download {
   /// The last read filled its block, or the length says that one will: a larger block is worth its memory.
   private var isBulk: Bool
   private let inflater: Inflater?
-  /// They hold for trailers, too.
-  private let headerRules: HeaderRules?
+  /// They hold for trailers, too; nil: for none.
+  private let trailerRules: ForwardingRules?
   /// Bytes of interim responses that are not sent yet.
   private(set) var interim: Int
   /// Bytes sent to the app.
@@ -47,11 +47,11 @@ struct Download {
   /// Takes what was decided when the head was written.
   /// - Parameters:
   ///   - sink: the framing towards the app.
-  ///   - headerRules: `response_headers` of the entry.
+  ///   - rules: of the entry.
   ///   - interim: bytes of interim responses before the head.
   init(
     from framing: BodyFraming, to sink: BodyFraming, keepsClient: Bool, keepsUpstream: Bool, inflater: Inflater?,
-    headerRules: HeaderRules?, behind interim: Int
+    rules: ForwardingRules, behind interim: Int
   ) {
     source = BodySource(framing)
     isBulk = source.expected > BlockPool.small && source.expected < Int.max
@@ -61,7 +61,7 @@ struct Download {
     self.keepsClient = keepsClient
     self.keepsUpstream = keepsUpstream && !source.isUntilClose
     self.inflater = inflater
-    self.headerRules = headerRules
+    trailerRules = rules.marksTrailers ? rules : nil
     self.interim = interim
   }
 
@@ -118,7 +118,7 @@ struct Download {
       if source.isDone, isTerminated { return .whole }
       if source.isDone {
         // Chunked, and the last chunk did not fit in with the last piece: the origin sent trailers, or used another framing.
-        if let headerRules { source.dropTrailers(by: headerRules) }
+        if let trailerRules { source.dropTrailers(ofAnswerBy: trailerRules) }
         appendToHead(source.lastChunk(), app)
         isTerminated = true
         continue

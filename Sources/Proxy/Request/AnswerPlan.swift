@@ -83,7 +83,7 @@ extension Request {
     write(outbound, head, bytes, way.rules)
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
-      headerRules: way.rules.responseHeaders, behind: interim)
+      rules: way.rules, behind: interim)
     return .relay
   }
 

@@ -11,7 +11,10 @@ extension Request {
     do throws(ProxyError) {
       let target = try readMessage(bytes)
       return try find(target, bytes)
-    } catch { return failing(error) }
+    } catch {
+      hideRefusedPath()
+      return failing(error)
+    }
   }
 
   private func readMessage(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> RequestTarget {
@@ -139,6 +142,7 @@ extension Request {
     } catch { throw ProxyError(error) }
     let entry = snapshot.entries[place.entry]
     let rules = entry.rules[place.match]
+    if entry.isSigned, let path = rules.hiddenPath(target.path.bytes(in: bytes)) { record.target.path = path }
     if services.requestHead.endsHere(in: bytes) {
       return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
     }
@@ -146,7 +150,6 @@ extension Request {
     if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
       try noteForSigner(entry, bytes)
     }
-    if entry.isSigned, let path = rules.hiddenPath(target.path.bytes(in: bytes)) { record.target.path = path }
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
@@ -163,9 +166,11 @@ extension Request {
     return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
   }
 
-  /// What a parent would change, or share with others, goes through a tunnel.
+  /// What a parent would change, or share with others, goes through a tunnel. So does a secret in the target, of the entry or the app:
+  /// parents write targets into logs and error pages.
   func tunnelled(_ pool: OriginPool, _ entry: Entry, _ rules: ForwardingRules) -> OriginPool {
-    let needsTunnel = message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost
+    let needsTunnel =
+      message.outbound.isUpgrade || message.outbound.authenticatesConnection || rules.keepsHost || rules.target != nil
     guard needsTunnel, let tunnelling = pool.origin.tunnelling else { return pool }
     let other = services.upstreams.pool(of: tunnelling, named: entry.name)
     pool.tidy()
@@ -190,6 +195,17 @@ extension Request {
 
   private func note(path target: RequestTarget, _ bytes: UnsafeRawBufferPointer) {
     record.target.path = target.path.isEmpty ? "/" : String(decoding: target.path.bytes(in: bytes), as: UTF8.self)
+  }
+
+  /// An entry that did not get the request may take a secret in the path: the log has none of the app's own, wherever it is.
+  private func hideRefusedPath() {
+    if record.target.path.isEmpty { return }
+    let connected = app.connectedAuthority
+    let (host, port) = (connected?.host ?? app.route.host, connected?.port ?? app.route.port)
+    for place in snapshot.router.places(host: host, port: port) {
+      let rules = snapshot.entries[place.entry].rules[place.match]
+      if let path = rules.hiddenPath(ofRefused: Array(record.target.path.utf8)) { record.target.path = path }
+    }
   }
 
   private func methodText(_ bytes: UnsafeRawBufferPointer) -> String {
