@@ -25,5 +25,5 @@ public struct OriginAuthority: Sendable, Hashable {
   }
 
   /// `host[:port]`.
-  var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
+  public var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
 }

@@ -45,6 +45,39 @@ public struct RedirectedHead: Sendable {
     return text + [13, 10]
   }
 
+  /// Whether a URL holds the secret of a credential's line, as it is or percent-encoded: the last word of the value.
+  /// - Parameter line: field and CRLF.
+  public static func isSecret(of line: UnsafeRawBufferPointer, in url: HTTPURL) -> Bool {
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    let secret = Array(line[(colon + 1)...].filter { $0 != 13 && $0 != 10 }.split(separator: UInt8(ascii: " ")).last ?? [])
+    // Fewer may be there by chance.
+    guard secret.count >= EchoedSecret.leastLength else { return false }
+    let text = Array(url.text.utf8)
+    return contains(secret, in: text) || contains(secret, in: decoded(text)) || contains(secret, in: decoded(decoded(text)))
+  }
+
+  private static func contains(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
+    guard text.count >= wanted.count else { return false }
+    return (0...(text.count - wanted.count)).contains { text[$0] == wanted[0] && text[$0...].starts(with: wanted) }
+  }
+
+  private static func decoded(_ text: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var index = 0
+    while index < text.count {
+      if text[index] == UInt8(ascii: "%"), index + 2 < text.count,
+        let byte = UInt8(String(decoding: text[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+      {
+        result.append(byte)
+        index += 3
+      } else {
+        result.append(text[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
   private func goesOn(_ field: Field, _ bytes: UnsafeRawBufferPointer) -> Bool {
     // Who asks is known.
     if field.id == .host || field.id == .proxyAuthorization { return false }

@@ -23,8 +23,10 @@ public struct Redirect: Sendable {
   public enum Body: Sendable {
     /// There is none.
     case none
-    /// All of it, or all that will come fits into what is kept.
+    /// All of it.
     case kept
+    /// The app still sends it, and all of it will fit into what is kept.
+    case arriving
     /// It was sent, and was not kept.
     case gone
     /// The app still sends it, and it may not be kept.
@@ -48,10 +50,10 @@ public struct Redirect: Sendable {
   ///   - status: one of `isStatus`.
   ///   - locations: the values of all Location fields.
   ///   - asked: of origins so far, in order; the last one is what this answers. Not empty.
-  ///   - base: what a reference that is relative to the path is resolved against; nil: the last one of `asked`.
+  ///   - hidden: the offset in the path where the origin was asked for one more segment, a secret, that no path here has; nil: none.
   ///   - limit: most redirects that are followed.
   public init(
-    status: Int, locations: [UnsafeRawBufferPointer], asked: [AskedTarget], base: HTTPURL? = nil, limit: Int, body: Body
+    status: Int, locations: [UnsafeRawBufferPointer], asked: [AskedTarget], hidden: Int? = nil, limit: Int, body: Body
   ) throws(RedirectRefusal) {
     guard let last = asked.last else { throw .unreadable }
     guard let location = locations.first else { throw .noLocation }
@@ -59,7 +61,11 @@ public struct Redirect: Sendable {
     let (method, dropsContent) = try Self.next(after: status, to: last.method)
     let url: HTTPURL
     do throws(HeadError) {
-      url = try (HTTPURL.isRelativeToPath(location) ? base ?? last.url : last.url).resolving(location)
+      if let hidden, HTTPURL.isRelativeToPath(location) {
+        url = try last.url.resolving(location, behindSegmentAt: hidden)
+      } else {
+        url = try last.url.resolving(location)
+      }
     } catch { throw error == .userinfo ? .userinfo : .unreadable }
     guard url.isHTTPS || !last.url.isHTTPS else { throw .insecure }
     target = AskedTarget(method: method, url: url)
@@ -69,6 +75,7 @@ public struct Redirect: Sendable {
     guard asked.count <= limit else { throw .tooMany(limit: limit) }
     switch body {
     case .none, .kept: break
+    case .arriving: if dropsContent { throw .bodyOnItsWay }
     case .gone: if !dropsContent { throw .bodyNotKept }
     case .onItsWay: throw .bodyOnItsWay
     }
@@ -82,5 +89,29 @@ public struct Redirect: Sendable {
     case (_, "POST"): return ("GET", true)
     default: throw .method
     }
+  }
+}
+
+extension HTTPURL {
+  /// The same for a URL that has one more segment than this one.
+  /// - Parameter place: of the slash before it.
+  /// - Throws: also `ambiguousPath`: the reference leads out of the segment.
+  fileprivate func resolving(
+    _ reference: UnsafeRawBufferPointer, behindSegmentAt place: Int
+  ) throws(HeadError) -> HTTPURL {
+    // No reference of an origin has this segment's name by chance.
+    let segment = "/:hidden:"
+    var base = self
+    let index = pathAndQuery.utf8.index(pathAndQuery.startIndex, offsetBy: min(place, pathAndQuery.utf8.count))
+    base.pathAndQuery.insert(contentsOf: segment, at: index)
+    var url = try base.resolving(reference)
+    let before = pathAndQuery[..<index] + segment
+    let rest = url.pathAndQuery.dropFirst(before.count)
+    guard url.pathAndQuery.hasPrefix(before), rest.isEmpty || rest.first == "/" || rest.first == "?" else {
+      throw .ambiguousPath
+    }
+    url.pathAndQuery = String(pathAndQuery[..<index] + rest)
+    if url.pathAndQuery.first != "/" { url.pathAndQuery = "/" + url.pathAndQuery }
+    return url
   }
 }

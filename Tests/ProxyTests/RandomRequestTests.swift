@@ -130,7 +130,8 @@ import Testing
           [.connectionLent, .connectionLent, .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random))]
         case .exchanging:
           [
-            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .protocolChanged,
+            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged,
+            .redirected(needsCredential: Bool.random(using: &random)), .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
         case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands, .challenged]
