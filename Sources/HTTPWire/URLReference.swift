@@ -24,6 +24,8 @@ extension HTTPURL {
     reference.first != ASCII.slash && !hasScheme(reference[...])
   }
 
+  public func isSameHost(_ other: HTTPURL) -> Bool { host == other.host && effectivePort == other.effectivePort }
+
   /// `https://host[:port]/path?query`.
   public var text: String {
     let origin = Authority.text(host: host, port: effectivePort, defaultPort: isHTTPS ? 443 : 80)

@@ -12,8 +12,7 @@ public struct AskedTarget: Sendable {
   }
 
   func isSame(_ other: AskedTarget) -> Bool {
-    method == other.method && url.isHTTPS == other.url.isHTTPS && url.host == other.url.host
-      && url.effectivePort == other.url.effectivePort && url.text == other.url.text
+    method == other.method && url.text == other.url.text
   }
 }
 

@@ -79,6 +79,26 @@ import Testing
     }
   }
 
+  @Test func `below a wildcard, another host gets the entry's credential, and none of the app's cookies`() throws {
+    let entry =
+      #"{name: wide, match: "https://*.example.test:\#(world.port)", credential: api, wildcard_credential: true, redirects: {follow: 3}}"#
+    let top = "intercept: {ca: memory, publish: \(try Surroundings.newFolder())}"
+    try withProxy(world.configuration("relay", entries: [entry], top: top)) { proxy in
+      let (name, target) = try world.redirecting { "https://\(Redirecting.pay):\(world.port)/next?id=\($0)" }
+      let got = try ChildProcess.run(
+        "curl",
+        [
+          "-sSk", "--proxy", "http://127.0.0.1:\(proxy.port)", "-H", "Cookie: a=app-5ecret",
+          "https://\(Redirecting.cdn):\(world.port)/?id=\(name)",
+        ])
+      #expect(got.output == "ok\n", "\(got.output) \(got.errors)")
+      #expect(try world.only(name)["Cookie"] == "a=app-5ecret")
+      let received = try world.only(target)
+      #expect(received.tls?.sni == Redirecting.pay && received.all("Authorization") == ["Bearer \(Redirecting.token)"])
+      #expect(received["Cookie"] == nil)
+    }
+  }
+
   @Test func `inside of TLS that the proxy answers, redirects are followed as well`() throws {
     let entry = #"{match: "https://secure.test", origin: "\#(world.api)", credential: api, redirects: \#(world.standard())}"#
     let configuration = world.configuration(

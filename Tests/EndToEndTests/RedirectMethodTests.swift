@@ -35,6 +35,21 @@ import Testing
     }
   }
 
+  @Test func `content that a redirect took away does not come back, nor a method`() throws {
+    try withProxy(world.configuration(world.standard())) { proxy in
+      let name = Origin.newName()
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(303, "/2?id=\(name)")], [.readBody, Redirecting.answer(307, "/3?id=\(name)")],
+        [.readBody, Redirecting.answer(200, nil)])
+      let answer = try proxy.ask("POST", "http://api.test/1?id=\(name)", ["Content-Type: text/x"], body: "content")
+      #expect(answer.status == 200 && answer.text == "moved")
+      let seen = try world.origin.exchanges(name)
+      #expect(seen.map(\.method) == ["POST", "GET", "GET"] && seen.map(\.body) == ["content", "", ""])
+      #expect(seen.map { $0["Content-Type"] } == ["text/x", nil, nil])
+      #expect(seen.dropFirst().allSatisfy { $0["Content-Length"] == nil && $0["Transfer-Encoding"] == nil })
+    }
+  }
+
   @Test func `301 and 302 are relayed for other methods`() throws {
     try withProxy(world.configuration(world.standard())) { proxy in
       for (status, method) in [(301, "PUT"), (302, "PUT"), (301, "DELETE"), (302, "PATCH"), (302, "OPTIONS")] {

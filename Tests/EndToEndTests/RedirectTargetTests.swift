@@ -151,6 +151,30 @@ import Testing
     }
   }
 
+  @Test func `check and explain say what is followed`() throws {
+    let path = try Surroundings.newFolder() + "/proxy.conf"
+    try ProxyProcess.write(try ProxyProcess.complete(world.configuration(world.standard())), to: path)
+    let check = try ChildProcess.run(Surroundings.program, ["check", "--config", path])
+    #expect(check.status == .exited(0), "\(check.errors)")
+    let followed = "up to 5 of GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS followed, to its own origin"
+    #expect(unwrapped(check.output).contains("redirects: \(followed) "), "\(check.output)")
+    for (method, expected) in [
+      (
+        "GET",
+        [
+          "up to 5 followed, to its own origin", "to https://\(Redirecting.cdn):\(world.port), without a credential",
+          "of upstream pay",
+        ]
+      ),
+      ("PROPFIND", ["relayed for PROPFIND"]),
+    ] {
+      let explain = try ChildProcess.run(Surroundings.program, ["explain", "--config", path, method, "http://api.test/"])
+      for text in expected { #expect(unwrapped(explain.output).contains(text), "\(explain.output) \(explain.errors)") }
+    }
+    let other = try ChildProcess.run(Surroundings.program, ["explain", "--config", path, "GET", "http://pay.test/v1"])
+    #expect(!other.output.contains("redirects"), "\(other.output)")
+  }
+
   @Test func `what was relayed before is relayed: without the key, and for methods that it does not list`() throws {
     for (redirects, method) in [("relay", "GET"), ("{follow: 5}", "POST"), ("{follow: 5, methods: [POST]}", "GET")] {
       try withProxy(world.configuration(redirects)) { proxy in
@@ -161,4 +185,7 @@ import Testing
       }
     }
   }
+
+  /// Pages break long rows.
+  private func unwrapped(_ page: String) -> String { page.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 }

@@ -22,7 +22,7 @@ final class Redirection {
   private(set) var authority: String?
   /// The path that an app would have asked for, without its query.
   private(set) var path = ""
-  /// Another entry was asked since: the app's own credentials are not sent any more, wherever a redirect leads.
+  /// Another entry or host was asked since: the app's own credentials are not sent any more, wherever a redirect leads.
   private(set) var hasLeft = false
   /// Some redirect has taken the content away.
   var hasDroppedContent = false
@@ -56,7 +56,7 @@ final class Redirection {
   ///   - asked: with the target.
   ///   - place: nil: a host.
   ///   - url: as an app would ask for it.
-  ///   - leaves: another entry is asked than the app's.
+  ///   - leaves: another entry is asked than the app's, or another host of it.
   func follow(_ asked: [AskedTarget], at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ cookies: [UInt8]) {
     self.asked = asked
     self.place = place

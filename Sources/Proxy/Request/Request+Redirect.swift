@@ -101,7 +101,8 @@ extension Request {
   private func turn(
     _ redirection: Redirection, to hop: Hop, _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) {
-    let isOwn = hop.entry === redirection.entry
+    // Below a wildcard, each host is an origin of its own: the app's credentials are for the one that it asked.
+    let leaves = hop.entry !== redirection.entry || !hop.redirect.target.url.isSameHost(hop.asked[0].url)
     if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
     var cookies: [UInt8] = []
     if way.entry === redirection.entry { cookies = way.rules.cookies(of: &head, in: bytes) }
@@ -110,14 +111,14 @@ extension Request {
     let entryOfRecord = record.upstream.entry
     do throws(ProxyError) {
       redirection.needsCredential = try aim(
-        hop, of: redirection, withholds: !isOwn || redirection.hasLeft)
+        hop, of: redirection, withholds: leaves || redirection.hasLeft)
     } catch {
       (message, self.way, authorization) = before
       record.upstream.entry = entryOfRecord
       throw .notServed(entry: hop.entry.name)
     }
     redirection.left = way
-    redirection.follow(hop.asked, at: hop.place, hop.url, leaves: !isOwn, cookies)
+    redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, cookies)
     record.upstream.redirects += 1
     if hop.redirect.dropsContent { dropBody() }
   }
