@@ -10,17 +10,20 @@ extension Reading {
     if entry.hasEmptyList(\.methods) {
       error(entry.valuePlace(\.methods), "\(entry.path(\.methods).shown) is empty: the entry would serve no request")
     }
-    return AllowedMethods(items.filter(isMethod).map(\.text.value))
+    return AllowedMethods(items.filter { isMethod($0, never: Self.served) }.map(\.text.value))
   }
 
-  private func isMethod(_ item: TextItem) -> Bool {
+  private static let served = ["CONNECT": "no entry serves CONNECT; 'connect.allow' says where tunnels may go"]
+
+  /// - Parameter never: why some methods are refused.
+  func isMethod(_ item: TextItem, never: [String: String]) -> Bool {
     let (text, path) = (item.text, item.path)
     guard FieldText.isToken(text.value) else {
       error(text.place, "\(path.shown) must be an HTTP method, not \(shown(text.value))")
       return false
     }
-    if text.value == "CONNECT" {
-      error(text.place, "\(path.shown): no entry serves CONNECT; 'connect.allow' says where tunnels may go")
+    if let why = never[text.value] {
+      error(text.place, "\(path.shown): \(why)")
       return false
     }
     let hint = suggestion(for: text.value, among: Self.knownMethods)

@@ -14,10 +14,12 @@ extension Reading {
     let known = isMisspelt(\.credentials) ? nil : credentials
     let parentNames = parentNames(root)
     let outbound = outbound(root, \.ways.outbound) ?? OutboundAddressing()
+    let upstreamNames = entryNames(root, \.upstreams, [\UpstreamKeys.name, \.match])
     let upstreams = upstreams(
       root,
       UpstreamContext(
-        trust: rules, credentials: known, clients: clientNames, timeouts: timeouts, parents: parentNames, outbound: outbound))
+        names: upstreamNames, trust: rules, credentials: known, clients: clientNames, timeouts: timeouts, parents: parentNames,
+        outbound: outbound))
     let ways = ways(
       root, parentNames, ParentContext(trust: rules, credentials: known), entries: upstreams.compactMap(\.via),
       outbound: outbound)
@@ -26,7 +28,7 @@ extension Reading {
     let tunnels = connectAllow(root)
     let connectAllow = tunnels.map(\.pattern)
     let access = AccessContext(
-      upstreams: entryNames(root, \.upstreams, [\UpstreamKeys.name, \.match]),
+      upstreams: upstreamNames,
       reachable: unlisted == .forward ? nil : connectAllow)
     let clientsConfigured = root.mentions(\.clients)
     let listeners = listeners(root, clientsConfigured: clientsConfigured)

@@ -9,6 +9,8 @@ extension Reading {
     /// In the order of the settings'.
     var matches: [MatchDraft]
     var via: ViaDraft?
+    /// The entries that its redirects may lead to.
+    var redirectTargets: [TextItem]
   }
 
   struct MatchDraft {
@@ -19,6 +21,8 @@ extension Reading {
 
   /// What an entry can refer to by name.
   struct UpstreamContext {
+    /// Of the entries themselves; nil: unknown.
+    var names: Set<String>?
     var trust: TrustRules
     /// nil here and below: unknown, because the section's key is misspelt.
     var credentials: [String: CredentialDraft]?
@@ -51,6 +55,7 @@ extension Reading {
       names[draft.name.value] = draft.name.place
       drafts.append(draft)
     }
+    checkRedirects(drafts)
     return drafts
   }
 
@@ -87,6 +92,7 @@ extension Reading {
     let outbound = outbound(entry, \.ways.outbound, outer: context.outbound)
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
     let stripsPrefix = entry.read(\.stripPrefix)
+    let redirects = redirects(entry, names: context.names)
     let requestHeaders = headerRules(entry, \.requestHeaders, credential: draft)
     let responseHeaders = headerRules(entry, \.responseHeaders, credential: draft)
 
@@ -108,6 +114,7 @@ extension Reading {
     settings.outbound = outbound
     settings.methods = methods
     settings.stripsPrefix = stripsPrefix
+    settings.redirects = redirects?.settings
     settings.requestHeaders = requestHeaders
     settings.responseHeaders = responseHeaders
     if entry.has(\.credential) {
@@ -131,7 +138,8 @@ extension Reading {
     }
     checkProtection(settings, entry, draft, context.trust)
     return UpstreamDraft(
-      settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches, via: via)
+      settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches, via: via,
+      redirectTargets: redirects?.targets ?? [])
   }
 
   /// Where the requests go if it is not written. Several matches lead to one place, or nobody could tell which.

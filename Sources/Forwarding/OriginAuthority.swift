@@ -46,5 +46,5 @@ public struct OriginAuthority: Sendable, Hashable {
   public var url: String { (isTLS ? "https://" : "http://") + String(decoding: text, as: UTF8.self) }
 
   /// `host[:port]`.
-  var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
+  public var text: ArraySlice<UInt8> { hostLine[6..<hostLine.count - 2] }
 }

@@ -27,10 +27,11 @@ public struct OutboundResponse: ~Copyable {
   ///   - keepsClient: whether app and message allow to keep the connection.
   ///   - note: without secrets.
   ///   - asked: the authority that the app requested.
+  ///   - redirected: lines that redirects before it have added.
   public init(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, body source: BodyFraming, to request: OutboundRequest,
     isInflated: Bool, wasCoded: Bool, keepsClient: Bool, note: String?, of origin: OriginAuthority, rules: ForwardingRules,
-    asked: @autoclosure () -> String
+    asked: @autoclosure () -> String, behind redirected: [UInt8] = []
   ) {
     var sink = isInflated ? .chunked : source
     // If the origin delimits the body by closing, the proxy chunks it, so that the app can tell an end from a cut.
@@ -49,6 +50,7 @@ public struct OutboundResponse: ~Copyable {
     head.markHopByHop(in: bytes, keepUpgrade: false)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
+    if !redirected.isEmpty { rewritten = redirected + rewritten }
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
     if isDecoded {
       keepsETag = head.fields.first(.etag)?.dropped == false

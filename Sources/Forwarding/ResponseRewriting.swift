@@ -34,7 +34,7 @@ extension ForwardingRules {
     return lines
   }
 
-  private func urlRule(_ origin: OriginAuthority, _ asked: String) -> URLRule? {
+  func urlRule(_ origin: OriginAuthority, _ asked: String) -> URLRule? {
     guard rewritesURLs else { return nil }
     return URLRule(
       from: places(origin, asked),
@@ -66,7 +66,7 @@ extension ForwardingRules {
 }
 
 /// nil: the cookie has no `Secure`.
-private func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+func withoutSecure(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
   let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
   let kept = parts.enumerated().filter { index, part in
     index == 0 || !equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: part[part.trimmed]), "secure")

@@ -23,6 +23,9 @@ public struct TargetCredential: Sendable, Hashable {
     self.appPath = appPath
   }
 
+  /// Bytes of the origin's path before the slash of the segment; nil: it is in the query.
+  public var segmentPlace: Int? { if case .segment = form { originPath } else { nil } }
+
   var credentialForm: ForwardingRules.CredentialForm {
     switch form {
     case .parameter: .parameter

@@ -42,7 +42,13 @@ struct URLRule {
   }
 
   /// `Link: <url>; rel=next, <url>; rel=last` (RFC 8288 section 3).
-  func replacedLinks(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+  func replacedLinks(_ value: UnsafeRawBufferPointer) -> [UInt8]? { Self.replacingLinks(value, by: replaced) }
+
+  /// - Parameter replaced: returns nil for a URL that stays.
+  /// - Returns: nil if all stay.
+  static func replacingLinks(
+    _ value: UnsafeRawBufferPointer, by replaced: (UnsafeRawBufferPointer) -> [UInt8]?
+  ) -> [UInt8]? {
     var result: [UInt8] = []
     var copied = 0
     var references = LinkReferences(value)

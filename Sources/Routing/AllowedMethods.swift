@@ -5,7 +5,7 @@ public struct AllowedMethods: Sendable, Hashable {
   public static let all = AllowedMethods(known: .max, names: [])
 
   /// A bit for each known method.
-  private let known: UInt16
+  @usableFromInline let known: UInt16
   /// As they are written; empty for all.
   public let names: [String]
 
@@ -25,10 +25,11 @@ public struct AllowedMethods: Sendable, Hashable {
   }
 
   /// - Parameter text: the method as it came.
-  @inline(__always)
-  func contains(_ method: Method, _ text: ByteSlice, in bytes: UnsafeRawBufferPointer) -> Bool {
+  @inlinable @inline(__always)
+  public func contains(_ method: Method, _ text: ByteSlice, in bytes: UnsafeRawBufferPointer) -> Bool {
     known & (1 << UInt16(method.rawValue)) != 0 || method == .other && isNamed(text.bytes(in: bytes))
   }
 
-  private func isNamed(_ text: UnsafeRawBufferPointer) -> Bool { names.contains { text.elementsEqual($0.utf8) } }
+  @usableFromInline
+  func isNamed(_ text: UnsafeRawBufferPointer) -> Bool { names.contains { text.elementsEqual($0.utf8) } }
 }

@@ -6,6 +6,10 @@ public struct RoutePlace: Sendable, Hashable {
   public var entry: Int
   /// Index in the entry's matches.
   public var match: Int
+  public init(entry: Int, match: Int) {
+    self.entry = entry
+    self.match = match
+  }
 }
 
 /// The entries of one host and port. The longest path prefix wins; of equal prefixes, an entry for this client wins over one

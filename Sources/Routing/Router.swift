@@ -14,6 +14,24 @@ public struct RoutedEntry: Sendable {
   }
   fileprivate private(set) var origin = OriginBoundary("")
   public var methods = AllowedMethods.all
+  /// nil: nothing asks for it.
+  public var origin: Origin?
+
+  /// Where the entry's requests go, for telling whether a URL of an answer is one of its own.
+  public struct Origin: Sendable, Hashable {
+    public var isHTTPS: Bool
+    /// Lower-case, without brackets; "": the request's own host, below a wildcard.
+    public var host: String
+    public var port: UInt16
+    /// The origin's path takes the place of the match's prefix.
+    public var changesPath: Bool
+    public init(isHTTPS: Bool, host: String, port: UInt16, changesPath: Bool = false) {
+      self.isHTTPS = isHTTPS
+      self.host = host
+      self.port = port
+      self.changesPath = changesPath
+    }
+  }
 
   public init(name: String, matches: [Match], clients: Set<String>? = nil, hasCredential: Bool = false) {
     self.name = name

@@ -32,6 +32,8 @@ public struct UpstreamSettings: Sendable, Hashable {
   public var methods = AllowedMethods.all
   /// Takes the match's prefix away. Then every match has one, and the origin has no path.
   public var stripsPrefix = false
+  /// nil = every redirect is relayed.
+  public var redirects: RedirectSettings?
   public var requestHeaders = HeaderRuleSettings()
   public var responseHeaders = HeaderRuleSettings()
 

@@ -143,6 +143,7 @@ struct ConfigurationSummary {
       parts += ways.parts(of: upstream)
       page.row("", parts.joined(separator: ", "))
       for line in Describing.rules(upstream) { page.row("", line) }
+      for line in Describing.redirects(upstream) { page.row("", "redirects: \(line)") }
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")
       } else if let name = upstream.credential, settings.credentials[name]?.bindsTokens == true {

@@ -220,6 +220,8 @@ struct Explain: ParsableCommand {
     }
     let rules = Describing.rules(upstream)
     if !rules.isEmpty { page.rows("rules", rules) }
+    let redirects = Describing.redirects(upstream, method: method)
+    if !redirects.isEmpty { page.rows("redirects", redirects) }
     page.row("retry", retry(upstream.retry))
   }
 

@@ -109,6 +109,48 @@ extension Mistake {
         "6:16: error: unknown key 'methodes' in upstreams[3] (did you mean 'methods'?)",
       ]),
     Mistake(
+      "redirects that cannot be followed",
+      #"""
+      upstreams:
+        - {match: a, redirects: follow}
+        - {match: b, redirects: {follow: 0}}
+        - {match: c, redirects: {follow: 21, methods: [GET, CONNECT, TRACE, get], tos: [x.test]}}
+        - {match: d, redirects: {methods: []}}
+        - {match: e, redirects: {follow: 5, to: ["*", "*:443", https://x.test/, x.test/y, plain, sokcet, clear, many]}}
+        - {match: f, redirects: {follow: 5, to: [x.test, "x.test:443", e, e, "a.*.test", "x.test:0", "10.0.0.0/8"]}}
+        - {match: g, redirects: []}
+        - {match: socket, origin: unix:/run/a.sock}
+        - {match: clear, origin: "http://clear.test", redirects: {follow: 1, to: [clear, socket]}}
+        - {name: many, match: "*.many.test", origin: https://one.test}
+        - {match: h, redirects: relay}
+      """#,
+      [
+        "3:27: error: upstreams[0].redirects must be relay, not 'follow', or a section such as {follow: 5}",
+        "4:36: error: upstreams[1].redirects.follow must be from 1 to 20, not '0'",
+        "5:36: error: upstreams[2].redirects.follow must be from 1 to 20, not '21'",
+        "5:55: error: upstreams[2].redirects.methods[1]: CONNECT opens a tunnel, and is never redirected",
+        "5:64: error: upstreams[2].redirects.methods[2]: TRACE is for the server that it was sent to, and no redirect of it is followed",
+        "5:71: error: upstreams[2].redirects.methods[3]: 'get' is no method that apps send (did you mean 'GET'?)",
+        "5:77: error: unknown key 'tos' in upstreams[2].redirects (did you mean 'to'?)",
+        "6:16: error: upstreams[3].redirects needs 'follow'",
+        "6:37: error: upstreams[3].redirects.methods is empty; to follow no redirect, say 'redirects: relay'",
+        "7:44: error: upstreams[4].redirects.to[0]: '*' would let an answer lead the proxy anywhere; list the hosts",
+        "7:49: error: upstreams[4].redirects.to[1]: '*:443' would let an answer lead the proxy anywhere; list the hosts",
+        "7:58: error: upstreams[4].redirects.to[2]: 'https://x.test/' must be a host without scheme and path; it is asked over https, whatever the path",
+        "7:75: error: upstreams[4].redirects.to[3]: 'x.test/y' must be a host without scheme and path; it is asked over https, whatever the path",
+        "7:85: error: upstreams[4].redirects.to[4]: there is no upstream named 'plain'",
+        "7:92: error: upstreams[4].redirects.to[5]: there is no upstream named 'sokcet' (did you mean 'socket'?)",
+        "7:100: error: upstreams[4].redirects.to[6]: upstream 'clear' has an http:// origin, and the proxy follows no redirect from https to http",
+        "7:107: error: upstreams[4].redirects.to[7]: upstream 'many' serves many hosts, and one origin behind them: the proxy cannot tell by which of them to ask",
+        "8:52: error: upstreams[5].redirects.to[1]: 'x.test:443' is there twice",
+        "8:69: error: upstreams[5].redirects.to[3]: 'e' is there twice",
+        "8:72: error: upstreams[5].redirects.to[4]: 'a.*.test' may have one '*', as its whole first label",
+        "8:84: error: upstreams[5].redirects.to[5]: 'x.test:0' has port 0",
+        "8:96: error: upstreams[5].redirects.to[6]: '10.0.0.0/8' must be a host without scheme and path; it is asked over https, whatever the path",
+        "9:27: error: upstreams[6].redirects must be a mapping, not a list",
+        "11:84: error: upstreams[8].redirects.to[1]: upstream 'socket' is behind a unix socket, to which no URL leads",
+      ]),
+    Mistake(
       "paths of origins that nobody could keep to",
       #"""
       upstreams:

@@ -113,6 +113,10 @@ let wholeLanguage = #"""
       clients: [billing]
       origin: https://api.example.com/api/v2/
       strip_prefix: false
+      redirects:
+        follow: 5
+        methods: [GET, HEAD, POST]
+        to: ["*.s3.example.com", "cdn.example.com:8443", key.example.com/v1, "[2001:DB8::2]"]
       credential: example-api
       wildcard_credential: false
       trust: strict

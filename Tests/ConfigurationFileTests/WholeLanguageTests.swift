@@ -91,6 +91,16 @@ struct WholeLanguageTests {
     #expect(payments.origin == UpstreamSettings.Origin(scheme: .https, host: "api.example.com", port: 443, path: "/api/v2"))
     #expect(payments.originIsExplicit && !payments.stripsPrefix)
     #expect(settings.upstreams.first { $0.name == "key.example.com/v1" }?.stripsPrefix == true)
+    #expect(
+      payments.redirects
+        == RedirectSettings(
+          follow: 5, methods: AllowedMethods(["GET", "HEAD", "POST"]),
+          hosts: [
+            HostPattern(host: "s3.example.com", isWildcard: true, port: 443),
+            HostPattern(host: "cdn.example.com", isWildcard: false, port: 8443),
+            HostPattern(host: "2001:db8::2", isWildcard: false, port: 443),
+          ], upstreams: ["key.example.com/v1"]))
+    #expect(settings.upstreams.dropFirst().allSatisfy { $0.redirects == nil })
     #expect(payments.timeouts.responseHead == 300_000)
     #expect(payments.retry.attempts == 2)
     let certificate = try #require(payments.clientCertificate)

@@ -22,6 +22,7 @@ import Upstreams
   private static let values: [String: [String]] = [
     "authproxy_retries_total reason": RetryReason.allCases.map(\.rawValue),
     "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
+    "authproxy_redirects_total result": RedirectResult.allCases.map(\.rawValue),
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
     "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
@@ -67,6 +68,7 @@ import Upstreams
     upstream.firstByte.observe(1)
     upstream.unauthorized.add(.refreshed)
     upstream.retries.add(.status)
+    upstream.note(.followed)
     upstream.nonceRetries = 1
     upstream.noteClockSkew(-7, at: 1)
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))

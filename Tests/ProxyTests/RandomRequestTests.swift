@@ -133,7 +133,8 @@ import Testing
           ]
         case .exchanging:
           [
-            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .protocolChanged,
+            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged,
+            .redirected(needsCredential: Bool.random(using: &random)), .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
         case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands, .challenged]

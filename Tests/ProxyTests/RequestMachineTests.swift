@@ -17,7 +17,8 @@ import Testing
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
       .answerDropped, .originFailed,
-      .expectationRefused, .challenged, .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
+      .expectationRefused, .challenged, .redirected(needsCredential: true), .redirected(needsCredential: false),
+      .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
       .answerSent(keepsClient: false),
       .failed,
       .timeUp(.head), .timeUp(.app), .timeUp(.origin), .clientClosed(bodyIsRead: true), .clientClosed(bodyIsRead: false),
@@ -130,6 +131,8 @@ import Testing
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
         (.originFailed, .connect, .connecting),
         (.challenged, .connect, .connecting), (.bodyNeeded, .collectBody, .collecting),
+        (.redirected(needsCredential: true), .obtainCredential, .authorizing),
+        (.redirected(needsCredential: false), .connect, .connecting),
         (.preparationNeeded, .none, .preparing),
         (.protocolChanged, .tunnel, .tunnelling), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
@@ -271,6 +274,18 @@ import Testing
     _ = machine.handle(.connectionLent)
     _ = machine.handle(.expectationRefused)
     #expect(machine.hasMetExpectationFailure)
+  }
+
+  @Test func `a redirect leads to another target, where refusals, challenges and failures are news`() {
+    var machine = Self.machine(
+      after: .originFound(needsCredential: true), .credentialAttached, .connectionLent,
+      .attemptFailed(isStale: true, mayRepeat: false),
+      .connectionLent, .challenged, .connectionLent, .expectationRefused, .connectionLent, .answerDropped, .timeUp(.app),
+      .connectionLent, .answerHeld, .successorFound(canReplay: true), .connectionLent)
+    machine.markRefusalSettled()
+    #expect(machine.isResent && machine.challenges == 1 && machine.retries == 1 && machine.staleConnections == 1)
+    #expect(machine.handle(.redirected(needsCredential: false)) == .connect)
+    #expect(machine == Self.connecting)
   }
 
   @Test func `a challenge is counted, and leaves the retry after a refusal and those of the entry untouched`() {

@@ -13,6 +13,7 @@ The path decides the answer:
     /encoded/CODING/N   N bytes of the pattern in gzip, deflate or raw-deflate if Accept-Encoding has gzip or deflate, else uncoded
     /bomb               a gigabyte of zeros in gzip
     /slowly/N           N bytes, one each 50 ms, in chunks
+    /issue/..., /object/...   signed URLs and what they are for (signed_urls.py)
     /oauth/NAME/token   a token endpoint; /api/NAME/... requires one of its tokens (oauth.py)
     Upgrade: websocket  101, then every byte back
     anything else       200 and "ok\\n"
@@ -37,6 +38,7 @@ import zlib
 import h11
 
 import oauth
+import signed_urls
 from pattern import PATTERN, PERIOD
 
 KEPT_BODY = 256 << 10
@@ -374,6 +376,9 @@ def serve(connection, exchange):
         oauth.serve(connection, exchange, parts, answer, lambda gate: wait_for_gate(connection, exchange, gate))
         return
     connection.read_body(exchange)
+    if parts[0] in ("issue", "object"):
+        signed_urls.serve(connection, exchange, parts, answer)
+        return
     bodiless = exchange["method"] == "HEAD"
     if parts[0] == "echo":
         answer(connection, exchange, 200, json.dumps(exchange), [("Content-Type", "application/json")])

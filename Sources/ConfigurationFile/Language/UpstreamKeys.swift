@@ -17,6 +17,9 @@ struct UpstreamKeys: KeySet {
       + "reached.")
   let stripPrefix = Key(
     "strip_prefix", .boolean, default: false, "Takes the match's prefix away from paths, instead of sending it to the origin.")
+  let redirects = Key(
+    "redirects", .text(.words([RedirectKeys.relay]), or: RedirectKeys.self), .text(RedirectKeys.relay),
+    "Says which redirects the proxy follows itself; it relays all others.")
   let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")
   let wildcardCredential = Key(
     "wildcard_credential", .boolean, default: false,

@@ -62,6 +62,7 @@ final class AccessLog: EventHandler {
       }
     }
     line.add("attempts", request.upstream.attempts)
+    if request.upstream.redirects > 0 { line.add("redirects", Int(request.upstream.redirects)) }
     if let trust = request.upstream.trust { line.add("trust", trust) }
     buffer = line.finish()
     if buffer.count >= Self.flushAt { return flush() }

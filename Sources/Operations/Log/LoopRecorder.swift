@@ -43,6 +43,9 @@ final class LoopRecorder: LoopObserver {
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
+  override func redirected(_ entry: Entry, _ result: RedirectResult) {
+    counters.upstreams[counters.place(of: entry, in: snapshot)].note(result)
+  }
   override func challenged(_ entry: Entry) { counters.upstreams[counters.place(of: entry, in: snapshot)].nonceRetries += 1 }
   override func challenged(_ credential: String, _ result: ChallengeResult) {
     guard let index = counters.credentials.firstIndex(where: { $0.name == credential }) else { return }

@@ -76,6 +76,13 @@ struct Figures: Sendable {
       }
     }
     metrics.family(
+      "authproxy_redirects_total", .counter, "Redirects that the proxy could follow, by what it did with them.")
+    for upstream in counters.upstreams {
+      for (result, count) in upstream.redirects.entries {
+        metrics.sample([("upstream", upstream.name), ("result", result.rawValue)], count)
+      }
+    }
+    metrics.family(
       "authproxy_dpop_nonce_retries_total", .counter, "Requests that the proxy sent again with the DPoP nonce asked for.")
     for upstream in counters.upstreams where upstream.nonceRetries > 0 {
       metrics.sample([("upstream", upstream.name)], upstream.nonceRetries)

@@ -16,9 +16,12 @@ struct LoopCounters: Sendable {
     var discards: UInt64 = 0
     var unauthorized = Tally<UnauthorizedResult>()
     var retries = Tally<RetryReason>()
+    private(set) var redirects = Tally<RedirectResult>()
     var nonceRetries: UInt64 = 0
     var trustFailures = Tally<TrustFailure>()
     private(set) var clockSkew: ClockSkew?
+
+    mutating func note(_ result: RedirectResult) { redirects.add(result) }
 
     /// - Parameter seconds: that an origin's clock is ahead of ours.
     mutating func noteClockSkew(_ seconds: Int64, at now: Int64) { clockSkew = ClockSkew(seconds: seconds, at: now) }
@@ -32,6 +35,7 @@ struct LoopCounters: Sendable {
       left.discards += right.discards
       left.unauthorized += right.unauthorized
       left.retries += right.retries
+      left.redirects += right.redirects
       left.nonceRetries += right.nonceRetries
       left.trustFailures += right.trustFailures
       if let skew = right.clockSkew, skew.at >= left.clockSkew?.at ?? skew.at { left.clockSkew = skew }

@@ -1,6 +1,7 @@
 import Credentials
 import Forwarding
 import HTTPWire
+import Routing
 import Settings
 import TLS
 import Trust
@@ -13,6 +14,10 @@ public final class Entry: Sendable {
   public let index: Int
   public let settings: UpstreamSettings
   public let isUnlisted: Bool
+  /// Represents the hosts that `redirects.to` of some entry lists; then it is unlisted, too.
+  let isRedirected: Bool
+  /// nil: every redirect is relayed.
+  let redirects: RedirectRules?
   /// nil if each host that matches is an origin of its own: below a wildcard, or unlisted.
   /// Of several the preferred one.
   let origin: Origin?
@@ -39,14 +44,16 @@ public final class Entry: Sendable {
   var writtenOrigins: [Origin] { origins?.origins ?? (origin.map { [$0] } ?? []) }
 
   init(
-    index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, origin: Origin?, origins: OriginList? = nil,
-    firstOrigin: Int = 0, trust: TrustMaterial?,
+    index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, isRedirected: Bool = false,
+    redirects: RedirectRules? = nil, origin: Origin?, origins: OriginList? = nil, firstOrigin: Int = 0, trust: TrustMaterial?,
     identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, account: String = "",
     rules: [ForwardingRules]
   ) {
     self.index = index
     self.settings = settings
     self.isUnlisted = isUnlisted
+    self.isRedirected = isRedirected
+    self.redirects = redirects
     self.origin = origin
     self.origins = origins
     self.firstOrigin = firstOrigin
@@ -58,6 +65,20 @@ public final class Entry: Sendable {
     self.account = account
     self.rules = rules
     timeouts = Deadlines(settings.timeouts)
+  }
+}
+
+extension Entry {
+  /// For hosts without an entry: no credential, and trust and ways as for all.
+  convenience init(
+    forHostsOf settings: Settings, index: Int, isRedirected: Bool = false, trust: TrustMaterial, name: ProxyName
+  ) {
+    let upstream = UpstreamSettings(
+      name: isRedirected ? "redirected" : "unlisted", match: .init(host: "", isWildcard: true),
+      origin: .init(scheme: .http, host: "", port: 0), clientAuthorization: .keep, timeouts: settings.timeouts)
+    self.init(
+      index: index, settings: upstream, isUnlisted: true, isRedirected: isRedirected, origin: nil, trust: trust, identity: nil,
+      credential: nil, rules: [ForwardingRules(upstream, upstream.match, isUnlisted: true, credential: nil, name: name)])
   }
 }
 

@@ -158,6 +158,8 @@ public final class Snapshot: Sendable {
   public let trust: [String: TrustMaterial]
   let router: Router
   let unlisted: Entry?
+  /// The hosts to which redirects may lead without a credential; nil: there are none.
+  let redirected: Entry?
   let upstreamRules: UpstreamRules
   let defaultTrust: TrustMaterial
   /// With all authorities, also those that the proxy made.
@@ -208,9 +210,9 @@ public final class Snapshot: Sendable {
       }
       entries.append(
         Entry(
-          index: entries.count, settings: upstream, origin: origins.first,
-          origins: origins.count > 1 ? OriginList(origins) : nil, firstOrigin: originCount, trust: material,
-          identity: identities[upstream.name],
+          index: entries.count, settings: upstream, redirects: upstream.redirects?.rules(among: settings.upstreams),
+          origin: origins.first, origins: origins.count > 1 ? OriginList(origins) : nil, firstOrigin: originCount,
+          trust: material, identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,
           isSigned: policy?.isSigned ?? false, account: account ?? "",
           rules: upstream.matches.map { ForwardingRules(upstream, $0, credential: policy, name: proxyName) }))
@@ -219,19 +221,16 @@ public final class Snapshot: Sendable {
     router = Router(
       settings.upstreams.map(\.routed), forwardsUnlisted: settings.unlistedHosts == .forward,
       connectAllow: settings.connectAllow)
-    if settings.unlistedHosts == .forward {
-      let upstream = UpstreamSettings(
-        name: "unlisted", match: .init(host: "", isWildcard: true), origin: .init(scheme: .http, host: "", port: 0),
-        clientAuthorization: .keep, timeouts: settings.timeouts)
-      let entry = Entry(
-        index: entries.count, settings: upstream, isUnlisted: true, origin: nil, trust: defaultTrust, identity: nil,
-        credential: nil,
-        rules: [ForwardingRules(upstream, upstream.match, isUnlisted: true, credential: nil, name: name)])
-      entries.append(entry)
-      unlisted = entry
-    } else {
-      unlisted = nil
-    }
+    // The router's index for hosts that no entry lists is the one behind the entries'.
+    unlisted =
+      settings.unlistedHosts == .forward
+      ? Entry(forHostsOf: settings, index: entries.count, trust: defaultTrust, name: name) : nil
+    if let unlisted { entries.append(unlisted) }
+    let leadsToHosts = entries.contains { $0.redirects?.hosts.isEmpty == false }
+    redirected =
+      leadsToHosts
+      ? Entry(forHostsOf: settings, index: entries.count, isRedirected: true, trust: defaultTrust, name: name) : nil
+    if let redirected { entries.append(redirected) }
     self.entries = entries
     self.originCount = originCount
     let writtenHosts =

@@ -1,4 +1,5 @@
 import EventIO
+import Routing
 import Trust
 import Upstreams
 
@@ -36,6 +37,35 @@ public enum ChallengeResult: String, Sendable, CaseIterable {
   case bodyGone = "body_gone"
 }
 
+/// What became of a redirect of an entry that has the proxy follow them.
+public enum RedirectResult: String, Sendable, CaseIterable {
+  case followed
+  /// Relayed, as are those below: its target is none that may be asked.
+  case notListed = "not_listed"
+  /// From https to http.
+  case insecure
+  /// Its Location is missing, repeated or unreadable, or has userinfo.
+  case invalid
+  case loop
+  case tooMany = "too_many"
+  /// 301 and 302 for other methods than GET, HEAD and POST.
+  case method
+  /// The body was not kept, or not whole.
+  case bodyGone = "body_gone"
+
+  init(_ refusal: RedirectRefusal) {
+    switch refusal {
+    case .notListed, .notServed, .secretInTarget: self = .notListed
+    case .insecure: self = .insecure
+    case .noLocation, .repeatedLocation, .unreadable, .userinfo: self = .invalid
+    case .metBefore: self = .loop
+    case .tooMany, .cookies: self = .tooMany
+    case .method: self = .method
+    case .bodyNotKept, .bodyOnItsWay: self = .bodyGone
+    }
+  }
+}
+
 /// Gets the events of one loop, for log and metrics. Called on the loop; must not block.
 open class LoopObserver: UpstreamObserver {
   /// From now on, requests begin on this snapshot.
@@ -43,6 +73,8 @@ open class LoopObserver: UpstreamObserver {
   /// A request has ended, whether the origin or the proxy answered it.
   open func ended(_ request: borrowing RequestRecord) {}
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
+  /// - Parameter entry: the one that the app asked.
+  open func redirected(_ entry: Entry, _ result: RedirectResult) {}
   /// A request was sent again with the nonce that the origin asked for.
   open func challenged(_ entry: Entry) {}
   open func challenged(_ credential: String, _ result: ChallengeResult) {}

@@ -69,6 +69,8 @@ public struct RequestRecord: ~Copyable {
     /// Name of the parent proxy through which it was reached; nil: directly.
     public var parent: String?
     public var isReused = false
+    /// Redirects that the proxy followed.
+    public var redirects: UInt8 = 0
     public var attempts = 0
     /// Name of the trust policy that judged the origin; nil: reached without TLS.
     public var trust: String?

@@ -79,6 +79,8 @@ struct AppBody {
   /// Why it cannot be kept whole; nil: it is, or need not be.
   private(set) var refusal: WholeBody.Refusal?
   var isWhole: Bool { whole != nil }
+  /// - Parameter digest: nil: none is needed.
+  func isWhole(with digest: RunningDigest.Algorithm?) -> Bool { whole.map { digest == nil || $0.algorithm == digest } ?? false }
   /// Of the whole body, if it was asked for.
   var digest: [UInt8]? { isDone ? whole?.digest : nil }
 

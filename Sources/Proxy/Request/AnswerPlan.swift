@@ -19,6 +19,8 @@ enum AnswerPlan {
   case read
   /// The request is sent again at once, without `Expect`.
   case repeatWithoutExpectation
+  /// The request goes on to the target of a redirect. `Attempt.dropped` has the rest of it.
+  case follow
   /// The request is sent again after a pause. `Attempt.dropped` has what is needed of this answer.
   case drop
 }
@@ -68,6 +70,11 @@ extension Request {
       return .drop
     }
 
+    if status >= 300, redirection != nil, plansRedirect(&head, bytes, way) {
+      attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return .follow
+    }
+
     let coding = way.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
     var inflater: Inflater?
     if let coding, framing != .none { inflater = Inflater(coding) }
@@ -76,10 +83,12 @@ extension Request {
     record.answer.status = status
     record.answer.author = .upstream
     let interim = app.outbound?.count ?? 0
+    let redirected = redirection == nil ? [] : settledRedirects(&head, bytes, way)
     let outbound = OutboundResponse(
       &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
-      keepsClient: message.persists && !app.isClosing && !isUploadCut, note: authorization.relayReason.map { "\($0)" },
-      of: way.pool.origin.authority, rules: way.rules, asked: record.target.authority)
+      keepsClient: message.persists && !app.isClosing && !isUploadCut, note: answerNote,
+      of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority,
+      behind: redirected)
     write(outbound, head, bytes, way.rules)
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
@@ -136,7 +145,7 @@ extension Request {
     do {
       let outbound = try OutboundResponse(
         switching: &head, in: bytes, to: message.outbound, of: way.pool.origin.authority, rules: way.rules,
-        asked: record.target.authority)
+        asked: askedAuthority)
       write(outbound, head, bytes, way.rules)
     } catch { throw ProxyError(error, for: way.entry.name) }
     record.answer.status = 101

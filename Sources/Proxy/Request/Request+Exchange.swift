@@ -244,6 +244,7 @@ extension Request {
       attempt.held?.isRead = true
       attempt.held?.arrived = loop.now
       return .answerHeld
+    case .follow: return followRedirect()
     case .drop:
       finishDropped()
       return .answerDropped
@@ -251,7 +252,7 @@ extension Request {
   }
 
   /// If the body is small and has arrived, the connection stays in step. Otherwise it is closed.
-  private func finishDropped() {
+  func finishDropped() {
     guard let dropped = attempt.dropped else { return }
     let block = attempt.exchange?.connection?.inbound
     if !dropped.body.isDone, let block, !block.isEmpty { _ = try? dropped.body.take(from: block) }

@@ -39,7 +39,7 @@ extension Request {
   /// Whether the entry's `retry` allows one more attempt for this request.
   var mayRetry: Bool {
     guard let policy = way?.entry.settings.retry, machine.retries < policy.attempts else { return false }
-    return message.outbound.method.isIdempotent && canReplay && policy.methods.contains(record.target.method)
+    return message.outbound.method.isIdempotent && canReplay && policy.methods.contains(askedMethod)
   }
 
   /// Waits before the next attempt.

@@ -147,6 +147,24 @@ extension Request {
       return answering(.own(OwnAnswer(toLastHop: services.requestHead, in: bytes)))
     }
     record.upstream.entry = entry
+    if let redirects = entry.redirects,
+      redirects.methods.contains(message.outbound.method, services.requestHead.methodText, in: bytes)
+    {
+      redirection = Redirection(
+        bytes, from: entry, at: place, redirects, host: host, framing: message.outbound.framing, client: access)
+    }
+    if entry.isSigned, let path = rules.hiddenPath(target.path.bytes(in: bytes)) { record.target.path = path }
+    return .originFound(
+      needsCredential: try aim(at: entry, rules, host, port, isHTTPS: isHTTPS, target, bytes, access))
+  }
+
+  /// Writes the head for an entry's origin. The head that it is made from is in `services.requestHead`, and its framing in `message`.
+  /// - Returns: whether the entry's credential goes with it.
+  func aim(
+    at entry: Entry, _ rules: ForwardingRules, _ host: String, _ port: UInt16, isHTTPS: Bool, _ target: RequestTarget,
+    _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
+  ) throws(ProxyError) -> Bool {
+    let services = services
     if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
       try noteForSigner(entry, bytes)
     }
@@ -163,7 +181,7 @@ extension Request {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
       if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }
     }
-    return .originFound(needsCredential: entry.credential != nil && message.outbound.sendsCredential)
+    return entry.credential != nil && message.outbound.sendsCredential
   }
 
   /// What a parent would change, or share with others, goes through a tunnel. So does a secret in the target, of the entry or the app:

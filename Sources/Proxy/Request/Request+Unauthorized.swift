@@ -168,7 +168,7 @@ extension Request {
       attempt.held = nil
       return .answerComposed
     case .drop: return .answerDropped
-    case .interim, .upgrade, .challenge, .hold, .read, .repeatWithoutExpectation: return failing(.internalError)
+    case .interim, .upgrade, .challenge, .hold, .read, .follow, .repeatWithoutExpectation: return failing(.internalError)
     }
   }
 }

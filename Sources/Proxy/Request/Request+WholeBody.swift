@@ -14,13 +14,17 @@ extension Request {
 
   /// How the signer uses the whole body; nil: it streams.
   private var wholeBodyUse: RequestSigner.BodyUse? {
-    guard let way, way.entry.isSigned, !body.isWhole, body.framing != .none, body.framing != .length(0),
+    guard let way, way.entry.isSigned, body.framing != .none, body.framing != .length(0),
       let signer = authorization.view?.signer, let head = message.head, let written = WrittenHead(head.bytes)
     else { return nil }
     let length: Int64? = if case .length(let length) = body.framing { Int64(length) } else { nil }
     let use = signer.bodyUse(of: written, length: length, noted: authorization.signing?.noted)
-    if case .streams = use { return nil }
-    return use
+    switch use {
+    case .streams: return nil
+    // Before a redirect it may have been read for another credential.
+    case .whole: return body.isWhole ? nil : use
+    case .hashed(let algorithm): return body.isWhole(with: algorithm) ? nil : use
+    }
   }
 
   func collectBody() -> RequestMachine.Input? {

@@ -17,6 +17,7 @@ import Upstreams
 ///     send         head and body                                                Request+Exchange, Upload
 ///     receive      the answer's head, and what is decided upon it               Request+Exchange, AnswerPlan
 ///     settle       an answer that refused the credential                        Request+Unauthorized, HeldAnswer
+///     redirect     the request for what a redirect leads to                      Request+Redirect
 ///     retry        after a stale connection, a failure or a status               Request+Retry
 ///     relay        the answer to the app                                        Request+Exchange, Download
 ///     answer       the proxy's own answer                                       Request+Answer
@@ -48,6 +49,8 @@ final class Request: CredentialWaiter {
   private var reply: Reply?
   /// The connection is kept after the proxy's own answer.
   private var keepsAfterAnswer = false
+  /// Nil: every redirect is relayed.
+  var redirection: Redirection?
   /// When a reload has removed what this exchange depends on: the time at which it ends at the latest.
   var endsAt: Int64?
 
@@ -335,8 +338,8 @@ final class Request: CredentialWaiter {
 
   override var refusalKey: RequestKey {
     RequestKey(
-      entry: way?.entry.name ?? "", client: record.client ?? "", method: record.target.method,
-      path: Array(record.target.path.utf8))
+      entry: way?.entry.name ?? "", client: record.client ?? "", method: askedMethod,
+      path: Array(askedPath.utf8))
   }
 
   // MARK: End

@@ -76,6 +76,9 @@ struct RequestMachine: Equatable {
     case expectationRefused
     /// The answer is no refusal, but tells the credential how to prepare the request: it is sent again at once.
     case challenged
+    /// The answer is a redirect, and the request for its target is ready.
+    /// - Parameter needsCredential: as in `originFound`.
+    case redirected(needsCredential: Bool)
     /// 101: from here on both connections speak another protocol.
     case protocolChanged
     /// The far end of a tunnel is connected.
@@ -222,6 +225,10 @@ struct RequestMachine: Equatable {
       guard phase == .exchanging || phase == .holding else { return .none }
       challenges += 1
       return connect()
+    case .redirected(let needsCredential):
+      guard phase == .exchanging else { return .none }
+      beginAgain()
+      return needsCredential ? obtain() : connect()
     case .protocolChanged: return phase == .exchanging ? tunnel() : .none
     case .tunnelOpened: return phase == .opening ? tunnel() : .none
     case .answerSent(let keepsClient):
@@ -238,6 +245,16 @@ struct RequestMachine: Equatable {
   mutating func markRefusalSettled() { refusalIsSettled = true }
 
   // MARK: Ways
+
+  /// At another target, refusals, challenges and failures are news.
+  private mutating func beginAgain() {
+    isResent = false
+    challenges = 0
+    refusalIsSettled = false
+    hasMetExpectationFailure = false
+    retries = 0
+    staleConnections = 0
+  }
 
   private mutating func obtain() -> Step {
     phase = .authorizing

@@ -34,7 +34,10 @@ struct Succession {
     if let name = request.record.client, !clients.contains(name) { return false }
     if let target = request.tunnel?.target { return allows(target, for: request.record.client) }
     guard let entry = request.way?.entry else { return true }
-    guard let now = entry.isUnlisted ? next.unlisted : entries[entry.name] else { return false }
+    // Of a request that a redirect has led elsewhere, the entry that the app asked counts, too.
+    if let first = request.redirection?.entry, entries[first.name] == nil { return false }
+    let open = entry.isRedirected ? next.redirected : next.unlisted
+    guard let now = entry.isUnlisted ? open : entries[entry.name] else { return false }
     let isTLS = request.way?.pool.origin.identity.isTLS ?? (entry.settings.origin.scheme == .https)
     return !isTLS || (entry.trust?.digest ?? []) == (now.trust?.digest ?? [])
   }

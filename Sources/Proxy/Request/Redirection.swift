@@ -1,0 +1,85 @@
+import Forwarding
+import HTTPWire
+import Routing
+
+/// What a request keeps because its entry has the proxy follow redirects, and how far it has followed them.
+final class Redirection {
+  /// The app's head, whole: each hop's is made from it.
+  let head: [UInt8]
+  /// The app asked it. Its rules hold for all hops, and its cookies alone reach the app. The request keeps the snapshot, which owns it.
+  unowned(unsafe) let entry: Entry
+  let rules: RedirectRules
+  /// Of the app's body.
+  let framing: BodyFraming
+  let client: ClientIdentity
+  /// The host that the app asked for, as `normalisedHost` gives it.
+  let host: String
+  /// What origins were asked for, in order; empty before the first redirect.
+  private(set) var asked: [AskedTarget] = []
+  /// The entry that is asked now; nil: a host is.
+  private(set) var place: RoutePlace?
+  /// The authority that an app would have asked; nil: no redirect was followed yet.
+  private(set) var authority: String?
+  /// The path that an app would have asked for, without its query.
+  private(set) var path = ""
+  /// Another entry or host was asked since: the app's own credentials are not sent any more, wherever a redirect leads.
+  private(set) var hasLeft = false
+  /// Some redirect has taken the content away.
+  var hasDroppedContent = false
+  /// Lines for the app, of answers of the app's entry.
+  private(set) var cookies: [UInt8] = []
+  /// Why the answer that the app gets was not followed.
+  var refusal: RedirectRefusal?
+  /// The credential of the hop that comes next is needed.
+  var needsCredential = false
+  /// Where the last hop's connection came from, until it is given back.
+  var left: Request.Way?
+
+  init(
+    _ head: UnsafeRawBufferPointer, from entry: Entry, at place: RoutePlace, _ rules: RedirectRules, host: String,
+    framing: BodyFraming, client: ClientIdentity
+  ) {
+    self.framing = framing
+    self.head = Array(head)
+    self.entry = entry
+    self.place = place
+    self.rules = rules
+    self.host = host
+    self.client = client
+  }
+
+  /// Of the present hop.
+  var method: String? { asked.last?.method }
+  var count: Int { max(asked.count - 1, 0) }
+
+  /// - Parameters:
+  ///   - asked: with the target.
+  ///   - place: nil: a host.
+  ///   - url: as an app would ask for it.
+  ///   - leaves: another entry is asked than the app's, or another host of it.
+  func follow(_ asked: [AskedTarget], at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ cookies: [UInt8]) {
+    self.asked = asked
+    self.place = place
+    authority = Authority.text(host: url.host, port: url.effectivePort, defaultPort: url.isHTTPS ? 443 : 80)
+    path = String(url.pathAndQuery.prefix { $0 != "?" })
+    if leaves { hasLeft = true }
+    self.cookies += cookies
+  }
+
+  /// For Proxy-Status and the log.
+  var note: String? {
+    let followed = count == 1 ? "1 redirect followed" : "\(count) redirects followed"
+    let last = authorityOfOrigin.map { "\(followed), last to \($0)" }
+    switch (last, refusal) {
+    case (let last?, let refusal?): return "\(last); \(refusal)"
+    case (let last, nil): return last
+    case (nil, let refusal): return refusal.map { "\($0)" }
+    }
+  }
+
+  /// Of the last hop's origin; nil: no redirect was followed.
+  private var authorityOfOrigin: String? {
+    guard count > 0, let url = asked.last?.url else { return nil }
+    return Authority.text(host: url.host, port: url.effectivePort, defaultPort: url.isHTTPS ? 443 : 80)
+  }
+}

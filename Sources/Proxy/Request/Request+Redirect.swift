@@ -1,0 +1,224 @@
+import EventIO
+import Forwarding
+import HTTPWire
+import Routing
+import Upstreams
+
+/// Redirects that the proxy follows itself (`redirects` of an entry). The request for the target is made from the app's head, as if the
+/// app had asked for it: with the entry, credential, trust, way and limits of the target, or with none of an entry's.
+extension Request {
+  /// Bytes of a redirect's own body that are read to keep its connection.
+  private static let drained = 64 << 10
+
+  // MARK: The present hop, as the app knows it or would ask for it
+
+  var askedMethod: String { redirection?.method ?? record.target.method }
+  var askedPath: String { redirection?.authority == nil ? record.target.path : redirection?.path ?? "" }
+  var askedAuthority: String { redirection?.authority ?? record.target.authority }
+
+  /// What Proxy-Status tells the app about an answer that is relayed; nil: nothing.
+  var answerNote: String? {
+    let reason = authorization.relayReason.map { "\($0)" }
+    guard let note = redirection?.note else { return reason }
+    let whole = reason.map { "\(note); \($0)" } ?? note
+    record.answer.details = whole
+    return whole
+  }
+
+  // MARK: Deciding
+
+  /// Whether this answer is a redirect that is followed. If so the request is the next one already, and the answer is to be dropped.
+  @inline(never)
+  func plansRedirect(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> Bool {
+    // A held answer is none that says where to go.
+    guard let redirection, Redirect.isStatus(head.status), attempt.held == nil else { return false }
+    do throws(RedirectRefusal) {
+      try turn(redirection, to: next(redirection, head, bytes, way), &head, bytes, way)
+    } catch {
+      redirection.refusal = error
+      services.observer.redirected(redirection.entry, RedirectResult(error))
+      return false
+    }
+    services.observer.redirected(redirection.entry, .followed)
+    return true
+  }
+
+  private struct Hop {
+    let redirect: Redirect
+    /// What origins were asked for, with this.
+    let asked: [AskedTarget]
+    /// nil: a host.
+    let place: RoutePlace?
+    let entry: Entry
+    let url: HTTPURL
+  }
+
+  private func next(
+    _ redirection: Redirection, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
+  ) throws(RedirectRefusal) -> Hop {
+    var asked = redirection.asked
+    if asked.isEmpty { asked = [try firstAsked(way)] }
+    var locations: [UnsafeRawBufferPointer] = []
+    for field in head.fields where field.id == .location { locations.append(field.value.bytes(in: bytes)) }
+    let hidden = authorization.attached == nil ? nil : way.rules.target?.segmentPlace
+    let redirect = try Redirect(
+      status: head.status, locations: locations, asked: asked, hidden: hidden, limit: redirection.rules.limit,
+      body: redirectedBody)
+    asked.append(redirect.target)
+    let destination = try snapshot.router.destination(
+      of: redirect.target, from: redirection.place, asked: redirection.host, by: redirection.rules, for: redirection.client)
+    switch destination {
+    case .entry(let place, let text):
+      guard let url = try? HTTPURL(text) else { throw .unreadable }
+      return Hop(redirect: redirect, asked: asked, place: place, entry: snapshot.entries[place.entry], url: url)
+    case .host:
+      guard let entry = snapshot.redirected else { throw .notListed(host: redirect.target.url.host) }
+      return Hop(redirect: redirect, asked: asked, place: nil, entry: entry, url: redirect.target.url)
+    }
+  }
+
+  /// What the first origin was asked for, without a credential.
+  private func firstAsked(_ way: Way) throws(RedirectRefusal) -> AskedTarget {
+    let origin = way.pool.origin.authority
+    guard let head = message.head, let written = WrittenHead(head.bytes) else { throw .unreadable }
+    let target = String(decoding: written.target.bytes(in: head.bytes), as: UTF8.self)
+    let text =
+      (origin.isTLS ? "https://" : "http://") + String(decoding: origin.text, as: UTF8.self) + (target == "*" ? "/" : target)
+    guard let url = try? HTTPURL(text) else { throw .unreadable }
+    return AskedTarget(method: record.target.method, url: url)
+  }
+
+  private var redirectedBody: Redirect.Body {
+    if body.framing == .none || body.framing == .length(0) { return .none }
+    if body.isDone { return canReplay ? .kept : .gone }
+    if case .length(let length) = body.framing, canReplay, length <= body.tee.capacity { return .arriving }
+    return .onItsWay
+  }
+
+  // MARK: Turning
+
+  /// Makes this request the one for the target. If it cannot be, all is as it was.
+  private func turn(
+    _ redirection: Redirection, to hop: Hop, _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
+  ) throws(RedirectRefusal) {
+    // Below a wildcard, each host is an origin of its own: the app's credentials are for the one that it asked.
+    let leaves = hop.entry !== redirection.entry || !hop.redirect.target.url.isSameHost(hop.asked[0].url)
+    if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
+    var cookies: [UInt8] = []
+    if way.entry === redirection.entry { cookies = way.rules.cookies(of: &head, in: bytes) }
+    guard redirection.cookies.count + cookies.count <= snapshot.settings.limits.responseHead else { throw .cookies }
+    let before = (message, way, authorization)
+    let entryOfRecord = record.upstream.entry
+    do throws(ProxyError) {
+      redirection.needsCredential = try aim(
+        hop, of: redirection, withholds: leaves || redirection.hasLeft)
+    } catch {
+      (message, self.way, authorization) = before
+      record.upstream.entry = entryOfRecord
+      throw .notServed(entry: hop.entry.name)
+    }
+    redirection.left = way
+    redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, cookies)
+    record.upstream.redirects += 1
+    if hop.redirect.dropsContent { dropBody() }
+  }
+
+  /// The head of the app, for the target; then as if it had come from there.
+  private func aim(_ hop: Hop, of redirection: Redirection, withholds: Bool) throws(ProxyError) -> Bool {
+    let text = redirection.head.withUnsafeBytes { bytes -> [UInt8] in
+      services.requestHead.reset()
+      guard case .complete = services.requestHead.parse(bytes, limit: bytes.count) else { return [] }
+      return RedirectedHead(
+        method: hop.redirect.target.method, url: hop.url,
+        dropsContent: hop.redirect.dropsContent || redirection.hasDroppedContent,
+        dropsTrailer: body.isWhole, withheld: withholds ? snapshot.credentialFields : nil
+      ).text(of: services.requestHead, in: bytes)
+    }
+    let result = text.withUnsafeBytes { bytes -> Result<Bool, ProxyError> in
+      do throws(ProxyError) { return .success(try aim(hop, of: redirection, bytes)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  private func aim(_ hop: Hop, of redirection: Redirection, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Bool {
+    services.requestHead.reset()
+    guard case .complete = services.requestHead.parse(bytes, limit: bytes.count) else { throw .internalError }
+    let target: RequestTarget
+    do { target = try RequestTarget(of: services.requestHead, in: bytes) } catch { throw .malformed(error) }
+    message.outbound = OutboundRequest(services.requestHead)
+    message.outbound.framing = framing(of: hop, redirection.framing)
+    authorization = Authorization()
+    return try aim(
+      at: hop.entry, hop.entry.rules[hop.place?.match ?? 0], hop.url.host, hop.url.effectivePort, isHTTPS: hop.url.isHTTPS,
+      target, bytes, redirection.client)
+  }
+
+  private func framing(of hop: Hop, _ framing: BodyFraming) -> BodyFraming {
+    // Once there was nothing left of a body, there is nothing to repeat.
+    if hop.redirect.dropsContent || redirection?.hasDroppedContent == true { return .none }
+    return body.isWhole ? .length(body.received) : framing
+  }
+
+  /// All of it was read; the rest of the request has none.
+  private func dropBody() {
+    redirection?.hasDroppedContent = true
+    record.bytesReceived += body.received
+    body.giveBack()
+    body = AppBody()
+    message.expectsContinue = false
+  }
+
+  /// Whether an origin names the credential, with which it was asked, in the URL of another one. Those in URLs were taken out before.
+  private func holdsCredential(_ url: HTTPURL) -> Bool {
+    guard let line = authorization.attached?.line else { return false }
+    return line.withUnsafeBytes { RedirectedHead.isSecret(of: $0, in: url) }
+  }
+
+  // MARK: Going on
+
+  /// The redirect is dropped, and the request goes on to its target.
+  func followRedirect() -> RequestMachine.Input? {
+    guard let redirection else { return failing(.internalError) }
+    drainDropped()
+    finishDropped()
+    attempt.end(on: loop)
+    if let left = redirection.left, left.entry.origin == nil { left.pool.tidy() }
+    redirection.left = nil
+    return .redirected(needsCredential: redirection.needsCredential)
+  }
+
+  /// Reads what has arrived of a redirect's body. A connection with more of it, or with the rest still to come, is closed.
+  private func drainDropped() {
+    guard let dropped = attempt.dropped, let connection = attempt.exchange?.connection else { return }
+    while !dropped.body.isDone, dropped.body.count < Self.drained {
+      if let block = connection.inbound, !block.isEmpty {
+        guard (try? dropped.body.take(from: block)) != nil else { return }
+        continue
+      }
+      guard case .bytes(let count) = connection.stream.read(into: connection.blockForBody(isBulk: false).bodySpace) else {
+        break
+      }
+      connection.inbound?.end += count
+    }
+    connection.rest()
+  }
+
+  // MARK: The last answer
+
+  /// Makes the answer that the app gets one to what it has asked for.
+  /// - Returns: lines that are added to it.
+  func settledRedirects(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8] {
+    guard let redirection, redirection.count > 0, let url = redirection.asked.last?.url else { return [] }
+    let isOwn = way.entry === redirection.entry
+    let lines = way.rules.settled(
+      &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
+    return isOwn ? redirection.cookies + lines : lines
+  }
+}
+
+extension Snapshot {
+  /// Names of the fields that some credential writes.
+  fileprivate var credentialFields: [[UInt8]] {
+    credentials.flatMap { setup in (setup.policy.fieldName.map { [$0] } ?? []) + setup.policy.moreFields }
+  }
+}

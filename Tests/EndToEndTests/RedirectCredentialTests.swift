@@ -1,0 +1,185 @@
+import Foundation
+import Testing
+
+/// Each hop has the credential of its own entry, prepared for what that hop asks for.
+@Suite struct RedirectCredentialTests {
+  /// An entry for clear.test before the others, which leads to api.test.
+  private func fronted(_ configuration: String, _ origin: Origin) -> String {
+    let front =
+      #"  - {match: clear.test, origin: "http://127.0.0.1:\#(origin.ports.http)", redirects: {follow: 3, methods: [GET, POST], to: [api.test]}}"#
+    return configuration.replacingOccurrences(of: "upstreams:\n", with: "upstreams:\n\(front)\n")
+  }
+
+  /// Sends a request to clear.test, which is redirected.
+  private func ask(
+    _ proxy: ProxyProcess, _ origin: Origin, _ method: String = "GET", _ status: Int = 307, to location: String,
+    body: String? = nil
+  ) throws -> Answer {
+    let name = Origin.newName()
+    try origin.script(name, [.readBody, Redirecting.answer(status, location)])
+    return try proxy.ask(
+      method, "http://clear.test/?id=\(name)", ["Content-Type: text/plain", "Authorization: Bearer 5ecret-app"], body: body)
+  }
+
+  @Test func `signatures cover the target, and a body that came before`() throws {
+    let origin = try Origin.shared()
+    let server = try SigningServer(["venues": ["one": "s1-5ecret"], "keys": ["my key": "s3cr3t-5ecret-of-some-bytes"]])
+    try ProxyProcess.write("s1-5ecret", to: server.folder + "/key")
+    let hmac = """
+      hmac:
+            key: {file: \(server.folder)/key}
+            algorithm: sha512
+            message: "{timestamp}{method}{target}{nonce}{body}"
+            timestamp: unix_ms
+            values: {id: one, pass: pass-s1-5ecret}
+            fields: {X-Key: "{id}", X-Time: "{timestamp}", X-Nonce: "{nonce}", X-Pass: "{pass}", X-Sign: "{signature}"}
+      """
+    for (kind, path) in [
+      (hmac, "/hmac/a?b"),
+      ("http_signature: {key_id: my key, secret: s3cr3t-5ecret-of-some-bytes, algorithm: hmac-sha256}", "/signed/a?b"),
+    ] {
+      try server.set(["forget": true])
+      try withProxy(fronted(server.configuration(kind), origin)) { proxy throws in
+        let location = server.base + path
+        #expect(try ask(proxy, origin, to: location).status == 200, "\(path)")
+        #expect(try ask(proxy, origin, "POST", to: location, body: "a body").status == 200, "\(path)")
+        #expect(try ask(proxy, origin, "POST", 303, to: location, body: "a body").status == 200, "\(path)")
+        let uses = try server.uses()
+        #expect(
+          uses.map(\.why) == ["", "", ""] && uses.map(\.method) == ["GET", "POST", "GET"] && uses.map(\.length) == [0, 6, 0])
+      }
+    }
+  }
+
+  @Test func `AWS signatures, with the body's hash`() throws {
+    let origin = try Origin.shared()
+    let server = try AWSServer()
+    try withProxy(fronted(server.configuration("service: s3, region: eu-central-1, \(AWSServer.keys)"), origin)) {
+      proxy throws in
+      let location = "http://127.0.0.1:\(server.clear)/bucket/key?a=b"
+      #expect(try ask(proxy, origin, to: location).status == 200)
+      #expect(try ask(proxy, origin, "POST", to: location, body: "a body").status == 200)
+      #expect(try server.seen().map(\.why) == ["", ""])
+    }
+  }
+
+  @Test func `Digest challenges, and proofs for tokens with a nonce that was not known`() throws {
+    let origin = try Origin.shared()
+    let digest = try DigestServer()
+    try withProxy(fronted(digest.configuration(), origin)) { proxy throws in
+      #expect(try ask(proxy, origin, to: digest.base + "/api/x").status == 200)
+      #expect(try ask(proxy, origin, "POST", to: digest.base + "/api/y", body: "a body").status == 200)
+      let state = try digest.state()
+      #expect(state.faults == [] && state.whys == ["none", "good", "good"])
+    }
+    let dpop = try DPoPServer(#"{"nonce": "fixed"}"#)
+    try withProxy(fronted(dpop.configuration(), origin)) { proxy throws in
+      #expect(try ask(proxy, origin, to: dpop.base + "/api/x").status == 200)
+      #expect(try dpop.state().uses.map(\.status) == [401, 200])
+    }
+  }
+
+  @Test func `a refused token is refreshed at each hop, once`() throws {
+    let server = try TokenServer()
+    let configuration = try server.configuration(entry: ["redirects: {follow: 5}"])
+    try withProxy(configuration) { proxy throws in
+      #expect(try proxy.ask(server.url()).status == 200)
+      // The first hop refuses; what it redirects to refuses again.
+      let name = Origin.newName()
+      try server.origin.script(name, [.readBody, Redirecting.answer(302, "/api/\(server.name)/next")])
+      try server.set(#"{"revoke": true, "forget": true}"#)
+      let answer = try proxy.ask("http://api.test/?id=\(name)")
+      #expect(answer.status == 200, "\(answer.head)")
+      let state = try server.state()
+      #expect(state.uses.map(\.status) == [401, 200] && state.requests.count == 1)
+      #expect(state.uses.allSatisfy { $0.path.hasSuffix("next") })
+    }
+  }
+
+  @Test func `a token that comes late is waited for at a hop`() throws {
+    let server = try TokenServer()
+    let world = try Redirecting(server.origin)
+    let configuration = try server.configuration(match: "api.test").replacingOccurrences(
+      of: "upstreams:\n",
+      with:
+        #"upstreams:\#n  - {match: front.test, origin: "http://127.0.0.1:\#(server.origin.ports.http)", redirects: {follow: 3, to: [api.test]}}\#n"#
+    )
+    try withProxy(configuration) { proxy throws in
+      let name = Origin.newName()
+      try server.origin.script(name, [.readBody, Redirecting.answer(302, "\(world.api)/api/\(server.name)/x")])
+      try server.holdNext()
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://front.test/?id=\(name)"))
+      try server.origin.await(server.name, gate: "on")
+      try server.openGate()
+      #expect(try client.readAnswer().status == 200)
+    }
+  }
+
+  @Test func `credentials in the target are added to each hop's, and never named by one`() throws {
+    let origin = try Origin.shared()
+    let file = try TargetCredential.file()
+    let cdn = "\(Redirecting.cdn):\(origin.ports.https)"
+    let entry = #", redirects: {follow: 5, to: ["\#(cdn)"]}"#
+    let hosts = "hosts: {\(Redirecting.cdn): [127.0.0.1]}"
+    try withProxy(try TargetCredential.query(file.value, entry: entry, top: hosts)) { proxy throws in
+      for location in ["/b?key=\(TargetCredential.inQuery)&id=", "b?id=", "?key=other&id="] {
+        let (name, target) = (Origin.newName(), Origin.newName())
+        try origin.script(name, [.readBody, Redirecting.answer(302, location + target)])
+        #expect(try proxy.ask("http://api.test/a?id=\(name)").text == "ok\n", "\(location)")
+        let received = try #require(try origin.exchanges(target).first)
+        #expect(received.target.hasSuffix("id=\(target)&key=\(TargetCredential.inQuery)"), "\(received.target)")
+        #expect(received.target.components(separatedBy: "key=").count == 2)
+      }
+      let (name, target) = (Origin.newName(), Origin.newName())
+      try origin.script(
+        name, [.readBody, Redirecting.answer(302, "https://\(cdn)/b?key=\(TargetCredential.inQuery)&id=\(target)")])
+      #expect(try proxy.ask("http://api.test/a?id=\(name)").text == "ok\n")
+      #expect(try origin.exchanges(target).first?.target == "/b?id=\(target)")
+    }
+    try withProxy(try TargetCredential.path(file.value, entry: entry, top: hosts)) { proxy throws in
+      let segment = "/bot\(TargetCredential.inPath)"
+      for (location, expected) in [
+        ("next?id=", "/dir/next"), ("./next?id=", "/dir/next"), ("../next?id=", "/next"), ("\(segment)/x/y?id=", "/x/y"),
+        ("/x?id=", "/x"),
+        ("../../next?id=", nil),
+      ] {
+        let (name, target) = (Origin.newName(), Origin.newName())
+        try origin.script(name, [.readBody, Redirecting.answer(302, location + target)])
+        let answer = try proxy.ask("http://api.test/dir/a?id=\(name)")
+        #expect(answer.status == (expected == nil ? 302 : 200), "\(location): \(answer.head)")
+        #expect(try origin.exchanges(target).map(\.target) == (expected.map { ["\(segment)\($0)?id=\(target)"] } ?? []))
+      }
+    }
+  }
+
+  @Test func `an origin that names the credential in another host's URL is not obeyed`() throws {
+    let world = try Redirecting()
+    try withProxy(world.configuration(world.standard())) { proxy throws in
+      for token in [Redirecting.token, "%61pi-5ecret-token", "%2561pi-5ecret-token"] {
+        let (name, target) = try world.redirecting { "https://\(Redirecting.cdn):\(world.port)/?token=\(token)&id=\($0)" }
+        let answer = try proxy.ask("http://api.test/?id=\(name)")
+        #expect(
+          answer.status == 302 && answer.details == "redirect relayed: its Location holds the credential", "\(answer.head)")
+        #expect(try world.origin.exchanges(target).isEmpty)
+      }
+    }
+  }
+
+  @Test func `a credential of the app's own goes to its entry alone`() throws {
+    let world = try Redirecting()
+    try withProxy(world.configuration(world.standard(), entry: ", client_authorization: keep")) { proxy throws in
+      let name = Origin.newName()
+      // Away, and back by another redirect: from elsewhere the entry is no target.
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "/2?id=\(name)")],
+        [.readBody, Redirecting.answer(302, "https://\(Redirecting.cdn):\(world.port)/3?id=\(name)")],
+        [.readBody, Redirecting.answer(302, "\(world.api)/4?id=\(name)")])
+      let answer = try proxy.ask("http://api.test/1?id=\(name)", ["Authorization: Bearer app-5ecret"])
+      #expect(answer.status == 302 && answer["Location"] == "\(world.api)/4?id=\(name)", "\(answer.head)")
+      let seen = try world.origin.exchanges(name)
+      #expect(seen.map { $0.all("Authorization") } == [["Bearer app-5ecret"], ["Bearer app-5ecret"], []])
+      #expect(seen.map { $0.tls?.sni } == ["localhost", "localhost", Redirecting.cdn])
+    }
+  }
+}
