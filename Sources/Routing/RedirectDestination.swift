@@ -56,18 +56,22 @@ extension Router {
 }
 
 extension RoutedEntry {
-  /// A URL of the entry's origin as an app asks for it; nil: it is none of them.
+  /// A URL of one of the entry's origins as an app asks for it; nil: it is none of them.
   /// - Parameters:
   ///   - asked: the host below a wildcard whose requests all go to one origin; nil: unknown.
   fileprivate func url(of target: HTTPURL, by index: Int, asked: String?) -> HTTPURL? {
     let match = matches[index]
-    guard let origin, target.isHTTPS == origin.isHTTPS, target.effectivePort == origin.port else { return nil }
+    let found = origins.first { origin in
+      target.isHTTPS == origin.isHTTPS && target.effectivePort == origin.port
+        && (origin.host.isEmpty || target.host == origin.host)
+    }
+    guard let origin = found else { return nil }
     let host: String
     if origin.host.isEmpty {
       guard match.isWildcard, match.matches(host: target.host) else { return nil }
       host = target.host
     } else {
-      guard target.host == origin.host, let written = match.isWildcard ? asked : match.host else { return nil }
+      guard let written = match.isWildcard ? asked : match.host else { return nil }
       host = written
     }
     guard let path = path(of: target.pathAndQuery, by: match) else { return nil }
@@ -79,7 +83,7 @@ extension RoutedEntry {
 
   /// With the match's prefix in place of the origin's path, where one takes the place of the other.
   private func path(of target: String, by match: Match) -> String? {
-    guard origin?.changesPath == true else { return target }
+    guard origins.first?.changesPath == true else { return target }
     var target = target
     let isUnder = target.withUTF8 { bytes in
       let path = bytes.firstIndex(of: UInt8(ascii: "?")).map { bytes[..<$0] } ?? bytes[...]

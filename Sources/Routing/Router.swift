@@ -10,12 +10,12 @@ public struct RoutedEntry: Sendable {
   public var hasCredential: Bool
   /// Takes the place of the match's prefix: "" or "/v1/x".
   public var originPath = "" {
-    didSet { origin = OriginBoundary(originPath) }
+    didSet { originBoundary = OriginBoundary(originPath) }
   }
-  fileprivate private(set) var origin = OriginBoundary("")
+  fileprivate private(set) var originBoundary = OriginBoundary("")
   public var methods = AllowedMethods.all
-  /// nil: nothing asks for it.
-  public var origin: Origin?
+  /// All of them lead to the same; empty: nothing asks for them.
+  public var origins: [Origin] = []
 
   /// Where the entry's requests go, for telling whether a URL of an answer is one of its own.
   public struct Origin: Sendable, Hashable {
@@ -133,7 +133,7 @@ public final class Router: Sendable {
     if other != nil { throw .pathOfTwoEntries }
     if let found, !isPlain {
       let prefix = entries[found.entry].matches[found.match].pathPrefix
-      try entries[found.entry].origin.check(path.bytes(in: bytes), behind: prefix.utf8.count)
+      try entries[found.entry].originBoundary.check(path.bytes(in: bytes), behind: prefix.utf8.count)
     }
   }
 

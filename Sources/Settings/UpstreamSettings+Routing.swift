@@ -6,9 +6,11 @@ extension UpstreamSettings {
     var entry = RoutedEntry(name: name, matches: matches, clients: clients, hasCredential: credential != nil)
     entry.methods = methods
     entry.originPath = origin.path
-    entry.origin = RoutedEntry.Origin(
-      isHTTPS: origin.scheme == .https, host: origin.messageHost, port: origin.messagePort,
-      changesPath: stripsPrefix || !origin.path.isEmpty)
+    entry.origins = origins.map { origin in
+      RoutedEntry.Origin(
+        isHTTPS: origin.scheme == .https, host: origin.messageHost, port: origin.messagePort,
+        changesPath: stripsPrefix || !origin.path.isEmpty)
+    }
     return entry
   }
 }

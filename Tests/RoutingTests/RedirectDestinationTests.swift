@@ -7,7 +7,7 @@ import Testing
   private static let entries: [RoutedEntry] = {
     func entry(_ name: String, _ match: Match, _ origin: RoutedEntry.Origin, path: String = "") -> RoutedEntry {
       var entry = RoutedEntry(name: name, match: match)
-      entry.origin = origin
+      entry.origins = [origin]
       entry.originPath = path
       return entry
     }
@@ -27,6 +27,7 @@ import Testing
       entry("six", Match(host: "::1"), secure("2001:db8::1")),
       entry("bare", Match(host: "bare.test", pathPrefix: "/x"), secure("bare.test", changesPath: true)),
     ]
+    entries[0].origins.append(secure("standby.test", port: 8443))
     entries[7].clients = ["billing"]
     entries[1].methods = AllowedMethods(["GET"])
     return entries
@@ -37,6 +38,7 @@ import Testing
     arguments: [
       // Under the entry's own origin, as apps ask for it.
       ("api", "https://api.test/x?y", "api http://api.test/x?y"), ("api", "https://api.test:443/", "api http://api.test/"),
+      ("api", "https://standby.test:8443/x", "api http://api.test/x"),
       ("pay", "https://real.test:8443/api/v1/x?y", "pay http://pay.test/v1/x?y"),
       ("pay", "https://real.test:8443/api/v1", "pay http://pay.test/v1"),
       ("bare", "https://bare.test/y", "bare http://bare.test/x/y"), ("bare", "https://bare.test/", "bare http://bare.test/x/"),
