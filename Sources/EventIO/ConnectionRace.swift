@@ -97,7 +97,7 @@ public final class ConnectionRace: EventHandler {
       let descriptor = Socket.stream(family: address.family)
       if descriptor < 0 {
         lastError = -descriptor
-        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(lastError) { runOut() }
+        if Socket.isShortage(lastError) { runOut() }
         continue
       }
       if case .ip = address.kind { Socket.setNoDelay(descriptor) }

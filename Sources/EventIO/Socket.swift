@@ -25,6 +25,8 @@ public enum Socket {
   }
   /// A connection that waits at a listener, non-blocking and close-on-exec; or -errno.
   public static func accept(_ listener: Int32) -> Int32 { csys_accept(listener, nil, nil) }
+  /// Whether the system lacks descriptors or memory.
+  public static func isShortage(_ error: Int32) -> Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error) }
   /// Whether the other end of a unix socket was connected by this process.
   public static func isOfThisProcess(_ descriptor: Int32) -> Bool { csys_peer_is_this_process(descriptor) != 0 }
   public static func shutdownWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }

@@ -262,7 +262,7 @@ public final class FetchTransfer {
             status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil,
             dpopNonce: field("DPoP-Nonce"), date: date, metadataFlavor: field("Metadata-Flavor"), body: body)))
     case _ where isTooLarge: finish(.failure(.tooLarge))
-    case CURLE_OPERATION_TIMEDOUT: finish(.failure(.timedOut))
+    case CURLE_OPERATION_TIMEDOUT: finish(.failure(passage?.timeUp().map { .unreachable($0) } ?? .timedOut))
     case _ where passage?.failure != nil: finish(.failure(.unreachable(passage?.failure ?? "")))
     case _ where sawForbiddenAddress: finish(.failure(.addressForbidden))
     case _ where (refusal ?? handshake?.refusal) != nil:

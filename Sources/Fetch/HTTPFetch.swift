@@ -107,5 +107,8 @@ public protocol FetchPassage: AnyObject {
   var name: String { get }
   /// Why no connection came about; nil: none has failed.
   var failure: String? { get }
+  /// The fetch has taken too long.
+  /// - Returns: what it waited for, if that lies on the way; nil: for the server.
+  func timeUp() -> String?
   func close()
 }

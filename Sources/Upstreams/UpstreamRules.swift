@@ -7,12 +7,12 @@ import WayOut
 /// What one configuration says about connections to origins.
 public struct UpstreamRules: Sendable {
   /// Of origins that no entry has used yet.
-  public var timeouts: Deadlines
+  public let timeouts: Deadlines
   /// How many connections an origin may have in the whole process.
   public var connections: Int
   public var forbiddenAddresses: [AddressRange]
   /// Of this proxy, in Via.
-  public var name: ProxyName
+  public let name: ProxyName
   public var parents: [ParentSettings]
   /// With the credentials that they have in this configuration.
   public var parentAccounts: Set<ParentAccount> = []
@@ -23,7 +23,7 @@ public struct UpstreamRules: Sendable {
   /// Of the parents whose certificates are judged by revocation.
   public var judgedHops: Set<Hop> = []
   /// Bytes of a response head.
-  public var responseHead: Int
+  public let responseHead: Int
   /// Hosts that the configuration itself names, as an origin or as a tunnel's target. No client is charged for looking them up.
   public var writtenHosts: Set<String>
   /// The trust for OCSP responders that the operator configured with https: the default anchors, without a check of revocation.

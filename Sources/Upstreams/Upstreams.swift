@@ -112,6 +112,7 @@ public final class Upstreams {
       }
     }
     fetch.keepOnly(kept.policies, certificates: kept.certificates)
+    controlWays.adopted()
     contexts = contexts.filter {
       kept.policies.contains($0.key.trust) && kept.certificates.contains($0.key.certificate)
     }

@@ -66,6 +66,83 @@ import Testing
     }
   }
 
+  private static let written = "hosts: {token.example.test: [127.0.0.1]}\n"
+
+  @Test func `a parent that never answers is named`() throws {
+    let (parent, name) = (try ParentServer(), Origin.newName())
+    try parent.set(#"{"silent": ""}"#)
+    let text = try Self.configuration(parent, scheme: "http", name: name)
+      .replacingOccurrences(of: "client_id: id", with: "client_id: id\n      timeout: 1s")
+    try withProxy(text) { proxy throws in
+      #expect(try proxy.ask("http://api.test/api/\(name)/x").status == 503)
+      let line = proxy.process.awaitLine { $0.contains("the parent proxy corporate: no connection in time") }
+      #expect(line != nil, "\(proxy.tail)")
+    }
+  }
+
+  @Test func `a reload takes a token request away from a parent that does not answer`() throws {
+    let (parent, name) = (try ParentServer(), Origin.newName())
+    try parent.set(#"{"silent": ""}"#)
+    let text = try Self.configuration(parent, scheme: "http", name: name) + Self.written
+    try withProxy(text) { proxy throws in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/api/\(name)/x"))
+      #expect(try eventually { try parent.asked().count == 1 })
+      let began = Date()
+      try proxy.reload(text.replacingOccurrences(of: "via: corporate", with: "via: direct"))
+      #expect(try client.readAnswer().status == 200, "\(proxy.tail)")
+      // The token request's own limit is 10 s.
+      #expect(Date().timeIntervalSince(began) < 6)
+      #expect(try parent.asked().count == 1)
+    }
+  }
+
+  @Test func `a shortage of descriptors delays a token request, no more`() throws {
+    let (parent, name, shortage) = (try ParentServer(), Origin.newName(), try Shortage())
+    let text = try Self.configuration(parent, scheme: "http", name: name)
+    try withProxy(text, environment: shortage.environment) { proxy throws in
+      try shortage.beginOfAccepting()
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/api/\(name)/x"))
+      #expect(proxy.process.awaitLine { $0.contains("out of file descriptors") } != nil, "\(proxy.tail)")
+      try shortage.endOfAccepting()
+      let began = Date()
+      #expect(try client.readAnswer().status == 200, "\(proxy.tail)")
+      #expect(Date().timeIntervalSince(began) < 6)
+    }
+  }
+
+  /// Its name is random, and says nothing to a process that does not know it; this one reads it from the kernel's list.
+  @Test func `no other process gets through the passage of a token request`() throws {
+    let (parent, name) = (try ParentServer(), Origin.newName())
+    try parent.set(#"{"silent": ""}"#)
+    let text = try Self.configuration(parent, scheme: "http", name: name) + Self.written
+    try withProxy(text) { proxy throws in
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("GET", "http://api.test/api/\(name)/x"))
+      #expect(try eventually { try parent.asked().count == 1 })
+      let program = """
+        import socket
+        names = {line.split()[-1][1:] for line in open("/proc/net/unix") if "@authproxy-" in line}
+        for name in names:
+            client = socket.socket(socket.AF_UNIX)
+            client.settimeout(10)
+            try:
+                client.connect("\\0" + name)
+                client.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
+                print(repr(client.recv(100)))
+            except OSError:
+                print(repr(b""))
+        """
+      let done = try ChildProcess.run(Surroundings.python, ["-c", program])
+      let answers = Set(done.output.split(separator: "\n").map(String.init))
+      #expect(answers == ["b''"], "\(done.output)\(done.errors)")
+      #expect(try parent.asked().count == 1)
+      try proxy.reload(text.replacingOccurrences(of: "via: corporate", with: "via: direct"))
+      #expect(try client.readAnswer().status == 200, "\(proxy.tail)")
+    }
+  }
+
   /// libcurl reads more into a URL than any rule about hosts does.
   @Test(
     arguments: [

@@ -14,11 +14,13 @@ standard input. POST /set to the control port changes the settings and answers w
     bound       the address type in SOCKS replies: 1, 3 or 4
     closes      closes each connection at once
     silent      never answers a request whose target contains this text; "": none of them
+    before      what it sends first in answer to a request in absolute-form
+    pipe        port on loopback to which it passes each connection as it is; 0: none
     names       {name: address} that it resolves; others are 127.0.0.1
     forget      clears what was recorded
     capture     keeps every byte that clients send, without the parent's own TLS
-State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls},
-`open`, and `captured`, what was kept as latin-1 text.
+State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls, alpn,
+certificate}, `open`, and `captured`, what was kept as latin-1 text.
 """
 
 import base64
@@ -41,7 +43,7 @@ pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
 settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {},
-            "capture": False}
+            "capture": False, "before": "", "pipe": 0}
 asked = []
 captured = bytearray()
 broken = []
@@ -49,9 +51,15 @@ nonces = {}  # nonce: its largest count
 opened = set()
 
 
-def record(kind, target, fields, user, number, tls):
+def record(kind, target, fields, user, number, tls, **more):
     with lock:
-        asked.append({"kind": kind, "target": target, "fields": fields, "user": user, "connection": number, "tls": tls})
+        asked.append({"kind": kind, "target": target, "fields": fields, "user": user, "connection": number, "tls": tls} | more)
+
+
+def seen(client):
+    """Of a TLS client: the protocol that it offered, and the name in its certificate."""
+    names = dict(part[0] for part in (client.getpeercert() or {}).get("subject", ()))
+    return {"alpn": client.selected_alpn_protocol(), "certificate": names.get("commonName")}
 
 
 def receive(side, count=65536):
@@ -183,12 +191,15 @@ def serve_http(client, number, tls):
         if line is None:
             return
         method, target = line[0], line[1]
-        record("connect" if method == "CONNECT" else "absolute", target, fields, None, number, tls)
+        record("connect" if method == "CONNECT" else "absolute", target, fields, None, number, tls,
+               **(seen(client) if tls else {}))
         if settings["silent"] is not None and settings["silent"] in target:
             # Until the other side leaves.
             while client.recv(65536):
                 pass
             return
+        if method != "CONNECT" and settings["before"]:
+            client.sendall(settings["before"].encode("latin-1"))
         challenge, info = judge(method, target, fields)
         if challenge is not None:
             wish = settings["digest"] or {}
@@ -303,6 +314,8 @@ def handle(client, kind):
         client.settimeout(60)
         if settings["closes"]:
             return
+        if settings["pipe"]:
+            return relay(client, socket.create_connection(("127.0.0.1", settings["pipe"]), 5))
         if kind == "https":
             client = tls.wrap_socket(client, server_side=True)
         if kind == "socks":
@@ -352,6 +365,11 @@ class Control(http.server.BaseHTTPRequestHandler):
 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 name = sys.argv[2] if len(sys.argv) > 2 else "good"
 tls.load_cert_chain(pki / f"{name}.pem", pki / f"{name}.key")
+tls.set_alpn_protocols(["h2", "http/1.1"])
+if (pki / "root.pem").exists():
+    # It asks for a client certificate, and needs none.
+    tls.load_verify_locations(pki / "root.pem")
+    tls.verify_mode = ssl.CERT_OPTIONAL
 control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
 threading.Thread(target=control.serve_forever, daemon=True).start()
 ports = {kind: listen(kind) for kind in ("http", "https", "socks")}

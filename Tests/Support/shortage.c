@@ -2,6 +2,7 @@
 // 127.0.0.1. While a file exists, no socket can be added to an epoll.
 //   SHORTAGE_SLOW=milliseconds   the delay
 //   SHORTAGE_LOG=file            gets a line for each name
+//   SHORTAGE_ACCEPT=file         while it exists, accept4 of a unix socket fails with EMFILE
 //   SHORTAGE_EPOLL=file          while it exists, EPOLL_CTL_ADD of a socket fails with ENOSPC, but not for libdispatch, which adds its
 //                                signals and timers at any time
 #define _GNU_SOURCE
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +44,19 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
   if (late && ends_with(name, ".slow.test")) usleep(1000 * (useconds_t)atoi(late));
   if (ends_with(name, ".gone.test")) return EAI_NONAME;
   return next("127.0.0.1", service, hints, result);
+}
+
+int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags) {
+  static int (*next)(int, struct sockaddr *, socklen_t *, int);
+  if (!next) next = (__typeof__(next))dlsym(RTLD_NEXT, "accept4");
+  const char *path = getenv("SHORTAGE_ACCEPT");
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  if (path && access(path, F_OK) == 0 && getsockopt(listener, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX) {
+    errno = EMFILE;
+    return -1;
+  }
+  return next(listener, address, length, flags);
 }
 
 int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {

@@ -173,13 +173,38 @@ public final class AbsoluteForm {
   /// A request that had time for an answer got not a byte of one. A parent that has served others a moment ago waits for an origin that
   /// does not answer; otherwise it is down.
   /// - Parameter now: nanoseconds of the loop's clock.
-  public func gaveNoAnswer(now: Int64) {
+  @discardableResult
+  public func gaveNoAnswer(now: Int64) -> UpstreamError {
+    noteBroken(now, unlessWorkedLately: true)
+    return failure(.unreached(.responseTimeout))
+  }
+
+  /// The connection has ended before the head of an answer was complete.
+  /// - Parameter isMute: not a byte of one has come, as nobody but a parent that is broken does.
+  func ended(isMute: Bool, now: Int64) -> UpstreamError {
+    if isMute { noteBroken(now, unlessWorkedLately: false) }
+    return failure(.badAnswer("it closed the connection before its answer was complete"))
+  }
+
+  private func noteBroken(_ now: Int64, unlessWorkedLately: Bool) {
     let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
     self.claim = nil
     let changes = upstreams.shared.health.withLock { health in
-      if !health.hasWorkedLately(parent.hop, now: now) { health.broke(parent.hop, claim: claim, now: now, random: random) }
+      if !unlessWorkedLately || !health.hasWorkedLately(parent.hop, now: now) {
+        health.broke(parent.hop, claim: claim, now: now, random: random)
+      }
       return health.takeChanges()
     }
     upstreams.report(changes)
+  }
+
+  /// Whether the source of its credential has another than the one that was refused.
+  /// - Parameter deliver: called once, on the loop, possibly before this returns; not after `cancel` of the result.
+  func renew(deliver: @escaping (_ hasAnother: Bool) -> Void) -> (any ParentWait)? {
+    guard let credential = parent.credential, let login else {
+      deliver(false)
+      return nil
+    }
+    return credential.refused(login.version, isSure: false, on: upstreams.loop, deliver: deliver)
   }
 }

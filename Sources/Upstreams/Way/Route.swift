@@ -31,6 +31,9 @@ public final class Route: Sendable {
   /// Whether the form of a request to an http origin depends on whether it is an Upgrade.
   public var hasAbsoluteForm: Bool { ways.contains { $0?.takesAbsoluteForm == true } }
 
+  /// Directly, from any address.
+  static let plain = Route(ways: [nil], addresses: nil, source: SourceAddresses())
+
   /// The same without any parent; nil: from any address.
   var direct: Route? {
     if addresses == nil, source.isAny { return nil }
@@ -41,6 +44,13 @@ public final class Route: Sendable {
   func avoiding(_ hops: Set<Hop>) -> Route {
     let left = ways.filter { way in way.map { !hops.contains($0.hop) } ?? true }
     return Route(ways: left.isEmpty ? [nil] : left, addresses: addresses, source: source, tunnelsAlways: tunnelsAlways)
+  }
+
+  /// The ways that are left without this parent; nil: none.
+  func without(_ parent: Parent) -> Route? {
+    let left = ways.filter { $0?.hop != parent.hop }
+    if left.isEmpty { return nil }
+    return Route(ways: left, addresses: addresses, source: source, tunnelsAlways: tunnelsAlways)
   }
 
   /// The same for requests that need a tunnel.

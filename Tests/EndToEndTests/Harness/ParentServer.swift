@@ -12,6 +12,8 @@ final class ParentServer {
     let user: String?
     let connection: Int
     let tls: Bool
+    /// Over TLS: what it chose of what was offered, and the name in the client's certificate.
+    let alpn, certificate: String?
   }
   struct State: Decodable {
     let asked: [Asked]

@@ -11,7 +11,7 @@ struct Shortage {
     folder = try Surroundings.newFolder()
     environment = [
       "LD_PRELOAD": try Self.built.get(), "SHORTAGE_SLOW": String(slow), "SHORTAGE_LOG": folder + "/names",
-      "SHORTAGE_EPOLL": folder + "/epoll",
+      "SHORTAGE_EPOLL": folder + "/epoll", "SHORTAGE_ACCEPT": folder + "/accept",
     ]
   }
 
@@ -19,6 +19,10 @@ struct Shortage {
   var names: [String] {
     (try? String(contentsOfFile: folder + "/names", encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
   }
+
+  /// From now on until its end, no connection to a unix socket is accepted.
+  func beginOfAccepting() throws { try ProxyProcess.write("", to: folder + "/accept") }
+  func endOfAccepting() throws { try FileManager.default.removeItem(atPath: folder + "/accept") }
 
   /// From now on until its end, epoll accepts no registration of a socket.
   func begin() throws { try ProxyProcess.write("", to: folder + "/epoll") }
