@@ -32,6 +32,23 @@ import Testing
     }
   }
 
+  /// RFC 1928 has one byte for the length of a name.
+  @Test(arguments: ["socks5", "socks5h"])
+  func `a name that it cannot say is refused, not shortened`(_ scheme: String) throws {
+    let parent = try ParentServer()
+    let name = Array(repeating: String(repeating: "a", count: 50), count: 6).joined(separator: ".") + ".far.test"
+    let text = try ParentTunnelTests.configuration(parent, scheme: scheme, login: nil)
+      .replacingOccurrences(of: "connect: {allow: [", with: "unlisted_hosts: forward\nconnect: {allow: [\"*.far.test:443\", ")
+    try withProxy(text) { proxy throws in
+      let answer = try proxy.ask("http://\(name)/echo")
+      #expect([400, 502].contains(answer.status) && answer["Proxy-Status"]?.contains("error=") == true, "\(answer.head)")
+      let client = try proxy.connect()
+      try client.send("CONNECT \(name):443 HTTP/1.1\r\nHost: \(name):443\r\n\r\n")
+      #expect(try [400, 502].contains(client.readAnswer().status))
+      #expect(try parent.asked().isEmpty)
+    }
+  }
+
   @Test func `each reply code has its answer`() throws {
     let parent = try ParentServer()
     let answers = [
