@@ -26,11 +26,10 @@ final class RealParent {
       }
     }
 
-    /// Dante asks the system for passwords, so the test mounts others for it.
+    /// Each has files of the system for itself alone.
     var canRun: Bool {
-      let isThere = (try? ChildProcess.run("sh", ["-c", "command -v \(command)"]))?.status == .exited(0)
-      guard isThere, self == .dante else { return isThere }
-      return (try? ChildProcess.run("unshare", ["-m", "mount", "--bind", "/etc/passwd", "/etc/passwd"]))?.status == .exited(0)
+      guard (try? ChildProcess.run("sh", ["-c", "command -v \(command)"]))?.status == .exited(0) else { return false }
+      return (try? ChildProcess.run("unshare", ["-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"]))?.status == .exited(0)
     }
   }
 
@@ -39,6 +38,8 @@ final class RealParent {
   /// Where connections to origins come from.
   static let source = "127.0.0.9"
   static let (user, password) = ("proxyuser", "pw-5ecret-parent")
+  /// The origin's machine, as only the parents know it.
+  static let host = "token.example.test"
 
   let kind: Kind
   let port: Int
@@ -54,7 +55,7 @@ final class RealParent {
     // The parents give up root's rights.
     chmod(folder, 0o777)
     chmod(Surroundings.folder, 0o755)
-    let words = try Self.prepare(kind, self.port, folder)
+    let words = try Self.withFiles(of: kind, in: folder, Self.prepare(kind, self.port, folder))
     process = try ChildProcess(words[0], Array(words.dropFirst()))
     let isReady = try eventually(seconds: 20) { (try? RawConnection(port: self.port)) != nil }
     if !isReady { throw HarnessError("\(kind.rawValue): \(process.output)\(process.errors)\n\(log())") }
@@ -120,19 +121,24 @@ final class RealParent {
         "socksmethod: \(kind == .dante ? "username" : "none")", "clientmethod: none", "user.privileged: root",
         "user.unprivileged: nobody", "client pass {\n from: 127.0.0.0/8 to: 0.0.0.0/0\n log: connect error\n}",
         "socks pass {\n from: 127.0.0.0/8 to: 0.0.0.0/0\n command: connect\n log: connect error\n}")
-      guard kind == .dante else { return ["danted", "-f", path] }
-      return try withPasswords(of: folder, ["danted", "-f", path])
+      return ["danted", "-f", path]
     }
   }
 
-  /// The command with files of users and passwords that only it sees.
-  private static func withPasswords(of folder: String, _ command: [String]) throws -> [String] {
-    let hash = try ChildProcess.run("openssl", ["passwd", "-6", password]).output.trimmingCharacters(in: .newlines)
-    let users = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
-    try ProxyProcess.write(users + "\(user):x:4242:65534::/nonexistent:/usr/sbin/nologin\n", to: folder + "/passwd")
-    chmod(folder + "/passwd", 0o644)
-    try ProxyProcess.write("\(user):\(hash):20000:0:99999:7:::\n", to: folder + "/shadow")
-    let script = "mount --bind \(folder)/passwd /etc/passwd && mount --bind \(folder)/shadow /etc/shadow && exec \"$@\""
-    return ["unshare", "-m", "sh", "-c", script, "sh"] + command
+  /// The command with a name that only it resolves; Dante also asks the system for passwords.
+  private static func withFiles(of kind: Kind, in folder: String, _ command: [String]) throws -> [String] {
+    var files = ["hosts": "127.0.0.1 localhost \(host)\n"]
+    if kind == .dante {
+      let hash = try ChildProcess.run("openssl", ["passwd", "-6", password]).output.trimmingCharacters(in: .newlines)
+      let users = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
+      files["passwd"] = users + "\(user):x:4242:65534::/nonexistent:/usr/sbin/nologin\n"
+      files["shadow"] = "\(user):\(hash):20000:0:99999:7:::\n"
+    }
+    for (name, text) in files {
+      try ProxyProcess.write(text, to: "\(folder)/\(name)")
+      chmod("\(folder)/\(name)", 0o644)
+    }
+    let mounts = files.keys.map { "mount --bind \(folder)/\($0) /etc/\($0) && " }.joined()
+    return ["unshare", "-m", "sh", "-c", mounts + "exec \"$@\"", "sh"] + command
   }
 }
