@@ -37,7 +37,7 @@ test-peers: build $(VENV)/complete packages-peers
 	  --filter 'EndToEndTests\.Peer($(CROWDS))'
 
 # Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
-CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener|ProxyProtocol|HMAC|HTTPSignature|JWT|SigV4|WholeBody|DigestNonce|DigestTests|Parent|OriginPath|HeaderRules|UnixOrigin|QueryCredential|PathCredential
+CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener|ProxyProtocol|HMAC|HTTPSignature|JWT|SigV4|WholeBody|DigestNonce|DigestTests|Parent|OriginPath|HeaderRules|UnixOrigin|QueryCredential|PathCredential|Redirect|ObjectStore|OriginList|KeptBodies
 checked-tests: $(VENV)/complete
 	swift build --product authproxy
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
