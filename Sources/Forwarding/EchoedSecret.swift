@@ -191,9 +191,6 @@ extension Field {
 }
 
 extension ForwardingRules {
-  /// Some trailers of answers do not go on, beyond those that never do.
-  public var marksTrailers: Bool { responseHeaders != nil || target != nil || paths != nil && rewritesURLs }
-
   /// Marks the trailers of an answer that the rules would not let pass in its head as it is: apps merge trailers into heads. What a head
   /// would have in another form, URLs with the credential or below the origin's path, goes without.
   public func markTrailers(_ trailers: inout ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) {

@@ -55,6 +55,8 @@ public final class ForwardingRules: Sendable {
   public let paths: PathExchange?
   /// nil: none.
   public let requestHeaders, responseHeaders: HeaderRules?
+  /// Some trailers of answers do not go on, beyond those that never do.
+  public let marksTrailers: Bool
   /// Replaces the origin's `scheme://authority`; ends with the slashes where the authority that the app requested follows.
   let rewriteTo: [UInt8]
 
@@ -88,6 +90,7 @@ public final class ForwardingRules: Sendable {
     self.paths = paths
     self.requestHeaders = requestHeaders
     self.responseHeaders = responseHeaders
+    marksTrailers = responseHeaders != nil || target != nil || paths != nil && rewritesURLs
     self.rewriteTo = Array((rewriteTo ?? "http://").utf8)
   }
 }

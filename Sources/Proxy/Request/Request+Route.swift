@@ -153,7 +153,6 @@ extension Request {
       redirection = Redirection(
         bytes, from: entry, at: place, redirects, host: host, framing: message.outbound.framing, client: access)
     }
-    if entry.isSigned, let path = rules.hiddenPath(target.path.bytes(in: bytes)) { record.target.path = path }
     return .originFound(
       needsCredential: try aim(at: entry, rules, host, port, isHTTPS: isHTTPS, target, bytes, access))
   }
@@ -171,8 +170,8 @@ extension Request {
     do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
       throw ProxyError(error, for: entry.name)
     }
-    let pool = tunnelled(
-      services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS), entry, rules)
+    var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
+    if pool.hasSibling { pool = tunnelled(pool, entry, rules) }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     let search = entry.origins.map { OriginSearch($0, on: services.upstreams) }
     way = Way(entry: entry, rules: rules, pool: pool, search: search, stall: entry.timeouts.stall)

@@ -51,7 +51,7 @@ public final class OriginPool {
   /// How many connections the origin may have in the whole process.
   private var capacity: Int
   /// The same origin has another pool, for requests of the other form. Both share the limit.
-  private let hasSibling: Bool
+  public let hasSibling: Bool
 
   init(_ origin: Origin, limit: OriginLimit, upstreams: Upstreams) {
     self.origin = origin
@@ -204,7 +204,7 @@ public final class OriginPool {
 
   /// Requests elsewhere wait for a place: those of other loops, and of the other form.
   private var othersWantPlace: Bool {
-    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || sibling?.wantsPlace == true
+    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || (hasSibling && sibling?.wantsPlace == true)
   }
 
   // MARK: Shares
