@@ -79,6 +79,47 @@ import Testing
     }
   }
 
+  /// Requests go through a parent that asks for Digest, in absolute-form.
+  private func challenging(_ parent: ParentServer, _ origin: Origin, _ digest: DigestServer) -> String {
+    """
+    via: corporate
+    parents: {corporate: {url: "\(parent.url("http"))", credential: proxy-login}}
+    upstreams:
+      - {match: front.test, origin: "http://localhost:\(origin.ports.http)", redirects: {follow: 20, to: [api.test]}}
+      - {match: api.test, origin: "http://localhost:\(digest.port)", credential: camera}
+    credentials:
+      proxy-login: {digest: {username: proxyuser, password: pw-5ecret-parent}}
+      camera: {digest: {username: svc, password: \(DigestServer.password)}, allow_plaintext: true}
+    threads: 1
+
+    """
+  }
+
+  @Test func `a parent's challenge at one hop is none of the origin's at the next`() throws {
+    let (origin, digest, parent) = (try Origin.shared(), try DigestServer(), try ParentServer())
+    try parent.set(#"{"login": "\#(ParentServer.login)", "digest": {"algorithm": "SHA-256"}}"#)
+    try withProxy(challenging(parent, origin, digest)) { proxy throws in
+      let name = Origin.newName()
+      try origin.script(name, [.readBody, Redirecting.answer(302, "http://localhost:\(digest.port)/api/x")])
+      let answer = try proxy.ask("http://front.test/?id=\(name)")
+      let state = try digest.state()
+      #expect(answer.status == 200 && state.whys == ["none", "good"], "\(answer.head) \(state) \(proxy.tail)")
+    }
+  }
+
+  @Test func `a parent may challenge at each of many hops`() throws {
+    let (origin, digest, parent) = (try Origin.shared(), try DigestServer(), try ParentServer())
+    try parent.set(#"{"login": "\#(ParentServer.login)", "digest": {"algorithm": "SHA-256", "uses": 1}}"#)
+    try withProxy(challenging(parent, origin, digest)) { proxy throws in
+      let names = (0...9).map { _ in Origin.newName() }
+      for (name, next) in zip(names, names.dropFirst()) {
+        try origin.script(name, [.readBody, Redirecting.answer(302, "/?id=\(next)")])
+      }
+      let answer = try proxy.ask("http://front.test/?id=\(names[0])")
+      #expect(answer.status == 200 && answer.details?.hasPrefix("9 redirects followed") == true, "\(answer.head) \(proxy.tail)")
+    }
+  }
+
   @Test func `a refused token is refreshed at each hop, once`() throws {
     let server = try TokenServer()
     let configuration = try server.configuration(entry: ["redirects: {follow: 5}"])
