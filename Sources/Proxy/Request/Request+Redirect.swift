@@ -43,7 +43,7 @@ extension Request {
     return true
   }
 
-  private struct Hop {
+  struct Hop {
     let redirect: Redirect
     /// What origins were asked for, with this.
     let asked: [AskedTarget]
@@ -101,6 +101,7 @@ extension Request {
   private func turn(
     _ redirection: Redirection, to hop: Hop, _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) {
+    if isWithdrawn(hop, of: redirection) { throw .withdrawn }
     // Below a wildcard, each host is an origin of its own: the app's credentials are for the one that it asked.
     let leaves = hop.entry !== redirection.entry || !hop.redirect.target.url.isSameHost(hop.asked[0].url)
     if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
