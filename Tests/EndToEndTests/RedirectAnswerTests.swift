@@ -19,6 +19,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [", rewrite: {secure_cookies: true}", ""])
+  func `of cookies with one name, the last answer's comes last`(_ entry: String) throws {
+    try withProxy(world.configuration(world.standard(), entry: entry)) { proxy in
+      let name = Origin.newName()
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "/2?id=\(name)", "Set-Cookie: sid=old; Path=/\r\n")],
+        [.readBody, Redirecting.answer(302, "/3?id=\(name)", "Set-Cookie: sid=newer; Path=/\r\n")],
+        [.readBody, .send("HTTP/1.1 200 OK\r\nSet-Cookie: sid=new; Path=/\r\nContent-Length: 2\r\n\r\nhi")])
+      let answer = try proxy.ask("http://api.test/1?id=\(name)")
+      #expect(answer.all("Set-Cookie") == ["sid=old; Path=/", "sid=newer; Path=/", "sid=new; Path=/"])
+    }
+  }
+
   @Test func `cookies of another entry's answer are none of the app's host`() throws {
     try withProxy(world.configuration(world.standard())) { proxy in
       for place in ["https://\(Redirecting.cdn):\(world.port)/", "https://\(Redirecting.pay):\(world.port)/base"] {
