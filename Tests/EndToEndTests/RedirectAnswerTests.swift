@@ -112,6 +112,31 @@ import Testing
     }
   }
 
+  @Test func `below a wildcard, cookies and references of another host are none of the host that was asked`() throws {
+    let entry =
+      #"{name: wide, match: "https://*.example.test:\#(world.port)", credential: api, wildcard_credential: true, redirects: {follow: 3}}"#
+    let top = "intercept: {ca: memory, publish: \(try Surroundings.newFolder())}"
+    try withProxy(world.configuration("relay", entries: [entry], top: top)) { proxy in
+      let (name, next, last) = (Origin.newName(), Origin.newName(), Origin.newName())
+      let pay = "\(Redirecting.pay):\(world.port)"
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "https://\(pay)/2?id=\(next)", "Set-Cookie: own=1\r\n")])
+      try world.origin.script(next, [.readBody, Redirecting.answer(302, "/3?id=\(last)", "Set-Cookie: a=pay\r\n")])
+      try world.origin.script(
+        last,
+        [
+          .readBody,
+          .send(
+            "HTTP/1.1 201 OK\r\nSet-Cookie: c=pay\r\nLocation: /new\r\nContent-Length: 2\r\n\r\nhi"),
+        ])
+      let url = "https://\(Redirecting.cdn):\(world.port)/1?id=\(name)"
+      let got = try ChildProcess.run("curl", ["-sSki", "--proxy", "http://127.0.0.1:\(proxy.port)", url])
+      #expect(got.output.hasSuffix("hi") && !got.output.contains("Set-Cookie"), "\(got.output) \(got.errors)")
+      #expect(got.output.contains("\r\nLocation: https://\(pay)/new\r\n"), "\(got.output)")
+      #expect(try world.only(last).tls?.sni == Redirecting.pay)
+    }
+  }
+
   @Test func `inside of TLS that the proxy answers, redirects are followed as well`() throws {
     let entry = #"{match: "https://secure.test", origin: "\#(world.api)", credential: api, redirects: \#(world.standard())}"#
     let configuration = world.configuration(

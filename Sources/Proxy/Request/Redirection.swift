@@ -48,6 +48,12 @@ final class Redirection {
     self.client = client
   }
 
+  /// Whether an entry's origin for a URL is the one that the app asked. Below a wildcard, each host is an origin of its own.
+  /// - Parameter first: what was asked for first.
+  func isOwn(_ entry: Entry, _ url: HTTPURL, first: HTTPURL) -> Bool {
+    entry === self.entry && (entry.origin != nil || url.isSameHost(first))
+  }
+
   /// Of the present hop.
   var method: String? { asked.last?.method }
   var count: Int { max(asked.count - 1, 0) }

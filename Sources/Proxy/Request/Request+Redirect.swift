@@ -102,11 +102,13 @@ extension Request {
     _ redirection: Redirection, to hop: Hop, _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) {
     if isWithdrawn(hop, of: redirection) { throw .withdrawn }
-    // Below a wildcard, each host is an origin of its own: the app's credentials are for the one that it asked.
-    let leaves = hop.entry !== redirection.entry || !hop.redirect.target.url.isSameHost(hop.asked[0].url)
+    // The app's credentials are for the origin that it asked, and cookies of others are none of that one's.
+    let first = hop.asked[0].url
+    let leaves = !redirection.isOwn(hop.entry, hop.redirect.target.url, first: first)
+    let isOwn = redirection.isOwn(way.entry, hop.asked[hop.asked.count - 2].url, first: first)
     if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
     var cookies: [UInt8] = []
-    if way.entry === redirection.entry { cookies = way.rules.cookies(of: &head, in: bytes) }
+    if isOwn { cookies = way.rules.cookies(of: &head, in: bytes) }
     guard redirection.cookies.count + cookies.count <= snapshot.settings.limits.responseHead else { throw .cookies }
     let before = (message, way, authorization)
     let entryOfRecord = record.upstream.entry
@@ -209,8 +211,10 @@ extension Request {
   /// Makes the answer that the app gets one to what it has asked for.
   /// - Returns: lines that are added to it.
   func settledRedirects(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8] {
-    guard let redirection, redirection.count > 0, let url = redirection.asked.last?.url else { return [] }
-    let isOwn = way.entry === redirection.entry
+    guard let redirection, redirection.count > 0, let first = redirection.asked.first?.url,
+      let url = redirection.asked.last?.url
+    else { return [] }
+    let isOwn = redirection.isOwn(way.entry, url, first: first)
     let lines = way.rules.settled(
       &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
     return isOwn ? redirection.cookies + lines : lines
