@@ -65,7 +65,7 @@ public struct OutboundResponse: ~Copyable {
   public init(
     switching head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest,
     of origin: OriginAuthority,
-    rules: ForwardingRules, asked: @autoclosure () -> String
+    rules: ForwardingRules, asked: @autoclosure () -> String, behind redirected: [UInt8] = []
   ) throws(ForwardingError) {
     guard request.isUpgrade, head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true else {
       throw .unexpectedUpgrade
@@ -77,7 +77,7 @@ public struct OutboundResponse: ~Copyable {
     isDecoded = false
     authenticatesConnection = false
     note = nil
-    redirected = []
+    self.redirected = redirected
     head.markHopByHop(in: bytes, keepUpgrade: true)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())

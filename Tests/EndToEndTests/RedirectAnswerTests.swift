@@ -137,6 +137,31 @@ import Testing
     }
   }
 
+  @Test func `interim answers and a change of protocol elsewhere bring no cookie, and references that are absolute`() throws {
+    try withProxy(world.configuration(world.standard())) { proxy in
+      let cdn = "https://\(Redirecting.cdn):\(world.port)"
+      let fields = "Set-Cookie: a=cdn\r\nLink: </style>; rel=preload\r\n"
+      let (name, target) = try world.redirecting { "\(cdn)/?id=\($0)" }
+      let hints = "HTTP/1.1 103 Early Hints\r\n\(fields)\r\n"
+      try world.origin.script(
+        target, [.readBody, .send(hints + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")])
+      let answer = try proxy.ask("http://api.test/?id=\(name)")
+      #expect(answer.text == "hi" && answer.interim.map(\.status) == [103])
+      #expect(answer.interim[0].all("Set-Cookie").isEmpty && answer.interim[0]["Link"] == "<\(cdn)/style>; rel=preload")
+
+      let (first, socket) = try world.redirecting(302, "Set-Cookie: own=1\r\n") { "\(cdn)/?id=\($0)" }
+      try world.origin.script(
+        socket,
+        [.readBody, .send("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\(fields)\r\n")])
+      let client = try proxy.connect()
+      try client.send(
+        ProxyProcess.request("GET", "http://api.test/?id=\(first)", ["Connection: Upgrade", "Upgrade: websocket"]))
+      let switched = try client.readAnswer()
+      #expect(switched.status == 101 && switched.all("Set-Cookie").isEmpty, "\(switched.head)")
+      #expect(switched["Link"] == "<\(cdn)/style>; rel=preload", "\(switched.head)")
+    }
+  }
+
   @Test func `inside of TLS that the proxy answers, redirects are followed as well`() throws {
     let entry = #"{match: "https://secure.test", origin: "\#(world.api)", credential: api, redirects: \#(world.standard())}"#
     let configuration = world.configuration(

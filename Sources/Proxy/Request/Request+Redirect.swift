@@ -209,15 +209,18 @@ extension Request {
   // MARK: The last answer
 
   /// Makes the answer that the app gets one to what it has asked for.
+  /// - Parameter isInterim: the final one follows, which brings the cookies of the way.
   /// - Returns: lines that are added to it.
-  func settledRedirects(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8] {
+  func settledRedirects(
+    _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way, isInterim: Bool = false
+  ) -> [UInt8] {
     guard let redirection, redirection.count > 0, let first = redirection.asked.first?.url,
       let url = redirection.asked.last?.url
     else { return [] }
     let isOwn = redirection.isOwn(way.entry, url, first: first)
     let lines = way.rules.settled(
       &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
-    return isOwn ? redirection.cookies + lines : lines
+    return isOwn && !isInterim ? redirection.cookies + lines : lines
   }
 }
 
