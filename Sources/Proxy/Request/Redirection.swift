@@ -72,6 +72,15 @@ final class Redirection {
     self.cookies += cookies
   }
 
+  /// Of several origins, another may have answered than the redirect named.
+  func note(_ way: Request.Way) {
+    guard way.search != nil, let last = asked.last?.url else { return }
+    let origin = way.pool.origin.authority
+    let text = (origin.isTLS ? "https://" : "http://") + String(decoding: origin.text, as: UTF8.self)
+    guard let url = try? HTTPURL(text + last.pathAndQuery) else { return }
+    asked[asked.count - 1].url = url
+  }
+
   /// For Proxy-Status and the log.
   var note: String? {
     let followed = count == 1 ? "1 redirect followed" : "\(count) redirects followed"

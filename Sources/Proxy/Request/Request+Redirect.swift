@@ -32,6 +32,7 @@ extension Request {
   func plansRedirect(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> Bool {
     // A held answer is none that says where to go.
     guard let redirection, Redirect.isStatus(head.status), attempt.held == nil else { return false }
+    redirection.note(way)
     do throws(RedirectRefusal) {
       try turn(redirection, to: next(redirection, head, bytes, way), &head, bytes, way)
     } catch {
@@ -151,9 +152,13 @@ extension Request {
     message.outbound = OutboundRequest(services.requestHead)
     message.outbound.framing = framing(of: hop, redirection.framing)
     authorization = Authorization()
-    return try aim(
+    let needsCredential = try aim(
       at: hop.entry, hop.entry.rules[hop.place?.match ?? 0], hop.url.host, hop.url.effectivePort, isHTTPS: hop.url.isHTTPS,
       target, bytes, redirection.client)
+    // Of several origins, the one that the redirect names.
+    let named = hop.redirect.target.url
+    if let index = way?.search?.list.origins.firstIndex(where: { $0.isOf(named) }) { way?.search?.prefer(index) }
+    return needsCredential
   }
 
   private func framing(of hop: Hop, _ framing: BodyFraming) -> BodyFraming {
@@ -214,6 +219,7 @@ extension Request {
   func settledRedirects(
     _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way, isInterim: Bool = false
   ) -> [UInt8] {
+    redirection?.note(way)
     guard let redirection, redirection.count > 0, let first = redirection.asked.first?.url,
       let url = redirection.asked.last?.url
     else { return [] }
@@ -221,6 +227,12 @@ extension Request {
     let lines = way.rules.settled(
       &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
     return isOwn && !isInterim ? redirection.cookies + lines : lines
+  }
+}
+
+extension Origin {
+  fileprivate func isOf(_ url: HTTPURL) -> Bool {
+    identity.isTLS == url.isHTTPS && identity.host == url.host && identity.port == url.effectivePort
   }
 }
 
