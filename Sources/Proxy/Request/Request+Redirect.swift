@@ -47,7 +47,9 @@ extension Request {
   struct Hop {
     let redirect: Redirect
     /// What origins were asked for, with this.
-    let asked: [AskedTarget]
+    let asked: AskedTargets
+    /// What this answers.
+    let left: HTTPURL
     /// nil: a host.
     let place: RoutePlace?
     let entry: Entry
@@ -57,8 +59,9 @@ extension Request {
   private func next(
     _ redirection: Redirection, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) -> Hop {
-    var asked = redirection.asked
-    if asked.isEmpty { asked = [try firstAsked(way)] }
+    var asked: AskedTargets
+    if let known = redirection.asked { asked = known } else { asked = AskedTargets(try firstAsked(way)) }
+    let left = asked.last.url
     var locations: [UnsafeRawBufferPointer] = []
     for field in head.fields where field.id == .location { locations.append(field.value.bytes(in: bytes)) }
     let hidden = authorization.attached == nil ? nil : way.rules.target?.segmentPlace
@@ -71,10 +74,10 @@ extension Request {
     switch destination {
     case .entry(let place, let text):
       guard let url = try? HTTPURL(text) else { throw .unreadable }
-      return Hop(redirect: redirect, asked: asked, place: place, entry: snapshot.entries[place.entry], url: url)
+      return Hop(redirect: redirect, asked: asked, left: left, place: place, entry: snapshot.entries[place.entry], url: url)
     case .host:
       guard let entry = snapshot.redirected else { throw .notListed(host: redirect.target.url.host) }
-      return Hop(redirect: redirect, asked: asked, place: nil, entry: entry, url: redirect.target.url)
+      return Hop(redirect: redirect, asked: asked, left: left, place: nil, entry: entry, url: redirect.target.url)
     }
   }
 
@@ -104,9 +107,9 @@ extension Request {
   ) throws(RedirectRefusal) {
     if isWithdrawn(hop, of: redirection) { throw .withdrawn }
     // The app's credentials are for the origin that it asked, and cookies of others are none of that one's.
-    let first = hop.asked[0].url
+    let first = hop.asked.first
     let leaves = !redirection.isOwn(hop.entry, hop.redirect.target.url, first: first)
-    let isOwn = redirection.isOwn(way.entry, hop.asked[hop.asked.count - 2].url, first: first)
+    let isOwn = redirection.isOwn(way.entry, hop.left, first: first)
     if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
     var cookies: [UInt8] = []
     if isOwn { cookies = way.rules.cookies(of: &head, in: bytes) }
@@ -220,10 +223,9 @@ extension Request {
     _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way, isInterim: Bool = false
   ) -> [UInt8] {
     redirection?.note(way)
-    guard let redirection, redirection.count > 0, let first = redirection.asked.first?.url,
-      let url = redirection.asked.last?.url
-    else { return [] }
-    let isOwn = redirection.isOwn(way.entry, url, first: first)
+    guard let redirection, redirection.count > 0, let asked = redirection.asked else { return [] }
+    let url = asked.last.url
+    let isOwn = redirection.isOwn(way.entry, url, first: asked.first)
     let lines = way.rules.settled(
       &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
     return isOwn && !isInterim ? redirection.cookies + lines : lines
