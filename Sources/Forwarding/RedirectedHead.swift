@@ -49,7 +49,12 @@ public struct RedirectedHead: Sendable {
   /// - Parameter line: field and CRLF.
   public static func isSecret(of line: UnsafeRawBufferPointer, in url: HTTPURL) -> Bool {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
-    let secret = Array(line[(colon + 1)...].filter { $0 != 13 && $0 != 10 }.split(separator: UInt8(ascii: " ")).last ?? [])
+    return isSecret(
+      Array(line[(colon + 1)...].filter { $0 != 13 && $0 != 10 }.split(separator: UInt8(ascii: " ")).last ?? []), in: url)
+  }
+
+  /// The same of a secret.
+  public static func isSecret(_ secret: [UInt8], in url: HTTPURL) -> Bool {
     // Fewer may be there by chance.
     guard secret.count >= EchoedSecret.leastLength else { return false }
     let text = Array(url.text.utf8)

@@ -207,6 +207,21 @@ import Testing
     }
   }
 
+  @Test func `an origin that names a password in another host's URL is not obeyed`() throws {
+    let world = try Redirecting()
+    let entry =
+      #"{name: basic, match: basic.test, origin: "\#(world.api)", credential: login, redirects: \#(world.standard())}"#
+    let login = "login: {basic: {username: user, password: basic-5ecret-word}}"
+    try withProxy(world.configuration("relay", entries: [entry], credentials: [login])) { proxy throws in
+      for word in ["basic-5ecret-word", "basic-%35ecret-word", "dXNlcjpiYXNpYy01ZWNyZXQtd29yZA=="] {
+        let (name, target) = try world.redirecting { "https://\(Redirecting.cdn):\(world.port)/?p=\(word)&id=\($0)" }
+        let answer = try proxy.ask("http://basic.test/?id=\(name)")
+        #expect(answer.details == "redirect relayed: its Location holds the credential", "\(word): \(answer.head)")
+        #expect(try world.origin.exchanges(target).isEmpty)
+      }
+    }
+  }
+
   @Test func `a credential of the app's own goes to its entry alone`() throws {
     let world = try Redirecting()
     try withProxy(world.configuration(world.standard(), entry: ", client_authorization: keep")) { proxy throws in

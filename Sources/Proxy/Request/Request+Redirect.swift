@@ -1,3 +1,4 @@
+import Crypto
 import EventIO
 import Forwarding
 import HTTPWire
@@ -182,7 +183,13 @@ extension Request {
   /// Whether an origin names the credential, with which it was asked, in the URL of another one. Those in URLs were taken out before.
   private func holdsCredential(_ url: HTTPURL) -> Bool {
     guard let line = authorization.attached?.line else { return false }
-    return line.withUnsafeBytes { RedirectedHead.isSecret(of: $0, in: url) }
+    if line.withUnsafeBytes({ RedirectedHead.isSecret(of: $0, in: url) }) { return true }
+    // RFC 7617 section 2: the password is behind the first colon of what the last word encodes.
+    let words = line.split { " \r\n".utf8.contains($0) }
+    guard words.count == 3, words[1].elementsEqual("Basic".utf8), let pair = Base64.decode(Array(words[2])),
+      let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+    else { return false }
+    return RedirectedHead.isSecret(Array(pair[(colon + 1)...]), in: url)
   }
 
   // MARK: Going on
