@@ -26,7 +26,8 @@ public struct RedirectedHead: Sendable {
   private static let ofContent = ["transfer-encoding", "trailer", "expect", "digest", "repr-digest", "last-modified"].map {
     Array($0.utf8)
   }
-  private static let ofOneEntry = ["authorization", "cookie", "cookie2"].map { Array($0.utf8) }
+  /// What an app sends for the origin that it asks.
+  public static let ofOneEntry = ["authorization", "cookie", "cookie2"].map { Array($0.utf8) }
 
   /// - Parameters:
   ///   - head: the app's, whole.
@@ -97,6 +98,8 @@ public struct RedirectedHead: Sendable {
       if Self.ofContent.contains(where: { fieldNameEquals(name, $0) }) { return false }
     }
     guard let withheld else { return true }
+    // It would name trailers that do not go on.
+    if field.id == .trailer { return false }
     return !(Self.ofOneEntry + withheld).contains { fieldNameEquals(name, $0) }
   }
 }

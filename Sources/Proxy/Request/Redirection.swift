@@ -24,6 +24,8 @@ final class Redirection {
   private(set) var path = ""
   /// Another entry or host was asked since: the app's own credentials are not sent any more, wherever a redirect leads.
   private(set) var hasLeft = false
+  /// Trailers that do not go on, as fields of these names do not.
+  var withheld: [[UInt8]] = []
   /// Some redirect has taken the content away.
   var hasDroppedContent = false
   /// Lines for the app, of answers of the app's entry.

@@ -72,8 +72,9 @@ extension Request {
       exchange.finish(inStep: true)
       return failing(.upstream(error))
     }
-    attempt.upload.begin(
-      block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields, by: way.rules.requestHeaders)
+    var trailers = credential == nil ? [] : way.rules.credentialFields
+    if let redirection { trailers += redirection.withheld }
+    attempt.upload.begin(block, droppingTrailersNamed: trailers, by: way.rules.requestHeaders)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()

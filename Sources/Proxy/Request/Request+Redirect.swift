@@ -125,6 +125,7 @@ extension Request {
       record.upstream.entry = entryOfRecord
       throw .notServed(entry: hop.entry.name)
     }
+    if leaves || redirection.hasLeft { redirection.withheld = RedirectedHead.ofOneEntry + snapshot.credentialFields }
     redirection.left = way
     redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, cookies)
     record.upstream.redirects += 1
