@@ -180,6 +180,12 @@ import Testing
     }
     try withProxy(try TargetCredential.path(file.value, entry: entry, top: hosts)) { proxy throws in
       let segment = "/bot\(TargetCredential.inPath)"
+      for own in ["/botmine", ""] {
+        let (name, target) = (Origin.newName(), Origin.newName())
+        try origin.script(name, [.readBody, Redirecting.answer(302, "next?id=\(target)")])
+        #expect(try proxy.ask("http://api.test\(own)/dir/a?id=\(name)").status == 200)
+        #expect(try origin.exchanges(target).map(\.target) == ["\(segment)/dir/next?id=\(target)"])
+      }
       for (location, expected) in [
         ("next?id=", "/dir/next"), ("./next?id=", "/dir/next"), ("../next?id=", "/next"), ("\(segment)/x/y?id=", "/x/y"),
         ("/x?id=", "/x"),

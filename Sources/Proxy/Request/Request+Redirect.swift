@@ -86,7 +86,9 @@ extension Request {
   private func firstAsked(_ way: Way) throws(RedirectRefusal) -> AskedTarget {
     let origin = way.pool.origin.authority
     guard let head = message.head, let written = WrittenHead(head.bytes) else { throw .unreadable }
-    let target = String(decoding: written.target.bytes(in: head.bytes), as: UTF8.self)
+    let sent = written.target.bytes(in: head.bytes)
+    let own = authorization.attached == nil ? nil : way.rules.target
+    let target = String(decoding: own?.removed(from: sent) ?? Array(sent), as: UTF8.self)
     let text =
       (origin.isTLS ? "https://" : "http://") + String(decoding: origin.text, as: UTF8.self) + (target == "*" ? "/" : target)
     guard let url = try? HTTPURL(text) else { throw .unreadable }
