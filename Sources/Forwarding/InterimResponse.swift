@@ -9,15 +9,16 @@ public struct InterimResponse {
   /// - Parameters:
   ///   - awaitsContinue: the app waits for a 100.
   ///   - asked: the authority that the app requested.
+  ///   - redirected: lines that redirects before it have added.
   public init?(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest, awaitsContinue: Bool,
-    of origin: OriginAuthority, rules: ForwardingRules, asked: @autoclosure () -> String
+    of origin: OriginAuthority, rules: ForwardingRules, asked: @autoclosure () -> String, behind redirected: [UInt8] = []
   ) {
     // RFC 9110 section 15.2: never to HTTP/1.0; a 100 only to an app that asked for it.
     guard request.isHTTP11, head.status != 100 || awaitsContinue else { return nil }
     head.markHopByHop(in: bytes, keepUpgrade: false)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
-    rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
+    rewritten = redirected + rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     // Only the final response says who answered. A member with the proxy's name here would be forged.
     head.fields.drop(.proxyStatus)
   }

@@ -19,6 +19,8 @@ public struct OutboundResponse: ~Copyable {
   private var ownLength: Int64 = -1
   /// Lines that replace fields of the origin.
   private var rewritten: [UInt8] = []
+  /// Lines that precede all fields of the origin: of cookies with one name, the app keeps the one that comes last.
+  private let redirected: [UInt8]
 
   /// Decides about a response, and marks the fields that are not forwarded (RFC 9110 section 7.6).
   /// - Parameters:
@@ -50,7 +52,7 @@ public struct OutboundResponse: ~Copyable {
     head.markHopByHop(in: bytes, keepUpgrade: false)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
-    if !redirected.isEmpty { rewritten = redirected + rewritten }
+    self.redirected = redirected
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
     if isDecoded {
       keepsETag = head.fields.first(.etag)?.dropped == false
@@ -63,7 +65,7 @@ public struct OutboundResponse: ~Copyable {
   public init(
     switching head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, to request: OutboundRequest,
     of origin: OriginAuthority,
-    rules: ForwardingRules, asked: @autoclosure () -> String
+    rules: ForwardingRules, asked: @autoclosure () -> String, behind redirected: [UInt8] = []
   ) throws(ForwardingError) {
     guard request.isUpgrade, head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true else {
       throw .unexpectedUpgrade
@@ -75,6 +77,7 @@ public struct OutboundResponse: ~Copyable {
     isDecoded = false
     authenticatesConnection = false
     note = nil
+    self.redirected = redirected
     head.markHopByHop(in: bytes, keepUpgrade: true)
     rules.responseHeaders?.mark(&head.fields, in: bytes)
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
@@ -88,7 +91,8 @@ public struct OutboundResponse: ~Copyable {
   ) -> Int {
     let said = note.map { ByteWriter.sizeLimit(ofProxyStatus: rules.name, error: nil, details: $0) } ?? 0
     // Each line may grow by a space, each list by one per comma; the proxy's own lines take at most 250 bytes.
-    return head.count + head.count / 2 + parsed.fields.count + rewritten.count + said + rules.name.viaLine.count + 320
+    return head.count + head.count / 2 + parsed.fields.count + rewritten.count + redirected.count + said
+      + rules.name.viaLine.count + 320
       + (rules.responseHeaders?.size(client: client()) ?? 0)
   }
 
@@ -101,6 +105,7 @@ public struct OutboundResponse: ~Copyable {
     into writer: inout ByteWriter
   ) {
     writer.append(statusLineOf: head, in: bytes)
+    if !redirected.isEmpty { writer.append(redirected) }
     writer.append(fieldsOf: head.fields, in: bytes)
     if !rewritten.isEmpty { writer.append(rewritten) }
     if let own = rules.responseHeaders { writer.append(own, client: client()) }

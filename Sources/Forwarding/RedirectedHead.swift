@@ -26,7 +26,8 @@ public struct RedirectedHead: Sendable {
   private static let ofContent = ["transfer-encoding", "trailer", "expect", "digest", "repr-digest", "last-modified"].map {
     Array($0.utf8)
   }
-  private static let ofOneEntry = ["authorization", "cookie", "cookie2"].map { Array($0.utf8) }
+  /// What an app sends for the origin that it asks.
+  public static let ofOneEntry = ["authorization", "cookie", "cookie2"].map { Array($0.utf8) }
 
   /// - Parameters:
   ///   - head: the app's, whole.
@@ -49,7 +50,12 @@ public struct RedirectedHead: Sendable {
   /// - Parameter line: field and CRLF.
   public static func isSecret(of line: UnsafeRawBufferPointer, in url: HTTPURL) -> Bool {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
-    let secret = Array(line[(colon + 1)...].filter { $0 != 13 && $0 != 10 }.split(separator: UInt8(ascii: " ")).last ?? [])
+    return isSecret(
+      Array(line[(colon + 1)...].filter { $0 != 13 && $0 != 10 }.split(separator: UInt8(ascii: " ")).last ?? []), in: url)
+  }
+
+  /// The same of a secret.
+  public static func isSecret(_ secret: [UInt8], in url: HTTPURL) -> Bool {
     // Fewer may be there by chance.
     guard secret.count >= EchoedSecret.leastLength else { return false }
     let text = Array(url.text.utf8)
@@ -92,6 +98,8 @@ public struct RedirectedHead: Sendable {
       if Self.ofContent.contains(where: { fieldNameEquals(name, $0) }) { return false }
     }
     guard let withheld else { return true }
+    // It would name trailers that do not go on.
+    if field.id == .trailer { return false }
     return !(Self.ofOneEntry + withheld).contains { fieldNameEquals(name, $0) }
   }
 }

@@ -108,6 +108,22 @@ public struct TargetCredential: Sendable, Hashable {
     }
   }
 
+  /// A target for the origin, in origin-form, without the app's own credential.
+  public func removed(from target: UnsafeRawBufferPointer) -> [UInt8] {
+    switch form {
+    case .parameter(let name):
+      return [UInt8](unsafeUninitializedCapacity: target.count) { space, count in
+        var writer = ByteWriter(UnsafeMutableRawBufferPointer(space))
+        _ = TargetParameters.write(target, without: name, into: &writer)
+        count = writer.count
+      }
+    case .segment:
+      guard let own = ownSegment(in: target, at: min(originPath, target.count)) else { return Array(target) }
+      let rest = Array(target[..<(own.lowerBound - 1)]) + Array(target[own.upperBound...])
+      return rest.first == URLMark.slash ? rest : [URLMark.slash] + rest
+    }
+  }
+
   /// The app's own segment, without the slash before it. A segment that is the secret alone cannot be told from others.
   /// - Parameter place: where the slash before it is.
   private func ownSegment(in target: UnsafeRawBufferPointer, at place: Int) -> Range<Int>? {

@@ -11,8 +11,41 @@ public struct AskedTarget: Sendable {
     self.url = url
   }
 
-  func isSame(_ other: AskedTarget) -> Bool {
-    method == other.method && url.text == other.url.text
+}
+
+/// What origins were asked for one request, in order. Of all URLs but the last it keeps no path: each may be as long as a head.
+public struct AskedTargets: Sendable {
+  /// Without path and query.
+  public let first: HTTPURL
+  public private(set) var last: AskedTarget
+  /// One of each target. Nobody outside of the process can choose two targets with one hash.
+  private var hashes: [Int]
+
+  public var count: Int { hashes.count }
+
+  public init(_ target: AskedTarget) {
+    var url = target.url
+    url.pathAndQuery = ""
+    first = url
+    last = target
+    hashes = [Self.hash(of: target)]
+  }
+
+  public mutating func append(_ target: AskedTarget) {
+    last = target
+    hashes.append(Self.hash(of: target))
+  }
+
+  /// It was asked of another origin than its URL says.
+  public mutating func moveLast(to url: HTTPURL) { last.url = url }
+
+  func contains(_ target: AskedTarget) -> Bool { hashes.contains(Self.hash(of: target)) }
+
+  private static func hash(of target: AskedTarget) -> Int {
+    var hasher = Hasher()
+    hasher.combine(target.method)
+    hasher.combine(target.url.text)
+    return hasher.finalize()
   }
 }
 
@@ -48,13 +81,13 @@ public struct Redirect: Sendable {
   /// - Parameters:
   ///   - status: one of `isStatus`.
   ///   - locations: the values of all Location fields.
-  ///   - asked: of origins so far, in order; the last one is what this answers. Not empty.
+  ///   - asked: of origins so far; the last one is what this answers.
   ///   - hidden: the offset in the path where the origin was asked for one more segment, a secret, that no path here has; nil: none.
   ///   - limit: most redirects that are followed.
   public init(
-    status: Int, locations: [UnsafeRawBufferPointer], asked: [AskedTarget], hidden: Int? = nil, limit: Int, body: Body
+    status: Int, locations: [UnsafeRawBufferPointer], asked: AskedTargets, hidden: Int? = nil, limit: Int, body: Body
   ) throws(RedirectRefusal) {
-    guard let last = asked.last else { throw .unreadable }
+    let last = asked.last
     guard let location = locations.first else { throw .noLocation }
     guard locations.count == 1 else { throw .repeatedLocation }
     let (method, dropsContent) = try Self.next(after: status, to: last.method)
@@ -69,8 +102,7 @@ public struct Redirect: Sendable {
     guard url.isHTTPS || !last.url.isHTTPS else { throw .insecure }
     target = AskedTarget(method: method, url: url)
     self.dropsContent = dropsContent
-    let next = target
-    guard !asked.contains(where: next.isSame) else { throw .metBefore }
+    guard !asked.contains(target) else { throw .metBefore }
     guard asked.count <= limit else { throw .tooMany(limit: limit) }
     switch body {
     case .none, .kept: break

@@ -35,6 +35,8 @@ public enum RedirectRefusal: Error, Sendable, Hashable {
   case notListed(host: String)
   /// The target is under the origin of an entry, but this request may not go there.
   case notServed(entry: String)
+  /// A reload has taken out what would serve the target, or changed it.
+  case withdrawn
   /// The body was not kept, so it cannot be sent again.
   case bodyNotKept
   /// The app still sends its body.
@@ -59,6 +61,7 @@ extension RedirectRefusal: CustomStringConvertible {
       case .method: "its status is for GET, HEAD and POST"
       case .notListed(let host): "neither the entry's origin nor its 'redirects.to' has \(host)"
       case .notServed(let entry): "entry \(entry) does not serve this request there"
+      case .withdrawn: "a reload has changed what serves its target"
       case .bodyNotKept: "the body was too large to be kept"
       case .bodyOnItsWay: "the body had not arrived"
       case .secretInTarget: "its Location holds the credential"

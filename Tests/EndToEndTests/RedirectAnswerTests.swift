@@ -19,6 +19,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [", rewrite: {secure_cookies: true}", ""])
+  func `of cookies with one name, the last answer's comes last`(_ entry: String) throws {
+    try withProxy(world.configuration(world.standard(), entry: entry)) { proxy in
+      let name = Origin.newName()
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "/2?id=\(name)", "Set-Cookie: sid=old; Path=/\r\n")],
+        [.readBody, Redirecting.answer(302, "/3?id=\(name)", "Set-Cookie: sid=newer; Path=/\r\n")],
+        [.readBody, .send("HTTP/1.1 200 OK\r\nSet-Cookie: sid=new; Path=/\r\nContent-Length: 2\r\n\r\nhi")])
+      let answer = try proxy.ask("http://api.test/1?id=\(name)")
+      #expect(answer.all("Set-Cookie") == ["sid=old; Path=/", "sid=newer; Path=/", "sid=new; Path=/"])
+    }
+  }
+
   @Test func `cookies of another entry's answer are none of the app's host`() throws {
     try withProxy(world.configuration(world.standard())) { proxy in
       for place in ["https://\(Redirecting.cdn):\(world.port)/", "https://\(Redirecting.pay):\(world.port)/base"] {
@@ -96,6 +109,56 @@ import Testing
       let received = try world.only(target)
       #expect(received.tls?.sni == Redirecting.pay && received.all("Authorization") == ["Bearer \(Redirecting.token)"])
       #expect(received["Cookie"] == nil)
+    }
+  }
+
+  @Test func `below a wildcard, cookies and references of another host are none of the host that was asked`() throws {
+    let entry =
+      #"{name: wide, match: "https://*.example.test:\#(world.port)", credential: api, wildcard_credential: true, redirects: {follow: 3}}"#
+    let top = "intercept: {ca: memory, publish: \(try Surroundings.newFolder())}"
+    try withProxy(world.configuration("relay", entries: [entry], top: top)) { proxy in
+      let (name, next, last) = (Origin.newName(), Origin.newName(), Origin.newName())
+      let pay = "\(Redirecting.pay):\(world.port)"
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "https://\(pay)/2?id=\(next)", "Set-Cookie: own=1\r\n")])
+      try world.origin.script(next, [.readBody, Redirecting.answer(302, "/3?id=\(last)", "Set-Cookie: a=pay\r\n")])
+      try world.origin.script(
+        last,
+        [
+          .readBody,
+          .send(
+            "HTTP/1.1 201 OK\r\nSet-Cookie: c=pay\r\nLocation: /new\r\nContent-Length: 2\r\n\r\nhi"),
+        ])
+      let url = "https://\(Redirecting.cdn):\(world.port)/1?id=\(name)"
+      let got = try ChildProcess.run("curl", ["-sSki", "--proxy", "http://127.0.0.1:\(proxy.port)", url])
+      #expect(got.output.hasSuffix("hi") && !got.output.contains("Set-Cookie"), "\(got.output) \(got.errors)")
+      #expect(got.output.contains("\r\nLocation: https://\(pay)/new\r\n"), "\(got.output)")
+      #expect(try world.only(last).tls?.sni == Redirecting.pay)
+    }
+  }
+
+  @Test func `interim answers and a change of protocol elsewhere bring no cookie, and references that are absolute`() throws {
+    try withProxy(world.configuration(world.standard())) { proxy in
+      let cdn = "https://\(Redirecting.cdn):\(world.port)"
+      let fields = "Set-Cookie: a=cdn\r\nLink: </style>; rel=preload\r\n"
+      let (name, target) = try world.redirecting { "\(cdn)/?id=\($0)" }
+      let hints = "HTTP/1.1 103 Early Hints\r\n\(fields)\r\n"
+      try world.origin.script(
+        target, [.readBody, .send(hints + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")])
+      let answer = try proxy.ask("http://api.test/?id=\(name)")
+      #expect(answer.text == "hi" && answer.interim.map(\.status) == [103])
+      #expect(answer.interim[0].all("Set-Cookie").isEmpty && answer.interim[0]["Link"] == "<\(cdn)/style>; rel=preload")
+
+      let (first, socket) = try world.redirecting(302, "Set-Cookie: own=1\r\n") { "\(cdn)/?id=\($0)" }
+      try world.origin.script(
+        socket,
+        [.readBody, .send("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\(fields)\r\n")])
+      let client = try proxy.connect()
+      try client.send(
+        ProxyProcess.request("GET", "http://api.test/?id=\(first)", ["Connection: Upgrade", "Upgrade: websocket"]))
+      let switched = try client.readAnswer()
+      #expect(switched.status == 101 && switched.all("Set-Cookie").isEmpty, "\(switched.head)")
+      #expect(switched["Link"] == "<\(cdn)/style>; rel=preload", "\(switched.head)")
     }
   }
 

@@ -79,6 +79,47 @@ import Testing
     }
   }
 
+  /// Requests go through a parent that asks for Digest, in absolute-form.
+  private func challenging(_ parent: ParentServer, _ origin: Origin, _ digest: DigestServer) -> String {
+    """
+    via: corporate
+    parents: {corporate: {url: "\(parent.url("http"))", credential: proxy-login}}
+    upstreams:
+      - {match: front.test, origin: "http://localhost:\(origin.ports.http)", redirects: {follow: 20, to: [api.test]}}
+      - {match: api.test, origin: "http://localhost:\(digest.port)", credential: camera}
+    credentials:
+      proxy-login: {digest: {username: proxyuser, password: pw-5ecret-parent}}
+      camera: {digest: {username: svc, password: \(DigestServer.password)}, allow_plaintext: true}
+    threads: 1
+
+    """
+  }
+
+  @Test func `a parent's challenge at one hop is none of the origin's at the next`() throws {
+    let (origin, digest, parent) = (try Origin.shared(), try DigestServer(), try ParentServer())
+    try parent.set(#"{"login": "\#(ParentServer.login)", "digest": {"algorithm": "SHA-256"}}"#)
+    try withProxy(challenging(parent, origin, digest)) { proxy throws in
+      let name = Origin.newName()
+      try origin.script(name, [.readBody, Redirecting.answer(302, "http://localhost:\(digest.port)/api/x")])
+      let answer = try proxy.ask("http://front.test/?id=\(name)")
+      let state = try digest.state()
+      #expect(answer.status == 200 && state.whys == ["none", "good"], "\(answer.head) \(state) \(proxy.tail)")
+    }
+  }
+
+  @Test func `a parent may challenge at each of many hops`() throws {
+    let (origin, digest, parent) = (try Origin.shared(), try DigestServer(), try ParentServer())
+    try parent.set(#"{"login": "\#(ParentServer.login)", "digest": {"algorithm": "SHA-256", "uses": 1}}"#)
+    try withProxy(challenging(parent, origin, digest)) { proxy throws in
+      let names = (0...9).map { _ in Origin.newName() }
+      for (name, next) in zip(names, names.dropFirst()) {
+        try origin.script(name, [.readBody, Redirecting.answer(302, "/?id=\(next)")])
+      }
+      let answer = try proxy.ask("http://front.test/?id=\(names[0])")
+      #expect(answer.status == 200 && answer.details?.hasPrefix("9 redirects followed") == true, "\(answer.head) \(proxy.tail)")
+    }
+  }
+
   @Test func `a refused token is refreshed at each hop, once`() throws {
     let server = try TokenServer()
     let configuration = try server.configuration(entry: ["redirects: {follow: 5}"])
@@ -139,6 +180,12 @@ import Testing
     }
     try withProxy(try TargetCredential.path(file.value, entry: entry, top: hosts)) { proxy throws in
       let segment = "/bot\(TargetCredential.inPath)"
+      for own in ["/botmine", ""] {
+        let (name, target) = (Origin.newName(), Origin.newName())
+        try origin.script(name, [.readBody, Redirecting.answer(302, "next?id=\(target)")])
+        #expect(try proxy.ask("http://api.test\(own)/dir/a?id=\(name)").status == 200)
+        #expect(try origin.exchanges(target).map(\.target) == ["\(segment)/dir/next?id=\(target)"])
+      }
       for (location, expected) in [
         ("next?id=", "/dir/next"), ("./next?id=", "/dir/next"), ("../next?id=", "/next"), ("\(segment)/x/y?id=", "/x/y"),
         ("/x?id=", "/x"),
@@ -161,6 +208,21 @@ import Testing
         let answer = try proxy.ask("http://api.test/?id=\(name)")
         #expect(
           answer.status == 302 && answer.details == "redirect relayed: its Location holds the credential", "\(answer.head)")
+        #expect(try world.origin.exchanges(target).isEmpty)
+      }
+    }
+  }
+
+  @Test func `an origin that names a password in another host's URL is not obeyed`() throws {
+    let world = try Redirecting()
+    let entry =
+      #"{name: basic, match: basic.test, origin: "\#(world.api)", credential: login, redirects: \#(world.standard())}"#
+    let login = "login: {basic: {username: user, password: basic-5ecret-word}}"
+    try withProxy(world.configuration("relay", entries: [entry], credentials: [login])) { proxy throws in
+      for word in ["basic-5ecret-word", "basic-%35ecret-word", "dXNlcjpiYXNpYy01ZWNyZXQtd29yZA=="] {
+        let (name, target) = try world.redirecting { "https://\(Redirecting.cdn):\(world.port)/?p=\(word)&id=\($0)" }
+        let answer = try proxy.ask("http://basic.test/?id=\(name)")
+        #expect(answer.details == "redirect relayed: its Location holds the credential", "\(word): \(answer.head)")
         #expect(try world.origin.exchanges(target).isEmpty)
       }
     }

@@ -6,6 +6,26 @@ import Testing
   private let world: Redirecting
   init() throws { world = try Redirecting() }
 
+  @Test func `of an entry's several origins, the one that the redirect names is asked, as the app's own`() throws {
+    let cdn = "https://\(Redirecting.cdn):\(world.port)"
+    let list = #"{name: list, match: list.test, origin: ["\#(world.api)", "\#(cdn)"], credential: api, redirects: {follow: 3}}"#
+    try withProxy(world.configuration("relay", entries: [list])) { proxy in
+      let name = Origin.newName()
+      // What both have, one after the other; then what is relative to the second.
+      try world.origin.script(
+        name, [.readBody, Redirecting.answer(302, "\(cdn)/x?id=\(name)")],
+        [.readBody, Redirecting.answer(302, "y?id=\(name)")],
+        [.readBody, Redirecting.answer(200, nil, body: "end")])
+      let answer = try proxy.ask("http://list.test/x?id=\(name)", ["Cookie: a=own"])
+      #expect(answer.text == "end", "\(answer.head)")
+      #expect(answer.details == "2 redirects followed, last to \(Redirecting.cdn):\(world.port)")
+      let seen = try world.origin.exchanges(name)
+      #expect(seen.map { $0.tls?.sni } == ["localhost", Redirecting.cdn, Redirecting.cdn])
+      #expect(seen.map { $0["Cookie"] } == ["a=own", "a=own", "a=own"])
+      #expect(seen.allSatisfy { $0.all("Authorization") == ["Bearer \(Redirecting.token)"] })
+    }
+  }
+
   @Test func `below the entry's own origin, with the entry's credential`() throws {
     try withProxy(world.configuration("{follow: 5}")) { proxy in
       each(

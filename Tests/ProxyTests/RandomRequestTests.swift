@@ -133,7 +133,7 @@ import Testing
           ]
         case .exchanging:
           [
-            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged,
+            .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .parentChallenged,
             .redirected(needsCredential: Bool.random(using: &random)), .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
@@ -166,7 +166,7 @@ import Testing
           driver.hasConnection = true
         }
         switch input {
-        case .credentialAttached, .bodyNeeded, .challenged: driver.waitsForCredential = false
+        case .credentialAttached, .bodyNeeded, .challenged, .parentChallenged: driver.waitsForCredential = false
         default: break
         }
         if case .successorFound = input { driver.waitsForCredential = false }

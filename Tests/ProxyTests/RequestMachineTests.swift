@@ -17,7 +17,8 @@ import Testing
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
       .answerDropped, .originFailed,
-      .expectationRefused, .challenged, .redirected(needsCredential: true), .redirected(needsCredential: false),
+      .expectationRefused, .challenged, .parentChallenged, .redirected(needsCredential: true),
+      .redirected(needsCredential: false),
       .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
       .answerSent(keepsClient: false),
       .failed,
@@ -130,7 +131,8 @@ import Testing
         (.credentialExpired, .obtainCredential, .authorizing), (.answerHeld, .settleRefusal, .holding),
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
         (.originFailed, .connect, .connecting),
-        (.challenged, .connect, .connecting), (.bodyNeeded, .collectBody, .collecting),
+        (.challenged, .connect, .connecting), (.parentChallenged, .connect, .connecting),
+        (.bodyNeeded, .collectBody, .collecting),
         (.redirected(needsCredential: true), .obtainCredential, .authorizing),
         (.redirected(needsCredential: false), .connect, .connecting),
         (.preparationNeeded, .none, .preparing),
@@ -280,10 +282,13 @@ import Testing
     var machine = Self.machine(
       after: .originFound(needsCredential: true), .credentialAttached, .connectionLent,
       .attemptFailed(isStale: true, mayRepeat: false),
-      .connectionLent, .challenged, .connectionLent, .expectationRefused, .connectionLent, .answerDropped, .timeUp(.app),
+      .connectionLent, .parentChallenged, .connectionLent, .challenged, .connectionLent, .expectationRefused, .connectionLent,
+      .answerDropped, .timeUp(.app),
       .connectionLent, .answerHeld, .successorFound(canReplay: true), .connectionLent)
     machine.markRefusalSettled()
-    #expect(machine.isResent && machine.challenges == 1 && machine.retries == 1 && machine.staleConnections == 1)
+    #expect(
+      machine.parentChallenges == 1 && machine.isResent && machine.challenges == 1 && machine.retries == 1
+        && machine.staleConnections == 1)
     #expect(machine.handle(.redirected(needsCredential: false)) == .connect)
     #expect(machine == Self.connecting)
   }
@@ -298,5 +303,16 @@ import Testing
     #expect(!machine.isResent && !machine.refusalIsSettled && machine.retries == 0 && machine.staleConnections == 0)
     _ = machine.handle(.answerHeld)
     #expect(machine.handle(.successorFound(canReplay: true)) == .resend)
+  }
+
+  @Test func `a parent's challenges are none of the origin's, and each hop counts its own`() {
+    var machine = Self.exchanging
+    _ = machine.handle(.parentChallenged)
+    _ = machine.handle(.connectionLent)
+    #expect(machine.parentChallenges == 1 && machine.challenges == 0)
+    _ = machine.handle(.redirected(needsCredential: false))
+    _ = machine.handle(.connectionLent)
+    _ = machine.handle(.challenged)
+    #expect(machine.parentChallenges == 0 && machine.challenges == 1)
   }
 }

@@ -65,6 +65,16 @@ import Testing
     #expect(try follow(302, "/4", asked).target.url.text == "https://cdn.test/4")
   }
 
+  @Test func `of all that was asked, the last URL alone is kept whole`() throws {
+    let asked = try (0...2).map { AskedTarget(method: "GET", url: try HTTPURL("https://h\($0).test/\($0)?x")) }
+    var all = AskedTargets(asked[0])
+    all.append(asked[1])
+    all.append(asked[2])
+    #expect(all.first.text == "https://h0.test/" && all.last.url.text == "https://h2.test/2?x" && all.count == 3)
+    all.moveLast(to: asked[1].url)
+    #expect(all.last.url.text == "https://h1.test/1?x" && all.count == 3)
+  }
+
   @Test func `so many as the limit says are followed`() throws {
     let asked = try (0...3).map { AskedTarget(method: "GET", url: try HTTPURL("https://api.test/\($0)")) }
     #expect(throws: RedirectRefusal.tooMany(limit: 3)) { try follow(302, "/x", asked, limit: 3) }
@@ -129,6 +139,9 @@ import Testing
       return UnsafeRawBufferPointer(copy)
     }
     defer { for copy in bytes { copy.deallocate() } }
-    return try Redirect(status: status, locations: bytes, asked: asked, hidden: hidden, limit: limit, body: body)
+    guard let first = asked.first else { throw .unreadable }
+    var all = AskedTargets(first)
+    for target in asked.dropFirst() { all.append(target) }
+    return try Redirect(status: status, locations: bytes, asked: all, hidden: hidden, limit: limit, body: body)
   }
 }

@@ -274,6 +274,8 @@ async def serve(reader, writer):
                 await asyncio.sleep(world.delay)
             status, more = api(method, target, fields, body)
             write(writer, status, "ok\n" if status == 200 else "no\n", more)
+            if ("connection", "close") in [(name.lower(), value.lower()) for name, value in fields]:
+                return
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:

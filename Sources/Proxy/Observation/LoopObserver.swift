@@ -55,7 +55,7 @@ public enum RedirectResult: String, Sendable, CaseIterable {
 
   init(_ refusal: RedirectRefusal) {
     switch refusal {
-    case .notListed, .notServed, .secretInTarget: self = .notListed
+    case .notListed, .notServed, .withdrawn, .secretInTarget: self = .notListed
     case .insecure: self = .insecure
     case .noLocation, .repeatedLocation, .unreadable, .userinfo: self = .invalid
     case .metBefore: self = .loop

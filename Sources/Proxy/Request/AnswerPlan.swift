@@ -142,10 +142,11 @@ extension Request {
   private func writeUpgrade(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) throws(ProxyError) {
     // Otherwise the origin would read the rest of the request as the other protocol.
     guard attempt.upload.isSent else { throw .unexpectedUpgrade }
+    let redirected = redirection == nil ? [] : settledRedirects(&head, bytes, way)
     do {
       let outbound = try OutboundResponse(
         switching: &head, in: bytes, to: message.outbound, of: way.pool.origin.authority, rules: way.rules,
-        asked: askedAuthority)
+        asked: askedAuthority, behind: redirected)
       write(outbound, head, bytes, way.rules)
     } catch { throw ProxyError(error, for: way.entry.name) }
     record.answer.status = 101
@@ -164,9 +165,10 @@ extension Request {
   }
 
   private func writeInterim(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) {
+    let redirected = redirection == nil ? [] : settledRedirects(&head, bytes, way, isInterim: true)
     let interim = InterimResponse(
       &head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue, of: way.pool.origin.authority,
-      rules: way.rules, asked: record.target.authority)
+      rules: way.rules, asked: askedAuthority, behind: redirected)
     guard let interim else { return }
     let size = interim.sizeLimit(of: head, rules: way.rules)
     // At most one block.

@@ -12,8 +12,6 @@ struct Attempt {
   var interims = 0
   /// An answer that the app does not get.
   var dropped: DroppedAnswer?
-  /// How often a parent, not the origin, has challenged the request.
-  var parentChallenges: UInt8 = 0
   /// `Expect: 100-continue` was sent.
   private(set) var hasAsked = false
   private var continueTimer: ContinueTimer?

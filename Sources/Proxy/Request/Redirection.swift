@@ -14,8 +14,8 @@ final class Redirection {
   let client: ClientIdentity
   /// The host that the app asked for, as `normalisedHost` gives it.
   let host: String
-  /// What origins were asked for, in order; empty before the first redirect.
-  private(set) var asked: [AskedTarget] = []
+  /// What origins were asked for; nil before the first redirect.
+  private(set) var asked: AskedTargets?
   /// The entry that is asked now; nil: a host is.
   private(set) var place: RoutePlace?
   /// The authority that an app would have asked; nil: no redirect was followed yet.
@@ -24,6 +24,8 @@ final class Redirection {
   private(set) var path = ""
   /// Another entry or host was asked since: the app's own credentials are not sent any more, wherever a redirect leads.
   private(set) var hasLeft = false
+  /// Trailers that do not go on, as fields of these names do not.
+  var withheld: [[UInt8]] = []
   /// Some redirect has taken the content away.
   var hasDroppedContent = false
   /// Lines for the app, of answers of the app's entry.
@@ -48,22 +50,37 @@ final class Redirection {
     self.client = client
   }
 
+  /// Whether an entry's origin for a URL is the one that the app asked. Below a wildcard, each host is an origin of its own.
+  /// - Parameter first: what was asked for first.
+  func isOwn(_ entry: Entry, _ url: HTTPURL, first: HTTPURL) -> Bool {
+    entry === self.entry && (entry.origin != nil || url.isSameHost(first))
+  }
+
   /// Of the present hop.
-  var method: String? { asked.last?.method }
-  var count: Int { max(asked.count - 1, 0) }
+  var method: String? { asked?.last.method }
+  var count: Int { max((asked?.count ?? 0) - 1, 0) }
 
   /// - Parameters:
   ///   - asked: with the target.
   ///   - place: nil: a host.
   ///   - url: as an app would ask for it.
   ///   - leaves: another entry is asked than the app's, or another host of it.
-  func follow(_ asked: [AskedTarget], at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ cookies: [UInt8]) {
+  func follow(_ asked: AskedTargets, at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ cookies: [UInt8]) {
     self.asked = asked
     self.place = place
     authority = Authority.text(host: url.host, port: url.effectivePort, defaultPort: url.isHTTPS ? 443 : 80)
     path = String(url.pathAndQuery.prefix { $0 != "?" })
     if leaves { hasLeft = true }
     self.cookies += cookies
+  }
+
+  /// Of several origins, another may have answered than the redirect named.
+  func note(_ way: Request.Way) {
+    guard way.search != nil, let last = asked?.last.url else { return }
+    let origin = way.pool.origin.authority
+    let text = (origin.isTLS ? "https://" : "http://") + String(decoding: origin.text, as: UTF8.self)
+    guard let url = try? HTTPURL(text + last.pathAndQuery) else { return }
+    asked?.moveLast(to: url)
   }
 
   /// For Proxy-Status and the log.
@@ -79,7 +96,7 @@ final class Redirection {
 
   /// Of the last hop's origin; nil: no redirect was followed.
   private var authorityOfOrigin: String? {
-    guard count > 0, let url = asked.last?.url else { return nil }
+    guard count > 0, let url = asked?.last.url else { return nil }
     return Authority.text(host: url.host, port: url.effectivePort, defaultPort: url.isHTTPS ? 443 : 80)
   }
 }

@@ -6,7 +6,7 @@ import Upstreams
 /// The exchange with the origin: a connection, head and body up, the answer down, both directions at once. Each direction stops
 /// when its receiver takes no more, and goes on when it does: at most one block is buffered.
 extension Request {
-  /// Answers to one parent's challenges: two for Digest, and the rounds of Negotiate.
+  /// Answers to a parent's challenges at one hop: two for Digest, and the rounds of Negotiate.
   private static let maximumParentChallenges = 6
 
   // MARK: Connection
@@ -72,8 +72,9 @@ extension Request {
       exchange.finish(inStep: true)
       return failing(.upstream(error))
     }
-    attempt.upload.begin(
-      block, droppingTrailersNamed: credential == nil ? [] : way.rules.credentialFields, by: way.rules.requestHeaders)
+    var trailers = credential == nil ? [] : way.rules.credentialFields
+    if let redirection { trailers += redirection.withheld }
+    attempt.upload.begin(block, droppingTrailersNamed: trailers, by: way.rules.requestHeaders)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()
@@ -210,10 +211,9 @@ extension Request {
       attemptFailed(.upstream(absolute.challengedInVain(why)), isStale: false)
     }
     guard canReplay else { return failed("it challenged a request whose body was too large to be kept (limits.replay_body)") }
-    guard attempt.parentChallenges < Self.maximumParentChallenges else {
+    guard machine.parentChallenges < Self.maximumParentChallenges else {
       return failed("it answers each request with another challenge")
     }
-    attempt.parentChallenges += 1
     let method = message.outbound.method
     guard let framing = try? services.upstreams.responseHead.framing(to: method, in: bytes) else {
       return failed("its challenge is no HTTP")
@@ -223,7 +223,7 @@ extension Request {
     attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keeps)
     attempt.exchange?.consumeHead(bytes.count, isFinal: true)
     finishDropped()
-    return .challenged
+    return .parentChallenged
   }
 
   private func follow(_ plan: AnswerPlan) -> RequestMachine.Input? {

@@ -1,3 +1,4 @@
+import Crypto
 import EventIO
 import Forwarding
 import HTTPWire
@@ -32,6 +33,7 @@ extension Request {
   func plansRedirect(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> Bool {
     // A held answer is none that says where to go.
     guard let redirection, Redirect.isStatus(head.status), attempt.held == nil else { return false }
+    redirection.note(way)
     do throws(RedirectRefusal) {
       try turn(redirection, to: next(redirection, head, bytes, way), &head, bytes, way)
     } catch {
@@ -43,10 +45,12 @@ extension Request {
     return true
   }
 
-  private struct Hop {
+  struct Hop {
     let redirect: Redirect
     /// What origins were asked for, with this.
-    let asked: [AskedTarget]
+    let asked: AskedTargets
+    /// What this answers.
+    let left: HTTPURL
     /// nil: a host.
     let place: RoutePlace?
     let entry: Entry
@@ -56,8 +60,9 @@ extension Request {
   private func next(
     _ redirection: Redirection, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) -> Hop {
-    var asked = redirection.asked
-    if asked.isEmpty { asked = [try firstAsked(way)] }
+    var asked: AskedTargets
+    if let known = redirection.asked { asked = known } else { asked = AskedTargets(try firstAsked(way)) }
+    let left = asked.last.url
     var locations: [UnsafeRawBufferPointer] = []
     for field in head.fields where field.id == .location { locations.append(field.value.bytes(in: bytes)) }
     let hidden = authorization.attached == nil ? nil : way.rules.target?.segmentPlace
@@ -70,10 +75,10 @@ extension Request {
     switch destination {
     case .entry(let place, let text):
       guard let url = try? HTTPURL(text) else { throw .unreadable }
-      return Hop(redirect: redirect, asked: asked, place: place, entry: snapshot.entries[place.entry], url: url)
+      return Hop(redirect: redirect, asked: asked, left: left, place: place, entry: snapshot.entries[place.entry], url: url)
     case .host:
       guard let entry = snapshot.redirected else { throw .notListed(host: redirect.target.url.host) }
-      return Hop(redirect: redirect, asked: asked, place: nil, entry: entry, url: redirect.target.url)
+      return Hop(redirect: redirect, asked: asked, left: left, place: nil, entry: entry, url: redirect.target.url)
     }
   }
 
@@ -81,7 +86,9 @@ extension Request {
   private func firstAsked(_ way: Way) throws(RedirectRefusal) -> AskedTarget {
     let origin = way.pool.origin.authority
     guard let head = message.head, let written = WrittenHead(head.bytes) else { throw .unreadable }
-    let target = String(decoding: written.target.bytes(in: head.bytes), as: UTF8.self)
+    let sent = written.target.bytes(in: head.bytes)
+    let own = authorization.attached == nil ? nil : way.rules.target
+    let target = String(decoding: own?.removed(from: sent) ?? Array(sent), as: UTF8.self)
     let text =
       (origin.isTLS ? "https://" : "http://") + String(decoding: origin.text, as: UTF8.self) + (target == "*" ? "/" : target)
     guard let url = try? HTTPURL(text) else { throw .unreadable }
@@ -101,11 +108,14 @@ extension Request {
   private func turn(
     _ redirection: Redirection, to hop: Hop, _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way
   ) throws(RedirectRefusal) {
-    // Below a wildcard, each host is an origin of its own: the app's credentials are for the one that it asked.
-    let leaves = hop.entry !== redirection.entry || !hop.redirect.target.url.isSameHost(hop.asked[0].url)
+    if isWithdrawn(hop, of: redirection) { throw .withdrawn }
+    // The app's credentials are for the origin that it asked, and cookies of others are none of that one's.
+    let first = hop.asked.first
+    let leaves = !redirection.isOwn(hop.entry, hop.redirect.target.url, first: first)
+    let isOwn = redirection.isOwn(way.entry, hop.left, first: first)
     if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
     var cookies: [UInt8] = []
-    if way.entry === redirection.entry { cookies = way.rules.cookies(of: &head, in: bytes) }
+    if isOwn { cookies = way.rules.cookies(of: &head, in: bytes) }
     guard redirection.cookies.count + cookies.count <= snapshot.settings.limits.responseHead else { throw .cookies }
     let before = (message, way, authorization)
     let entryOfRecord = record.upstream.entry
@@ -117,6 +127,7 @@ extension Request {
       record.upstream.entry = entryOfRecord
       throw .notServed(entry: hop.entry.name)
     }
+    if leaves || redirection.hasLeft { redirection.withheld = RedirectedHead.ofOneEntry + snapshot.credentialFields }
     redirection.left = way
     redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, cookies)
     record.upstream.redirects += 1
@@ -148,9 +159,13 @@ extension Request {
     message.outbound = OutboundRequest(services.requestHead)
     message.outbound.framing = framing(of: hop, redirection.framing)
     authorization = Authorization()
-    return try aim(
+    let needsCredential = try aim(
       at: hop.entry, hop.entry.rules[hop.place?.match ?? 0], hop.url.host, hop.url.effectivePort, isHTTPS: hop.url.isHTTPS,
       target, bytes, redirection.client)
+    // Of several origins, the one that the redirect names.
+    let named = hop.redirect.target.url
+    if let index = way?.search?.list.origins.firstIndex(where: { $0.isOf(named) }) { way?.search?.prefer(index) }
+    return needsCredential
   }
 
   private func framing(of hop: Hop, _ framing: BodyFraming) -> BodyFraming {
@@ -171,7 +186,13 @@ extension Request {
   /// Whether an origin names the credential, with which it was asked, in the URL of another one. Those in URLs were taken out before.
   private func holdsCredential(_ url: HTTPURL) -> Bool {
     guard let line = authorization.attached?.line else { return false }
-    return line.withUnsafeBytes { RedirectedHead.isSecret(of: $0, in: url) }
+    if line.withUnsafeBytes({ RedirectedHead.isSecret(of: $0, in: url) }) { return true }
+    // RFC 7617 section 2: the password is behind the first colon of what the last word encodes.
+    let words = line.split { " \r\n".utf8.contains($0) }
+    guard words.count == 3, words[1].elementsEqual("Basic".utf8), let pair = Base64.decode(Array(words[2])),
+      let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+    else { return false }
+    return RedirectedHead.isSecret(Array(pair[(colon + 1)...]), in: url)
   }
 
   // MARK: Going on
@@ -206,13 +227,24 @@ extension Request {
   // MARK: The last answer
 
   /// Makes the answer that the app gets one to what it has asked for.
+  /// - Parameter isInterim: the final one follows, which brings the cookies of the way.
   /// - Returns: lines that are added to it.
-  func settledRedirects(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8] {
-    guard let redirection, redirection.count > 0, let url = redirection.asked.last?.url else { return [] }
-    let isOwn = way.entry === redirection.entry
+  func settledRedirects(
+    _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way, isInterim: Bool = false
+  ) -> [UInt8] {
+    redirection?.note(way)
+    guard let redirection, redirection.count > 0, let asked = redirection.asked else { return [] }
+    let url = asked.last.url
+    let isOwn = redirection.isOwn(way.entry, url, first: asked.first)
     let lines = way.rules.settled(
       &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
-    return isOwn ? redirection.cookies + lines : lines
+    return isOwn && !isInterim ? redirection.cookies + lines : lines
+  }
+}
+
+extension Origin {
+  fileprivate func isOf(_ url: HTTPURL) -> Bool {
+    identity.isTLS == url.isHTTPS && identity.host == url.host && identity.port == url.effectivePort
   }
 }
 

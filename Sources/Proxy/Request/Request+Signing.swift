@@ -212,7 +212,7 @@ extension Request {
   /// Whether the request would be sent again for a challenge.
   var mayBeChallenged: Bool {
     guard let way, way.entry.isSigned, let signer = authorization.view?.signer else { return false }
-    return machine.challenges - attempt.parentChallenges < signer.rounds
+    return machine.challenges < signer.rounds
   }
 
   /// After a challenge: whether the request is sent again. Otherwise the app gets the challenge.

@@ -76,6 +76,8 @@ struct RequestMachine: Equatable {
     case expectationRefused
     /// The answer is no refusal, but tells the credential how to prepare the request: it is sent again at once.
     case challenged
+    /// The same by a parent, for itself: the origin has not seen the request.
+    case parentChallenged
     /// The answer is a redirect, and the request for its target is ready.
     /// - Parameter needsCredential: as in `originFound`.
     case redirected(needsCredential: Bool)
@@ -158,6 +160,8 @@ struct RequestMachine: Equatable {
   private(set) var isResent = false
   /// How often it was sent again because the origin told the credential how to prepare it.
   private(set) var challenges: UInt8 = 0
+  /// How often a parent had it sent again to authenticate itself.
+  private(set) var parentChallenges: UInt8 = 0
   /// The decision about the refusal was made.
   private(set) var refusalIsSettled = false
   /// An origin answered 417 to an expectation that was the proxy's.
@@ -225,6 +229,10 @@ struct RequestMachine: Equatable {
       guard phase == .exchanging || phase == .holding else { return .none }
       challenges += 1
       return connect()
+    case .parentChallenged:
+      guard phase == .exchanging else { return .none }
+      parentChallenges += 1
+      return connect()
     case .redirected(let needsCredential):
       guard phase == .exchanging else { return .none }
       beginAgain()
@@ -250,6 +258,7 @@ struct RequestMachine: Equatable {
   private mutating func beginAgain() {
     isResent = false
     challenges = 0
+    parentChallenges = 0
     refusalIsSettled = false
     hasMetExpectationFailure = false
     retries = 0

@@ -26,6 +26,12 @@ public final class OriginSearch {
     self.upstreams = upstreams
   }
 
+  /// From here on, this origin is tried first if it is up. Before the first choice.
+  public func prefer(_ index: Int) {
+    self.index = index
+    hasChosen = true
+  }
+
   private var loop: EventLoop { upstreams.loop }
   /// Nanoseconds that the present try may take.
   public var share: Int64 { max(until - loop.now, 0) }
