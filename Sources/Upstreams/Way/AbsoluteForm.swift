@@ -18,6 +18,9 @@ public final class AbsoluteForm {
   /// When the health memory was told last that the parent works, in nanoseconds of the loop's clock.
   private var noted: Int64 = 0
 
+  /// The health memory took its parent for down, for what came of this connection.
+  public private(set) var isBroken = false
+
   /// Nanoseconds between two notes of one connection that the parent works.
   private static let noteInterval: Int64 = 10_000_000_000
 
@@ -183,8 +186,10 @@ public final class AbsoluteForm {
   /// - Parameter isMute: not a byte of one has come, as nobody but a parent that is broken does.
   func ended(isMute: Bool, now: Int64) -> UpstreamError {
     if isMute { noteBroken(now, unlessWorkedLately: false) }
-    return failure(.badAnswer("it closed the connection before its answer was complete"))
+    return endedEarly
   }
+
+  public var endedEarly: UpstreamError { failure(.badAnswer("it closed the connection before its answer was complete")) }
 
   private func noteBroken(_ now: Int64, unlessWorkedLately: Bool) {
     let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
@@ -192,6 +197,7 @@ public final class AbsoluteForm {
     let changes = upstreams.shared.health.withLock { health in
       if !unlessWorkedLately || !health.hasWorkedLately(parent.hop, now: now) {
         health.broke(parent.hop, claim: claim, now: now, random: random)
+        isBroken = true
       }
       return health.takeChanges()
     }
