@@ -12,6 +12,8 @@ public final class AbsoluteForm {
   private let loginLine: [UInt8]
   private let trial: LoginTrial?
   private var isUntried = true
+  /// The parent has served a request that did not present the credential.
+  private var isUnasked = false
   private unowned let upstreams: Upstreams
   /// This connection alone tries a parent that is down.
   var claim: WayHealth.Claim?
@@ -29,10 +31,14 @@ public final class AbsoluteForm {
   ) {
     self.parent = parent
     self.upstreams = upstreams
-    base = Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
+    base = Self.base(host: host, port: port)
     self.login = login
     loginLine = if let login, login.authentication == nil { ParentLogin.line(login.value) } else { [] }
     self.trial = trial
+  }
+
+  static func base(host: String, port: UInt16) -> [UInt8] {
+    Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
   }
 
   deinit {
@@ -130,7 +136,7 @@ public final class AbsoluteForm {
   /// The parent has answered 407: the credential is not sent again, unless its source has another.
   private func refused(asked: String, pause: Int64? = nil, now: Int64) -> UpstreamError {
     noteWorks(now)
-    trial?.refused(asked: asked, isSure: false, pause: pause, now: now)
+    trial?.refused(asked: asked, of: base, pause: pause, now: now)
     return failure(.loginRefused(asked: asked, isFinal: pause == nil), status: 407)
   }
 
@@ -138,7 +144,7 @@ public final class AbsoluteForm {
   public func challengedInVain(_ why: String) -> UpstreamError { failure(.badAnswer(why), status: 407) }
 
   /// Whether its credential may be presented again: the parent has not refused it on another connection.
-  func mayPresent(now: Int64) -> Bool { isUntried || trial?.mayPresent(now: now) ?? true }
+  func mayPresent(now: Int64) -> Bool { trial?.mayPresent(for: base, isUnasked: isUnasked, now: now) ?? true }
 
   /// The parent has accepted its credential on this connection.
   public var isProven: Bool { !isUntried }
@@ -153,6 +159,7 @@ public final class AbsoluteForm {
   /// The parent wanted nothing of this request.
   private func answeredUnasked(_ now: Int64) {
     if now - noted >= Self.noteInterval { noteWorks(now) }
+    isUnasked = true
     if isUntried { trial?.leave() }
   }
 
