@@ -99,7 +99,7 @@ import WayOut
   private static let (first, second, third): ([UInt8], [UInt8], [UInt8]) = ([1], [2], [3])
   private static let second1: Int64 = 1_000_000_000
 
-  private enum Known: Equatable { case go, trial, wait, refused(isFinal: Bool), heldBack }
+  private enum Known: Equatable { case go, trial, wait, refused(isFinal: Bool), heldBack, unanswered }
   private static func known(_ trials: LoginTrials, _ key: LoginTrials.Key, for origin: [UInt8]? = nil, at now: Int64) -> Known {
     switch trials.enter(key, for: origin, from: loop, now: now) {
     case .go(nil, _): .go
@@ -107,6 +107,7 @@ import WayOut
     case .wait: .wait
     case .refused(_, let isFinal): .refused(isFinal: isFinal)
     case .heldBack: .heldBack
+    case .unanswered: .unanswered
     }
   }
 
@@ -187,5 +188,35 @@ import WayOut
     #expect(!may(number) && may(nil, isUnasked: true))
     _ = trials.refused(key, asked: "", of: nil, now: 1)
     #expect(!may(number) && !may(nil, isUnasked: true))
+  }
+
+  @Test func `a trial that ends without an answer pauses the next ones, longer each time`() throws {
+    let (trials, key) = (LoginTrials(), Self.key())
+    var now: Int64 = 0
+    for pause: Int64 in [5, 10, 20] {
+      let number = try #require(Self.begin(trials, key, at: now))
+      _ = trials.unanswered(key, trial: number, now: now)
+      now += pause * Self.second1
+      #expect(Self.known(trials, key, at: now - 1) == .unanswered)
+      #expect(!trials.mayPresent(key, for: Self.first, trial: number, isUnasked: false, now: now - 1))
+      // One that depended on its app alone forgets nothing.
+      let left = try #require(Self.begin(trials, key, at: now))
+      _ = trials.leave(key, trial: left)
+    }
+    _ = trials.accepted(key)
+    #expect(Self.known(trials, key, at: now) == .go)
+  }
+
+  @Test func `trials that take too long are three at most before a pause, and an answer that comes late counts`() {
+    let (trials, key, step) = (LoginTrials(), Self.key(), LoginTrials.trialTime)
+    for round in 0..<3 {
+      #expect(Self.known(trials, key, at: Int64(round) * step) == .trial)
+      #expect(Self.known(trials, key, at: Int64(round) * step + 1) == .wait)
+    }
+    #expect(Self.known(trials, key, at: 3 * step) == .unanswered)
+    #expect(Self.known(trials, key, at: 3 * step + 4 * Self.second1) == .unanswered)
+    #expect(Self.known(trials, key, at: 3 * step + 5 * Self.second1) == .trial)
+    _ = trials.accepted(key)
+    #expect(Self.known(trials, key, at: 3 * step) == .go)
   }
 }

@@ -199,6 +199,7 @@ public final class AbsoluteForm {
   public var endedEarly: UpstreamError { failure(.badAnswer("it closed the connection before its answer was complete")) }
 
   private func noteBroken(_ now: Int64, unlessWorkedLately: Bool) {
+    if isUntried, login?.isPresented ?? false { trial?.unanswered(now: now) }
     let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
     self.claim = nil
     let changes = upstreams.shared.health.withLock { health in

@@ -28,6 +28,8 @@ final class LoginTrials: Sendable {
     case refused(asked: String, isFinal: Bool)
     /// What may be this origin's answer has refused it: it is not presented there for a while, unless its source has another value.
     case heldBack(asked: String)
+    /// It was presented, and nothing came back: it is not presented again for a while.
+    case unanswered
   }
 
   private enum State {
@@ -37,6 +39,22 @@ final class LoginTrials: Sendable {
     case doubted(Doubt)
     /// `until`: nanoseconds of the monotonic clock. `doubt`: it was accepted before.
     case refused(asked: String, until: Int64, isFinal: Bool = true, doubt: Doubt? = nil)
+    /// Trials have ended without an answer.
+    case unanswered(Silence)
+  }
+
+  private struct Silence {
+    /// Nanoseconds of the monotonic clock.
+    var until: Int64 = 0
+    /// The last pause in nanoseconds; 0: there was none.
+    var pause: Int64 = 0
+    /// Trials that took too long since then.
+    var overdue = 0
+
+    mutating func pause(at now: Int64) {
+      pause = pause == 0 ? LoginTrials.firstSilence : min(2 * pause, LoginTrials.longestSilence)
+      until = now + pause
+    }
   }
 
   /// An answer to a request in absolute-form may be the parent's or the origin's. What one origin says counts for that origin, until
@@ -68,6 +86,8 @@ final class LoginTrials: Sendable {
     var waiting: [LoopExecutor] = []
     /// nil: it was never accepted.
     var doubt: Doubt?
+    /// Of the trials before.
+    var silence = Silence()
   }
 
   private struct Book {
@@ -77,9 +97,12 @@ final class LoginTrials: Sendable {
     /// Of the present configuration.
     var accounts: Set<ParentAccount> = []
 
-    mutating func begin(_ key: Key, now: Int64, waiting: [LoopExecutor], _ doubt: Doubt?) -> UInt64 {
+    mutating func begin(
+      _ key: Key, now: Int64, waiting: [LoopExecutor] = [], _ doubt: Doubt? = nil, _ silence: Silence = Silence()
+    ) -> UInt64 {
       trials += 1
-      states[key] = .trying(Trial(number: trials, until: now + LoginTrials.trialTime, waiting: waiting, doubt: doubt))
+      states[key] = .trying(
+        Trial(number: trials, until: now + LoginTrials.trialTime, waiting: waiting, doubt: doubt, silence: silence))
       return trials
     }
 
@@ -119,6 +142,11 @@ final class LoginTrials: Sendable {
   /// How long at first a credential that was accepted once is not sent to an origin after refusals in absolute-form, which may be its own
   /// answers, and to none after those of two origins.
   static let pauseAfterDoubt: Int64 = 60_000_000_000
+  /// Trials of one version that may take too long before there is a pause.
+  static let maximumOverdue = 3
+  /// How long a credential that was never accepted is not sent after a trial without an answer, in nanoseconds; doubling.
+  static let firstSilence: Int64 = 5_000_000_000
+  private static let longestSilence: Int64 = 300_000_000_000
   private static let longestPause: Int64 = 3_600_000_000_000
   private static let maximumHeld = 1024
 
@@ -138,13 +166,24 @@ final class LoginTrials: Sendable {
         if !trial.waiting.contains(where: { $0 === executor }) { trial.waiting.append(executor) }
         book.states[key] = .trying(trial)
         return .wait(until: trial.until)
-      case .trying(let trial): return .go(trial: book.begin(key, now: now, waiting: trial.waiting, trial.doubt))
+      case .trying(let trial):
+        var silence = trial.silence
+        // It may depend on a target that never answers. All that wait ask again at the same time.
+        silence.overdue += 1
+        if silence.overdue >= Self.maximumOverdue, trial.doubt == nil {
+          silence.pause(at: now)
+          book.states[key] = .unanswered(silence)
+          return .unanswered
+        }
+        return .go(trial: book.begin(key, now: now, waiting: trial.waiting, trial.doubt, silence))
+      case .unanswered(let silence) where now < silence.until: return .unanswered
       // A parent without a credential is asked as often as one that wants none.
       case _ where key.isEmpty: return .go()
-      case nil: return .go(trial: book.begin(key, now: now, waiting: [], nil))
-      case .doubted(let doubt): return .go(trial: book.begin(key, now: now, waiting: [], doubt), isDoubted: true)
+      case nil: return .go(trial: book.begin(key, now: now))
+      case .unanswered(let silence): return .go(trial: book.begin(key, now: now, nil, silence))
+      case .doubted(let doubt): return .go(trial: book.begin(key, now: now, doubt), isDoubted: true)
       case .refused(_, _, _, let doubt):
-        return .go(trial: book.begin(key, now: now, waiting: [], doubt), isDoubted: doubt != nil)
+        return .go(trial: book.begin(key, now: now, doubt), isDoubted: doubt != nil)
       }
     }
   }
@@ -191,7 +230,7 @@ final class LoginTrials: Sendable {
         return book.settle(key, .refused(asked: asked, until: until, doubt: doubt))
       // A version never comes back, so what was refused stays refused.
       case .refused(_, _, _, doubt: .some): return []
-      case nil, .refused: return book.settle(key, refused)
+      case nil, .refused, .unanswered: return book.settle(key, refused)
       }
     }
   }
@@ -209,7 +248,7 @@ final class LoginTrials: Sendable {
       case .trying(let trial): trial.number == number
       // Others are to be the ones that try: new connections.
       case nil: isUnasked
-      case .doubted, .refused: false
+      case .doubted, .refused, .unanswered: false
       }
     }
   }
@@ -218,8 +257,22 @@ final class LoginTrials: Sendable {
   func leave(_ key: Key, trial number: UInt64) -> [LoopExecutor] {
     book.withLock { book in
       guard case .trying(let trial) = book.states[key], trial.number == number else { return [] }
-      book.states[key] = trial.doubt.map { .doubted($0) }
+      var silence = trial.silence
+      silence.until = 0
+      let next = silence.pause > 0 || silence.overdue > 0 ? State.unanswered(silence) : nil
+      book.states[key] = trial.doubt.map { .doubted($0) } ?? next
       return trial.waiting
+    }
+  }
+
+  /// The parent ended the connection over which the credential was presented, and said nothing. It may have counted a failed login, so
+  /// there is a pause before the next.
+  func unanswered(_ key: Key, trial number: UInt64, now: Int64) -> [LoopExecutor] {
+    book.withLock { book in
+      guard case .trying(let trial) = book.states[key], trial.number == number, trial.doubt == nil else { return [] }
+      var silence = trial.silence
+      silence.pause(at: now)
+      return book.settle(key, .unanswered(silence))
     }
   }
 
@@ -255,6 +308,13 @@ final class LoginTrial {
 
   deinit {
     if let number, !isSettled { tell(shared.logins.leave(key, trial: number)) }
+  }
+
+  /// The parent ended the connection over which it was presented, without an answer.
+  func unanswered(now: Int64) {
+    guard let number, !isSettled else { return }
+    let waiting = shared.logins.unanswered(key, trial: number, now: now)
+    tell(waiting)
   }
 
   /// The parent has answered a request that did not present it: others need not wait.

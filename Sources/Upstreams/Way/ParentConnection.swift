@@ -267,6 +267,7 @@ final class ParentConnection: EventHandler {
       upstreams.logins.await(key, self, until: until, on: loop)
     case .refused(let asked, isFinal: true): refused(.loginRefused(asked: asked), nil, nil)
     case .refused(let asked, isFinal: false): fail(.loginRefused(asked: asked, isFinal: false))
+    case .unanswered: fail(.loginUnanswered)
     case .heldBack(let asked): readAgain { [unowned self] in fail(.loginRefused(asked: asked, isFinal: false)) }
     }
   }
@@ -322,7 +323,7 @@ final class ParentConnection: EventHandler {
       case .bytes(let count): unsent.removeFirst(count)
       case .later: return false
       case .failed:
-        fail(.badAnswer("it closed the connection"))
+        closed("it closed the connection")
         return false
       }
     }
@@ -343,9 +344,14 @@ final class ParentConnection: EventHandler {
       case .later: return
       case .end, .truncated, .failed:
         if phase == .skipping { return reopen() }
-        return fail(.badAnswer("it closed the connection before its answer was complete"))
+        return closed("it closed the connection before its answer was complete")
       }
     }
+  }
+
+  private func closed(_ why: String) {
+    if login?.isPresented ?? false { trial?.unanswered(now: loop.now) }
+    fail(.badAnswer(why))
   }
 
   private func interpret() {
