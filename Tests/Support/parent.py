@@ -7,7 +7,7 @@ standard input. POST /set to the control port changes the settings and answers w
     login       "user:password" that it wants (Basic, RFC 1929); null: none
     digest      null, or what its Digest challenges say instead of Basic ones (RFC 7616): {"algorithm": ..., "qop": ..., "uses": how often
                 a nonce is good, "nextnonce": whether it names the next one, "closes": whether a challenge ends its connection, "body":
-                bytes of a challenge's body, "always": its nonces are stale at once}
+                bytes of a challenge's body, "always": its nonces are stale at once, "once_stale": the first is}
     answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
     hangs_up    closes the connection instead of refusing a credential that was presented
     piece       how many bytes of its answers leave at once; 0: all
@@ -175,7 +175,7 @@ def judge(method, target, fields):
             nonces[told["nonce"]] = count
     if told.get("response") != hashed(wanted) or told.get("username") != user:
         return challenge()
-    if last is None or wish.get("always") or count > wish.get("uses", 1 << 30):
+    if wish.pop("once_stale", False) or last is None or wish.get("always") or count > wish.get("uses", 1 << 30):
         return challenge(", stale=true")
     return None, f'Proxy-Authentication-Info: nextnonce="{new_nonce()}"\r\n' if wish.get("nextnonce") else ""
 

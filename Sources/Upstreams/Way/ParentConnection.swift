@@ -45,7 +45,6 @@ final class ParentConnection: EventHandler {
   private var next = ParentReading.Next.anyConnection
   private var skipped: SkippedBody?
   private var challenges = 0
-  private var hasReopened = false
   /// The trial goes on with another connection, or another ticket.
   private var keepsTrial = false
   /// The parent has refused one version already; it gets one more.
@@ -400,10 +399,9 @@ final class ParentConnection: EventHandler {
 
   /// The parent has closed the connection of its challenge, or it cannot be kept.
   private func reopen() {
-    guard next != .thisConnection, !hasReopened else {
+    guard next != .thisConnection else {
       return fail(.badAnswer("it closed the connection in the middle of an authentication"))
     }
-    hasReopened = true
     startAnew()
   }
 
