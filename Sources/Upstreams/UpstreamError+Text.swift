@@ -32,6 +32,7 @@ extension ParentFailure {
       switch reason {
       case .unreached(let error): error.text
       case .badAnswer(let why): why
+      case .loginUnanswered: ParentFailure.unansweredText
       case .loginRefused: "it refuses the credential \(credential ?? "that it has not got")"
       case .loginMissing(let why): "its credential: \(why)"
       case .unaskable: "SOCKS cannot ask it for this"

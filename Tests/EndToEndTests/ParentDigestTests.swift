@@ -82,6 +82,15 @@ import Testing
     }
   }
 
+  @Test(arguments: ["api.test", "plain.test"])
+  func `so does one that finds the first nonce too old`(_ host: String) throws {
+    try set(#""closes": true, "once_stale": true"#)
+    try withProxy(try configuration()) { proxy throws in
+      #expect(try proxy.ask("http://\(host)/echo").status == 200)
+      #expect(try parent.asked().count == 3)
+    }
+  }
+
   @Test func `a challenge's body of any length is skipped`() throws {
     let origin = try Origin()
     for count in [0, 5_000, 200_000] {

@@ -82,4 +82,23 @@ import Testing
       #expect(try parent.asked().count == 1)
     }
   }
+
+  @Test(arguments: [("http", "api.test"), ("http", "plain.test"), ("socks5h", "plain.test")])
+  func `a parent that hangs up instead of a refusal gets the password once, and again after a pause`(
+    _ scheme: String, _ host: String
+  ) throws {
+    let (parent, folder, url) = (try ParentServer(), try Surroundings.newFolder(), "http://\(host)/echo")
+    try parent.set(#"{"login": "proxyuser:other-5ecret", "hangs_up": true}"#)
+    try set("pw-5ecret-parent", folder)
+    try withProxy(try configuration(parent, folder, scheme: scheme)) { proxy throws in
+      for _ in 0..<2 {
+        let clients = try (0..<20).map { _ in try proxy.connect() }
+        for client in clients { try client.send(ProxyProcess.request("GET", url)) }
+        for client in clients { #expect(try client.readAnswer().status == 502) }
+      }
+      #expect(try parent.news().count == 1)
+      try parent.set(#"{"login": "\#(ParentServer.login)", "hangs_up": false}"#)
+      #expect(try eventually(seconds: 8) { try proxy.ask(url).status == 200 })
+    }
+  }
 }

@@ -8,6 +8,9 @@ mode, and its answer how many connections it has taken so far:
     close     closes each connection at once
     hang      takes connections, and sends nothing
     swallow   reads a request's head, and closes
+    mute      reads a request's head, and sends nothing
+    garbage   answers a request with what is no HTTP, and closes
+    half      answers a request with half a head, and closes
     wrong     serves, with a certificate of another name
     busy      serves, but answers 503
 It ends with its standard input.
@@ -24,6 +27,8 @@ pki, scheme, port = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 mode = "serve"
 taken = 0
 kept = []
+# What is sent instead of an answer.
+PIECES = {"swallow": b"", "garbage": b"SSH-2.0-x\r\n\r\n", "half": b"HTTP/1.1 200 OK\r\nConte"}
 
 
 def context(name):
@@ -69,7 +74,11 @@ def serve(client, how):
             client = context("wrong-host" if how == "wrong" else "good").wrap_socket(client, server_side=True)
         file = client.makefile("rb")
         while request := read_request(file):
-            if how == "swallow":
+            if how == "mute":
+                kept.append(client)
+                return
+            if how in PIECES:
+                client.sendall(PIECES[how])
                 break
             method, target, fields = request
             if fields.get("upgrade") == "websocket":

@@ -7,8 +7,9 @@ standard input. POST /set to the control port changes the settings and answers w
     login       "user:password" that it wants (Basic, RFC 1929); null: none
     digest      null, or what its Digest challenges say instead of Basic ones (RFC 7616): {"algorithm": ..., "qop": ..., "uses": how often
                 a nonce is good, "nextnonce": whether it names the next one, "closes": whether a challenge ends its connection, "body":
-                bytes of a challenge's body, "always": its nonces are stale at once}
+                bytes of a challenge's body, "always": its nonces are stale at once, "once_stale": the first is}
     answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
+    hangs_up    closes the connection instead of refusing a credential that was presented
     piece       how many bytes of its answers leave at once; 0: all
     reply       the reply code of SOCKS
     bound       the address type in SOCKS replies: 1, 3 or 4
@@ -43,7 +44,7 @@ pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
 settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {},
-            "capture": False, "before": "", "pipe": 0}
+            "capture": False, "before": "", "pipe": 0, "hangs_up": False}
 asked = []
 captured = bytearray()
 broken = []
@@ -174,7 +175,7 @@ def judge(method, target, fields):
             nonces[told["nonce"]] = count
     if told.get("response") != hashed(wanted) or told.get("username") != user:
         return challenge()
-    if last is None or wish.get("always") or count > wish.get("uses", 1 << 30):
+    if wish.pop("once_stale", False) or last is None or wish.get("always") or count > wish.get("uses", 1 << 30):
         return challenge(", stale=true")
     return None, f'Proxy-Authentication-Info: nextnonce="{new_nonce()}"\r\n' if wish.get("nextnonce") else ""
 
@@ -201,6 +202,8 @@ def serve_http(client, number, tls):
         if method != "CONNECT" and settings["before"]:
             client.sendall(settings["before"].encode("latin-1"))
         challenge, info = judge(method, target, fields)
+        if challenge is not None and settings["hangs_up"] and "proxy-authorization" in fields:
+            return
         if challenge is not None:
             wish = settings["digest"] or {}
             if method != "CONNECT":
@@ -284,6 +287,8 @@ def serve_socks(client, number):
         password = exactly(client, exactly(client, 1)[0]).decode()
         if f"{user}:{password}" != settings["login"]:
             record("socks", "", {}, user, number, False)
+            if settings["hangs_up"]:
+                return
             return send(client, b"\x01\x01")
         send(client, b"\x01\x00")
     _, _, _, kind = exactly(client, 4)

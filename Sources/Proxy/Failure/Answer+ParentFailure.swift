@@ -20,6 +20,11 @@ extension ParentFailure {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "parent \(parent): \(what)",
         body: "The parent proxy \(parent) failed: \(what). Check its `url` in `parents`: scheme, host and port.\n")
+    case .loginUnanswered:
+      let what = ParentFailure.unansweredText
+      return OwnAnswer(
+        status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "parent \(parent): \(what)",
+        body: "The parent proxy \(parent) failed: \(what).\n")
     case .loginRefused(let asked, let isFinal): return refusedLogin(asked, isFinal)
     case .loginMissing(let why):
       return OwnAnswer(

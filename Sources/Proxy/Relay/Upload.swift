@@ -51,6 +51,8 @@ struct Upload {
   private var headerRules: HeaderRules?
 
   var isSent: Bool { state == .sent }
+  /// The origin does not wait for the app: it has all of the request, or has not asked for the body.
+  var owesAnswer: Bool { state == .sent || state == .withheld }
   /// Nothing more is to be sent.
   var isOver: Bool { state == .sent || state == .stopped }
   /// Bytes are ready for the origin.

@@ -142,14 +142,19 @@ extension Request {
   /// No final head arrived in time. While the body is being sent, the app's stall deadline applies instead.
   func headTimeUp() {
     guard attempt.awaitsHead, attempt.upload.isOver else { return }
-    blameParent()
+    let isParents = blameParent()
+    if let search = way?.search { judge(search, isBroken: false, isParents: isParents) }
     take(attemptFailed(.upstream(.responseTimeout), isStale: false))
   }
 
   /// There was time for an answer, and not a byte of one has come. A parent that takes requests in absolute-form may be to blame.
-  func blameParent() {
-    guard let exchange = attempt.exchange, exchange.firstByte == 0 else { return }
-    exchange.connection?.absolute?.gaveNoAnswer(now: loop.now)
+  /// - Returns: whether it is.
+  func blameParent() -> Bool {
+    guard let exchange = attempt.exchange, exchange.firstByte == 0, let absolute = exchange.connection?.absolute else {
+      return false
+    }
+    absolute.gaveNoAnswer(now: loop.now)
+    return absolute.isBroken
   }
 
   /// Moves what can be moved in both directions.

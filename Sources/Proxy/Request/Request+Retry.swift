@@ -21,16 +21,29 @@ extension Request {
     let wasReused = connection?.isReused ?? false
     let wroteNothing = connection?.wroteNothing ?? true
     let receivedAnything = attempt.exchange?.firstByte != 0
-    // RFC 9110 section 9.2.2, RFC 9112 section 9.3.1: a pooled connection can be closed by the origin at any time.
-    if let search = way?.search, !wasReused, !receivedAnything, error.mayBeStaleConnection {
-      if wroteNothing, canReplay, let input = nextOrigin(search, error) { return input }
-      search.broke()
+    // Of a new connection: a pooled one is closed by parents as by origins. Whoever waits for the app may leave.
+    let owesAnswer = !wasReused && (wroteNothing || attempt.upload.owesAnswer)
+    let isParents = owesAnswer && blameParent()
+    if let search = way?.search, !wasReused {
+      let (isCut, absolute) = (!receivedAnything && error.mayBeStaleConnection, connection?.absolute)
+      if isCut, wroteNothing, canReplay, let input = nextOrigin(search, absolute?.endedEarly ?? error) { return input }
+      judge(search, isBroken: isCut && owesAnswer && absolute == nil, isParents: isParents)
     }
+    // RFC 9110 section 9.2.2, RFC 9112 section 9.3.1: a pooled connection can be closed by the origin at any time.
     let isStale =
       wasReused && !receivedAnything && (message.outbound.method.isIdempotent || wroteNothing) && error.mayBeStaleConnection
-    // A new connection. A pooled one is closed by parents as by origins.
-    if !wasReused { blameParent() }
     return attemptFailed(.upstream(error), isStale: isStale)
+  }
+
+  /// A new connection to one of several origins has ended without an answer.
+  /// - Parameters:
+  ///   - isBroken: that alone makes an origin down.
+  ///   - isParents: it was the parent's failure.
+  func judge(_ search: OriginSearch, isBroken: Bool, isParents: Bool) {
+    // Of an origin that is down, the one request that tries it wants an answer: without one it stays down, for longer. If it was the
+    // app that kept it waiting, another request may try.
+    let failedTrial = search.isTrial && (attempt.upload.owesAnswer || attempt.upload.isPending)
+    if !isParents, isBroken || failedTrial { search.broke() } else { search.cancel() }
   }
 
   /// Whether all that was read of the body can be sent again.

@@ -275,7 +275,8 @@ final class Request: CredentialWaiter {
     case .tunnel: return .connectTimeout
     case .app: return .stalled
     case .origin:
-      blameParent()
+      let isParents = blameParent()
+      if let search = way?.search { judge(search, isBroken: false, isParents: isParents) }
       return .upstreamStalled
     }
   }

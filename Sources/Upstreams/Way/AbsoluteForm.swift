@@ -12,11 +12,16 @@ public final class AbsoluteForm {
   private let loginLine: [UInt8]
   private let trial: LoginTrial?
   private var isUntried = true
+  /// The parent has served a request that did not present the credential.
+  private var isUnasked = false
   private unowned let upstreams: Upstreams
   /// This connection alone tries a parent that is down.
   var claim: WayHealth.Claim?
   /// When the health memory was told last that the parent works, in nanoseconds of the loop's clock.
   private var noted: Int64 = 0
+
+  /// The health memory took its parent for down, for what came of this connection.
+  public private(set) var isBroken = false
 
   /// Nanoseconds between two notes of one connection that the parent works.
   private static let noteInterval: Int64 = 10_000_000_000
@@ -26,10 +31,14 @@ public final class AbsoluteForm {
   ) {
     self.parent = parent
     self.upstreams = upstreams
-    base = Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
+    base = Self.base(host: host, port: port)
     self.login = login
     loginLine = if let login, login.authentication == nil { ParentLogin.line(login.value) } else { [] }
     self.trial = trial
+  }
+
+  static func base(host: String, port: UInt16) -> [UInt8] {
+    Array("http://\(Authority.text(host: host, port: port, defaultPort: 80))".utf8)
   }
 
   deinit {
@@ -127,7 +136,7 @@ public final class AbsoluteForm {
   /// The parent has answered 407: the credential is not sent again, unless its source has another.
   private func refused(asked: String, pause: Int64? = nil, now: Int64) -> UpstreamError {
     noteWorks(now)
-    trial?.refused(asked: asked, isSure: false, pause: pause, now: now)
+    trial?.refused(asked: asked, of: base, pause: pause, now: now)
     return failure(.loginRefused(asked: asked, isFinal: pause == nil), status: 407)
   }
 
@@ -135,7 +144,7 @@ public final class AbsoluteForm {
   public func challengedInVain(_ why: String) -> UpstreamError { failure(.badAnswer(why), status: 407) }
 
   /// Whether its credential may be presented again: the parent has not refused it on another connection.
-  func mayPresent(now: Int64) -> Bool { isUntried || trial?.mayPresent(now: now) ?? true }
+  func mayPresent(now: Int64) -> Bool { trial?.mayPresent(for: base, isUnasked: isUnasked, now: now) ?? true }
 
   /// The parent has accepted its credential on this connection.
   public var isProven: Bool { !isUntried }
@@ -150,6 +159,7 @@ public final class AbsoluteForm {
   /// The parent wanted nothing of this request.
   private func answeredUnasked(_ now: Int64) {
     if now - noted >= Self.noteInterval { noteWorks(now) }
+    isUnasked = true
     if isUntried { trial?.leave() }
   }
 
@@ -183,15 +193,19 @@ public final class AbsoluteForm {
   /// - Parameter isMute: not a byte of one has come, as nobody but a parent that is broken does.
   func ended(isMute: Bool, now: Int64) -> UpstreamError {
     if isMute { noteBroken(now, unlessWorkedLately: false) }
-    return failure(.badAnswer("it closed the connection before its answer was complete"))
+    return endedEarly
   }
 
+  public var endedEarly: UpstreamError { failure(.badAnswer("it closed the connection before its answer was complete")) }
+
   private func noteBroken(_ now: Int64, unlessWorkedLately: Bool) {
+    if isUntried, login?.isPresented ?? false { trial?.unanswered(now: now) }
     let (claim, random) = (claim, UInt64.random(in: 0...UInt64.max))
     self.claim = nil
     let changes = upstreams.shared.health.withLock { health in
       if !unlessWorkedLately || !health.hasWorkedLately(parent.hop, now: now) {
         health.broke(parent.hop, claim: claim, now: now, random: random)
+        isBroken = true
       }
       return health.takeChanges()
     }

@@ -45,7 +45,6 @@ final class ParentConnection: EventHandler {
   private var next = ParentReading.Next.anyConnection
   private var skipped: SkippedBody?
   private var challenges = 0
-  private var hasReopened = false
   /// The trial goes on with another connection, or another ticket.
   private var keepsTrial = false
   /// The parent has refused one version already; it gets one more.
@@ -89,6 +88,7 @@ final class ParentConnection: EventHandler {
   }
 
   private var loop: EventLoop { upstreams.loop }
+  private var isAbsolute: Bool { target.mayBeAbsolute && parent.takesAbsoluteForm }
 
   func start() {
     phase = .dialling
@@ -256,26 +256,30 @@ final class ParentConnection: EventHandler {
 
   private func enterTrial() {
     let key = LoginTrials.Key(account: parent.account, version: login?.version ?? 0)
-    switch upstreams.shared.logins.enter(key, from: loop.executor, now: loop.now) {
+    let origin = isAbsolute ? AbsoluteForm.base(host: target.host, port: target.port) : nil
+    switch upstreams.shared.logins.enter(key, for: origin, from: loop.executor, now: loop.now) {
     case .go(let number, let isDoubted):
       trial = LoginTrial(key, number: number, upstreams.shared)
-      if isDoubted { readAgain() } else { begin() }
+      if isDoubted { readAgain { [unowned self] in begin() } } else { begin() }
     case .wait(let until):
       phase = .awaitingTrial
       upstreams.logins.await(key, self, until: until, on: loop)
     case .refused(let asked, isFinal: true): refused(.loginRefused(asked: asked), nil, nil)
     case .refused(let asked, isFinal: false): fail(.loginRefused(asked: asked, isFinal: false))
+    case .unanswered: fail(.loginUnanswered)
+    case .heldBack(let asked): readAgain { [unowned self] in fail(.loginRefused(asked: asked, isFinal: false)) }
     }
   }
 
   /// An answer that may be an origin's has refused what was accepted before.
-  private func readAgain() {
-    guard let credential = parent.credential, let login else { return begin() }
+  /// - Parameter otherwise: what follows if its source has no other value.
+  private func readAgain(_ otherwise: @escaping () -> Void) {
+    guard let credential = parent.credential, let login else { return otherwise() }
     phase = .answered
     let wait = credential.refused(login.version, isSure: false, on: loop) { [unowned self] hasAnother in
       guard phase == .answered else { return }
       self.wait = nil
-      guard hasAnother else { return begin() }
+      guard hasAnother else { return otherwise() }
       trial = nil
       obtainLogin()
     }
@@ -292,7 +296,7 @@ final class ParentConnection: EventHandler {
   // MARK: The target
 
   private func begin() {
-    if target.mayBeAbsolute, parent.takesAbsoluteForm { return opened(isAbsolute: true) }
+    if isAbsolute { return opened(isAbsolute: true) }
     phase = .asking
     let exchange: ParentExchange
     do {
@@ -318,7 +322,7 @@ final class ParentConnection: EventHandler {
       case .bytes(let count): unsent.removeFirst(count)
       case .later: return false
       case .failed:
-        fail(.badAnswer("it closed the connection"))
+        closed("it closed the connection")
         return false
       }
     }
@@ -339,9 +343,14 @@ final class ParentConnection: EventHandler {
       case .later: return
       case .end, .truncated, .failed:
         if phase == .skipping { return reopen() }
-        return fail(.badAnswer("it closed the connection before its answer was complete"))
+        return closed("it closed the connection before its answer was complete")
       }
     }
+  }
+
+  private func closed(_ why: String) {
+    if login?.isPresented ?? false { trial?.unanswered(now: loop.now) }
+    fail(.badAnswer(why))
   }
 
   private func interpret() {
@@ -390,10 +399,9 @@ final class ParentConnection: EventHandler {
 
   /// The parent has closed the connection of its challenge, or it cannot be kept.
   private func reopen() {
-    guard next != .thisConnection, !hasReopened else {
+    guard next != .thisConnection else {
       return fail(.badAnswer("it closed the connection in the middle of an authentication"))
     }
-    hasReopened = true
     startAnew()
   }
 
@@ -428,7 +436,7 @@ final class ParentConnection: EventHandler {
       return fail(reason, status: status, reply: reply)
     }
     let pause = exchange?.pause
-    trial?.refused(asked: asked, isSure: true, pause: pause, now: loop.now)
+    trial?.refused(asked: asked, of: nil, pause: pause, now: loop.now)
     guard pause == nil, let credential = parent.credential, let login, !isSecondTry else {
       return fail(reason, status: status, reply: reply)
     }

@@ -7,6 +7,8 @@ public struct ParentFailure: Sendable {
     case unreached(UpstreamError)
     /// Its answer is no HTTP or SOCKS, a redirect, or ended too early.
     case badAnswer(String)
+    /// It was not asked: it gave others no answer that were sent its credential.
+    case loginUnanswered
     /// It wants another credential than it was given. `asked`: the schemes that it accepts. `isFinal`: it was presented, and is not again
     /// until it changes.
     case loginRefused(asked: String, isFinal: Bool = true)
@@ -36,10 +38,12 @@ public struct ParentFailure: Sendable {
   /// SOCKS reply code; nil: no SOCKS, or no reply.
   public var reply: UInt8?
 
+  public static let unansweredText = "it gave no answer when it was sent the credential, which is not sent again for a while"
+
   var isWorthRepeating: Bool {
     switch reason {
     case .unreached(let error), .origin(let error): error.isWorthRepeating
-    case .badAnswer, .unreachable: true
+    case .badAnswer, .loginUnanswered, .unreachable: true
     case .loginRefused, .loginMissing, .refused, .loop, .unaskable: false
     }
   }
@@ -50,6 +54,7 @@ public struct ParentFailure: Sendable {
     case .unreached(let error): Self.outcome(ofReaching: error)
     case .origin(let error): Self.outcome(ofReaching: error) == .unusable ? .unusable : .unasked
     case .badAnswer: .broken
+    case .loginUnanswered: .unasked
     case .loginRefused, .refused, .loop: .refused
     case .loginMissing, .unaskable: .unusable
     case .unreachable: .unreachable
@@ -77,7 +82,7 @@ extension ParentFailure {
     switch failure.reason {
     // The parent failed. The next origin may have another way.
     case .unreached(let error): return outcome(ofReaching: error) == .unusable ? .unusable : .unasked
-    case .badAnswer: return .unasked
+    case .badAnswer, .loginUnanswered: return .unasked
     case .unreachable: return .broken
     case .origin(let error): return outcome(ofReaching: error)
     // A refusal is not evaded, and a credential is for an operator.

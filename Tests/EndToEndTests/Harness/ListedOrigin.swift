@@ -3,7 +3,7 @@ import Testing
 
 /// One origin of a list, which can be killed and brought back at its port. See listed_origin.py.
 final class ListedOrigin: Sendable {
-  enum Mode: String, CaseIterable { case serve, close, hang, swallow, wrong, busy }
+  enum Mode: String, CaseIterable { case serve, close, hang, swallow, mute, garbage, half, wrong, busy }
 
   let scheme: String
   let port: Int
