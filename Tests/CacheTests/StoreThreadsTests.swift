@@ -3,7 +3,8 @@ import Testing
 
 @testable import Cache
 
-// For the thread sanitizer, too: `swift test --sanitize=thread --filter StoreThreadsTests`.
+// The thread sanitizer does not see Synchronization.Mutex, whose futex calls it does not instrument: under it, replace Mutex with one of
+// pthread's. It sees the atomics, and so the bodies that one thread writes and others read.
 
 private final class Tally: Sendable {
   private let number = Atomic<Int>(0)

@@ -136,6 +136,16 @@ public final class CacheStore: Sendable {
     return result
   }
 
+  /// The head of a fetch is there. Requests that its Vary tells apart are told apart from now on, before it is stored: those who waited
+  /// and have to look again find one fetch for each variant.
+  public func publish(_ head: Flight.Head, of flight: Flight) {
+    flight.publish(head)
+    shard(flight.target).state.withLock { state in
+      guard let slot = state.targets[flight.target]?[flight.partition.id], !slot.vary.isEqual(to: head.vary) else { return }
+      state.change(flight.target, flight.partition.id) { $0.vary = head.vary }
+    }
+  }
+
   /// No request joins it any more. May be called again.
   public func leave(_ flight: Flight) {
     let wasThere = shard(flight.target).state.withLock { state in

@@ -45,8 +45,8 @@ public final class Flight: Sendable {
 
   deinit { ledger.give(Self.cost) }
 
-  /// Only on the owner's loop, once.
-  public func publish(_ head: Head) { _ = published.storeIfNil(head) }
+  /// Once; see `CacheStore.publish`.
+  func publish(_ head: Head) { _ = published.storeIfNil(head) }
 
   /// nil: not yet there.
   public var head: Head? { published.load() }
