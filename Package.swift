@@ -157,7 +157,7 @@ if let fuzzer {
     ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
     ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
     ("ProxyHeaderFuzz", ["HTTPWire"]),
-    ("SOCKSFuzz", ["WayOut"]),
+    ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

@@ -111,8 +111,7 @@ public struct FetchMachine: Sendable {
       isStored = !isInvalidated
       stream(length, &step, matches)
     case .share(let length):
-      isDetached = true
-      step.effects.insert(.detach)
+      detach(&step)
       if length == nil {
         window = maxObject
         step.effects.insert(.discard)
