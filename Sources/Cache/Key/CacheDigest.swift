@@ -32,6 +32,7 @@ public struct CacheDigest: Sendable, Hashable {
   }
   public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
   var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+  func append(to bytes: inout [UInt8]) { withUnsafeBytes(of: words) { bytes.append(contentsOf: $0) } }
 }
 
 extension [UInt8] {

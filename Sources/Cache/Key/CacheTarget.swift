@@ -12,7 +12,7 @@ public struct CacheTarget: Sendable, Hashable {
   public init(origin: CacheDigest, authority: UnsafeRawBufferPointer, path: UnsafeRawBufferPointer) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(32 + authority.count + max(1, path.count))
-    bytes += origin.bytes
+    origin.append(to: &bytes)
     for byte in authority { bytes.append(lowerCase(byte)) }
     pathStart = bytes.count
     // An empty path and `/` are one target (RFC 9110 section 4.2.3).

@@ -7,8 +7,6 @@ public struct StoredHead: Sendable {
   public let status: Int
   /// End of the status line.
   private let fieldsStart: Int
-  /// Fields that are not for a 304, as ranges of `bytes`.
-  private let representation: [Range<Int>]
 
   private static let messageFields = FieldSet(
     .age, .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization,
@@ -33,19 +31,7 @@ public struct StoredHead: Sendable {
   private init(rendered: [UInt8], status: Int) {
     bytes = rendered
     self.status = status
-    var representation: [Range<Int>] = []
-    var start = 0
-    (fieldsStart, start) = rendered.withUnsafeBytes { bytes in
-      let end = Self.lineEnd(bytes, from: 0)
-      return (end, end)
-    }
-    rendered.withUnsafeBytes { bytes in
-      let hasTag = Self.names(bytes, from: start).contains { $0.id == .etag }
-      for line in Self.names(bytes, from: start) where Self.isRepresentation(line.id, line.name, hasTag: hasTag) {
-        representation.append(line.range)
-      }
-    }
-    self.representation = representation
+    fieldsStart = rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) }
   }
 
   /// This head with the fields of a 304 (RFC 9111 section 3.2): they replace all of their name, but those that say what the stored
@@ -101,14 +87,14 @@ public struct StoredHead: Sendable {
     writer.appendField("Age", decimal: min(age, CacheDirectives.longest))
   }
 
+  /// All fields but those that are not for a 304.
   private func appendWithoutRepresentation(into writer: inout ByteWriter) {
     bytes.withUnsafeBytes { bytes in
-      var start = fieldsStart
-      for range in representation {
-        writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<range.lowerBound]))
-        start = range.upperBound
+      let lines = Self.names(bytes, from: fieldsStart)
+      let hasTag = lines.contains { $0.id == .etag }
+      for line in lines where !Self.isRepresentation(line.id, line.name, hasTag: hasTag) {
+        writer.append(UnsafeRawBufferPointer(rebasing: bytes[line.range]))
       }
-      writer.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
   }
 

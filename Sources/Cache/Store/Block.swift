@@ -9,7 +9,7 @@ public final class Block: Sendable {
   static let overhead = 96
 
   // SAFETY: only the writer stores into it, behind `filled`; readers load `filled` and read only before it. The block frees it.
-  nonisolated(unsafe) private let memory: UnsafeMutableRawPointer
+  nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
   let capacity: Int
   private let filled = Atomic<Int>(0)
   private let following = Atomic<Unmanaged<Block>?>(nil)
@@ -19,13 +19,14 @@ public final class Block: Sendable {
   init(capacity: Int, ledger: MemoryLedger) {
     self.capacity = capacity
     self.ledger = ledger
-    memory = UnsafeMutableRawPointer.allocate(byteCount: max(1, capacity), alignment: 16)
+    // The first block of a body has no bytes.
+    memory = capacity == 0 ? nil : UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
 
   static func cost(_ capacity: Int) -> Int { capacity + overhead }
 
   deinit {
-    memory.deallocate()
+    memory?.deallocate()
     ledger.give(Self.cost(capacity))
     // In a loop: a list of thousands of blocks would exhaust the stack if each one released the next.
     var next = following.exchange(nil, ordering: .acquiring)?.takeRetainedValue()
@@ -49,7 +50,7 @@ public final class Block: Sendable {
   func append(_ bytes: UnsafeRawBufferPointer) -> Int {
     let start = filled.load(ordering: .relaxed)
     let count = min(bytes.count, capacity - start)
-    guard count > 0, let source = bytes.baseAddress else { return 0 }
+    guard count > 0, let memory, let source = bytes.baseAddress else { return 0 }
     (memory + start).copyMemory(from: source, byteCount: count)
     filled.store(start + count, ordering: .releasing)
     return count
