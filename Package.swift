@@ -47,6 +47,7 @@ let package = Package(
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Cache", dependencies: ["Crypto", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "Kerberos", dependencies: ["CGSSAPI"]),
     .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),
@@ -117,6 +118,7 @@ let package = Package(
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
     .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
     .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "Signing"]),
+    .testTarget(name: "CacheTests", dependencies: ["Cache", "HTTPWire"]),
     .testTarget(name: "KerberosTests", dependencies: ["CGSSAPI", "Kerberos"]),
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
@@ -155,7 +157,7 @@ if let fuzzer {
     ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
     ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
     ("ProxyHeaderFuzz", ["HTTPWire"]),
-    ("SOCKSFuzz", ["WayOut"]),
+    ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

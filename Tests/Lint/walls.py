@@ -37,7 +37,7 @@ ONLY = {
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # For files, processes and dates. Only EventIO uses sockets.
     "Glibc": {"Crypto", "Files", "TLS", "Interception", "Trust", "Credentials", "Settings", "ConfigurationFile", "Login", "Operations", "authproxy", TESTS},
-    "Synchronization": {"EventIO", "Kerberos", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
+    "Synchronization": {"Cache", "EventIO", "Kerberos", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # These targets depend on at most these modules. Some modules may not exist yet.
 AT_MOST = {
@@ -50,6 +50,7 @@ AT_MOST = {
     "Files": {"CSystem"},
     "Crypto": {"COpenSSL", "COpenSSLShims"},
     "TLS": {"COpenSSL", "COpenSSLShims", "Crypto", "Files"},
+    "Cache": {"Crypto", "HTTPWire"},
     "Kerberos": {"CGSSAPI"},
     "Interception": {"CSystem", "Crypto", "Files", "TLS"},
     "Trust": {"Crypto", "TLS"},

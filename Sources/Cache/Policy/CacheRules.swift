@@ -1,0 +1,80 @@
+/// What an entry's `cache` says. Times are seconds.
+public struct CacheRules: Sendable, Hashable {
+  /// Whose requests one stored answer may serve.
+  public enum Share: Sendable, Hashable {
+    /// Its own client's: a private cache for each client.
+    case client
+    /// All clients of the entry, where the origin says so (RFC 9111 section 3.5).
+    case everyone
+    /// All clients of the entry: everything but `private`.
+    case all
+    /// All clients of the entry: the credential's own private cache.
+    case credential
+  }
+
+  /// Freshness of answers that give none.
+  public enum DefaultLifetime: Sendable, Hashable {
+    case seconds(Int64)
+    /// A tenth of the time since Last-Modified, at most 24 h (RFC 9111 section 4.2.2).
+    case heuristic
+  }
+
+  /// Which identical requests wait for the answer of one of them.
+  public enum Collapse: Sendable, Hashable {
+    /// Those whose answer may be stored.
+    case storable
+    /// Also those whose answer only lacks freshness.
+    case all
+    case off
+  }
+
+  public var share: Share
+  /// Bytes of the largest body to store.
+  public var maxObject: Int
+  public var defaultLifetime: DefaultLifetime
+  public var minimumLifetime: Int64
+  public var staleWhileRevalidate: Int64
+  public var staleIfError: Int64
+  public var collapse: Collapse
+  public var ignored: IgnoredFields
+  /// Whether Cache-Control and Pragma of requests count.
+  public var honoursClientDirectives: Bool
+
+  public init(
+    share: Share = .client, maxObject: Int = 1 << 20, defaultLifetime: DefaultLifetime = .seconds(0),
+    minimumLifetime: Int64 = 0, staleWhileRevalidate: Int64 = 0, staleIfError: Int64 = 0, collapse: Collapse = .storable,
+    ignored: IgnoredFields = IgnoredFields(), honoursClientDirectives: Bool = true
+  ) {
+    self.share = share
+    self.maxObject = maxObject
+    self.defaultLifetime = defaultLifetime
+    self.minimumLifetime = minimumLifetime
+    self.staleWhileRevalidate = staleWhileRevalidate
+    self.staleIfError = staleIfError
+    self.collapse = collapse
+    self.ignored = ignored
+    self.honoursClientDirectives = honoursClientDirectives
+  }
+
+  /// A shared cache in the sense of RFC 9111: it obeys `private`, s-maxage and proxy-revalidate.
+  public var isShared: Bool { share == .everyone || share == .all }
+  /// One answer may serve several clients.
+  public var servesSeveralClients: Bool { share != .client }
+}
+
+/// Two clocks, read once for a decision.
+public struct CacheTime: Sendable, Hashable {
+  /// Nanoseconds of a clock that never jumps: ages and pauses.
+  public var steady: Int64
+  /// Unix time in seconds: compared with dates in heads.
+  public var wall: Int64
+
+  public init(steady: Int64, wall: Int64) {
+    self.steady = steady
+    self.wall = wall
+  }
+}
+
+/// Whole seconds between two readings of the steady clock.
+@inline(__always)
+func seconds(from start: Int64, to end: Int64) -> Int64 { max(0, end - start) / 1_000_000_000 }

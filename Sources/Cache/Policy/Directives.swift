@@ -1,0 +1,115 @@
+import HTTPWire
+
+/// Cache-Control of a message, all its lines together (RFC 9111 section 5.2). Of a repeated directive the first counts.
+public struct CacheDirectives: Sendable, Hashable {
+  public struct Flags: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    public static let noStore = Flags(rawValue: 1)
+    /// Also with field names: to validate more than asked is always allowed (RFC 9111 section 5.2.2.4).
+    public static let noCache = Flags(rawValue: 2)
+    /// `private`, also with field names.
+    public static let isPrivate = Flags(rawValue: 4)
+    public static let isPublic = Flags(rawValue: 8)
+    public static let mustRevalidate = Flags(rawValue: 16)
+    public static let proxyRevalidate = Flags(rawValue: 32)
+    public static let mustUnderstand = Flags(rawValue: 64)
+    public static let onlyIfCached = Flags(rawValue: 128)
+  }
+
+  /// Larger numbers count as this one (RFC 9111 section 1.2.2).
+  public static let longest: Int64 = 1 << 31
+
+  public private(set) var flags: Flags = []
+  /// Seconds; nil: absent. A number that cannot be read is 0, so that the answer is stale, and the request is met by no stored one.
+  public private(set) var maxAge, sharedMaxAge: Int64?
+  /// Seconds; nil: absent or not readable.
+  public private(set) var staleWhileRevalidate, staleIfError: Int64?
+  /// Seconds; a number that cannot be read is the longest time.
+  public private(set) var minFresh: Int64?
+  /// Seconds; without a number the longest time; nil: absent or not readable.
+  public private(set) var maxStale: Int64?
+  /// A quoted string does not end. Only directives that restrict count, wherever they are.
+  public private(set) var isMalformed = false
+
+  public init() {}
+
+  public init(_ fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
+    for field in fields where field.id == .cacheControl && !field.dropped {
+      var members = ListMembers(field.value, in: head, quotedStrings: true)
+      while let member = members.next() { read(member, in: head) }
+      guard members.isMalformed else { continue }
+      // Another recipient might not see the quotation mark, and so the directives behind it.
+      isMalformed = true
+      var all = ListMembers(field.value, in: head)
+      while let member = all.next() { read(member, in: head) }
+    }
+    guard isMalformed else { return }
+    flags.remove(.isPublic)
+    maxAge = 0
+    sharedMaxAge = nil
+    staleWhileRevalidate = nil
+    staleIfError = nil
+    maxStale = nil
+  }
+
+  private mutating func read(_ member: ByteSlice, in head: UnsafeRawBufferPointer) {
+    let text = member.bytes(in: head)
+    let equals = text.firstIndex(of: UInt8(ascii: "="))
+    var end = equals ?? text.count
+    while end > 0, isBlank(text[end - 1]) { end -= 1 }
+    let name = UnsafeRawBufferPointer(rebasing: text[..<end])
+    let value = equals.map { UnsafeRawBufferPointer(rebasing: text[($0 + 1)...]) }
+    // Blanks around `=` are no syntax: the number is not readable, but a restriction stays one.
+    let number = end == (equals ?? end) ? value.flatMap(Self.seconds) : nil
+    func named(_ text: StaticString) -> Bool { equalsIgnoringCase(name, text) }
+    switch name.count {
+    case 6: if named("public"), value == nil { flags.insert(.isPublic) }
+    case 7:
+      if named("private") { flags.insert(.isPrivate) }
+      if named("max-age") { Self.set(&maxAge, number ?? 0) }
+    case 8:
+      if named("no-store") { flags.insert(.noStore) }
+      if named("no-cache") { flags.insert(.noCache) }
+      if named("s-maxage") { Self.set(&sharedMaxAge, number ?? 0) }
+    case 9:
+      if named("min-fresh") { Self.set(&minFresh, number ?? Self.longest) }
+      if named("max-stale"), let stale = value == nil ? Self.longest : number { Self.set(&maxStale, stale) }
+    case 14:
+      if named("only-if-cached") { flags.insert(.onlyIfCached) }
+      if named("stale-if-error"), let number { Self.set(&staleIfError, number) }
+    case 15:
+      if named("must-revalidate") { flags.insert(.mustRevalidate) }
+      if named("must-understand") { flags.insert(.mustUnderstand) }
+    case 16: if named("proxy-revalidate") { flags.insert(.proxyRevalidate) }
+    case 22: if named("stale-while-revalidate"), let number { Self.set(&staleWhileRevalidate, number) }
+    default: break
+    }
+  }
+
+  private static func set(_ directive: inout Int64?, _ value: Int64) { if directive == nil { directive = value } }
+
+  /// delta-seconds, as a token or as a quoted string; nil: neither.
+  static func seconds(_ text: UnsafeRawBufferPointer) -> Int64? {
+    guard text.count >= 2, text[0] == UInt8(ascii: "\""), text[text.count - 1] == UInt8(ascii: "\"") else {
+      return number(text)
+    }
+    return number(UnsafeRawBufferPointer(rebasing: text[1..<(text.count - 1)]))
+  }
+
+  /// Only digits, capped.
+  static func number(_ text: UnsafeRawBufferPointer) -> Int64? {
+    guard !text.isEmpty else { return nil }
+    var value: Int64 = 0
+    for byte in text {
+      guard byte &- 0x30 <= 9 else { return nil }
+      value = min(value * 10 + Int64(byte &- 0x30), longest)
+    }
+    return value
+  }
+}
+
+@inline(__always)
+func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+@inline(__always)
+func lowerCase(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }

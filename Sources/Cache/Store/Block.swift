@@ -1,0 +1,61 @@
+import Synchronization
+
+/// A piece of a body. One loop writes it once, front to back; any loop reads what is written. Blocks form a list: whoever holds one
+/// holds all behind it, and blocks that every reader has passed go by themselves.
+public final class Block: Sendable {
+  /// Bytes of a full block.
+  public static let size = 32 << 10
+  /// Its own cost, apart from its capacity.
+  static let overhead = 96
+
+  // SAFETY: only the writer stores into it, behind `filled`; readers load `filled` and read only before it. The block frees it.
+  nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
+  let capacity: Int
+  private let filled = Atomic<Int>(0)
+  private let following = Atomic<Unmanaged<Block>?>(nil)
+  private let ledger: MemoryLedger
+
+  /// The caller has taken `cost(capacity)` bytes from the ledger; the block gives them back.
+  init(capacity: Int, ledger: MemoryLedger) {
+    self.capacity = capacity
+    self.ledger = ledger
+    // The first block of a body has no bytes.
+    memory = capacity == 0 ? nil : UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+  }
+
+  static func cost(_ capacity: Int) -> Int { capacity + overhead }
+
+  deinit {
+    memory?.deallocate()
+    ledger.give(Self.cost(capacity))
+    // In a loop: a list of thousands of blocks would exhaust the stack if each one released the next.
+    var next = following.exchange(nil, ordering: .acquiring)?.takeRetainedValue()
+    while var block = next {
+      next = nil
+      guard isKnownUniquelyReferenced(&block) else { return }
+      next = block.following.exchange(nil, ordering: .acquiring)?.takeRetainedValue()
+    }
+  }
+
+  /// What is written so far.
+  public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: filled.load(ordering: .acquiring)) }
+
+  /// The next block; nil: not yet, or none.
+  public var next: Block? { following.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+  var isFull: Bool { filled.load(ordering: .relaxed) == capacity }
+
+  /// Only for the writer.
+  /// - Returns: bytes taken.
+  func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let start = filled.load(ordering: .relaxed)
+    let count = min(bytes.count, capacity - start)
+    guard count > 0, let memory, let source = bytes.baseAddress else { return 0 }
+    (memory + start).copyMemory(from: source, byteCount: count)
+    filled.store(start + count, ordering: .releasing)
+    return count
+  }
+
+  /// Only for the writer, once.
+  func append(_ block: Block) { following.store(Unmanaged.passRetained(block), ordering: .releasing) }
+}

@@ -1,0 +1,151 @@
+/// S3-FIFO (Yang and others, SOSP 2023), by bytes: new answers wait in a small queue, a tenth of the store; those that were used there go
+/// to the main one, the others leave their fingerprints as ghosts. An answer that comes again while its ghost is there goes to the main
+/// queue at once. So a scan passes through the small queue and moves nothing else.
+struct EvictionQueues {
+  private struct Node {
+    var answer: StoredAnswer?
+    /// Towards older and newer nodes; -1: none.
+    var older = -1
+    var newer = -1
+    var isMain = false
+  }
+
+  private struct Queue {
+    var oldest = -1
+    var newest = -1
+    var bytes = 0
+  }
+
+  private var nodes: [Node] = []
+  private var free: [Int] = []
+  /// The small one and the main one.
+  private var queues = [Queue(), Queue()]
+  private var small: Queue { queues[0] }
+  private var main: Queue { queues[1] }
+  private var ghosts = GhostList()
+  private(set) var count = 0
+
+  /// Bytes in both queues.
+  var bytes: Int { small.bytes + main.bytes }
+
+  /// - Parameter replaced: an answer that it replaces, whose rank it takes.
+  mutating func insert(_ answer: StoredAnswer, replacing replaced: StoredAnswer?) {
+    let index = free.popLast() ?? nodes.count
+    if index == nodes.count { nodes.append(Node()) }
+    nodes[index] = Node(answer: answer)
+    answer.node.store(index, ordering: .relaxed)
+    count += 1
+    var isKnown = ghosts.remove(answer.fingerprint)
+    if let replaced {
+      answer.set(useCount: replaced.useCount)
+      let old = replaced.node.load(ordering: .relaxed)
+      if old >= 0, nodes[old].answer === replaced, nodes[old].isMain { isKnown = true }
+    }
+    push(index, isMain: isKnown)
+  }
+
+  /// - Returns: whether it was there.
+  @discardableResult
+  mutating func remove(_ answer: StoredAnswer) -> Bool {
+    let index = answer.node.load(ordering: .relaxed)
+    guard index >= 0, nodes[index].answer === answer else { return false }
+    release(index)
+    return true
+  }
+
+  /// Takes out the answer that is worth least. nil: none is left.
+  /// - Parameter limit: bytes of the whole store.
+  mutating func evict(limit: Int) -> StoredAnswer? {
+    // Hits in the meantime could give each answer another round, but not for ever.
+    var rounds = 4 * count + 4
+    while count > 0 {
+      rounds -= 1
+      let isMain = small.oldest < 0 || small.bytes <= limit / 10 && main.oldest >= 0
+      let index = isMain ? main.oldest : small.oldest
+      guard let answer = nodes[index].answer else { return nil }
+      let uses = rounds > 0 ? answer.useCount : 0
+      if uses == 0 {
+        release(index)
+        if !isMain { ghosts.insert(answer.fingerprint, limit: count) }
+        return answer
+      }
+      unlink(index)
+      answer.set(useCount: isMain ? uses - 1 : 0)
+      push(index, isMain: true)
+    }
+    return nil
+  }
+
+  /// Answers in some of the nodes, to look at outside of the lock.
+  /// - Returns: the next start; nil: these were the last.
+  func collect(from start: Int, _ limit: Int, into answers: inout [StoredAnswer]) -> Int? {
+    let end = min(nodes.count, start + limit)
+    var index = start
+    while index < end {
+      if let answer = nodes[index].answer { answers.append(answer) }
+      index += 1
+    }
+    return end < nodes.count ? end : nil
+  }
+
+  private mutating func release(_ index: Int) {
+    unlink(index)
+    nodes[index].answer?.node.store(-1, ordering: .relaxed)
+    nodes[index].answer = nil
+    free.append(index)
+    count -= 1
+    // After a purge: nodes at the end without an answer go.
+    if count == 0 {
+      nodes = []
+      free = []
+    }
+  }
+
+  private mutating func push(_ index: Int, isMain: Bool) {
+    let queue = isMain ? 1 : 0
+    nodes[index].older = queues[queue].newest
+    nodes[index].newer = -1
+    nodes[index].isMain = isMain
+    if queues[queue].newest >= 0 { nodes[queues[queue].newest].newer = index } else { queues[queue].oldest = index }
+    queues[queue].newest = index
+    queues[queue].bytes += nodes[index].answer?.size ?? 0
+  }
+
+  private mutating func unlink(_ index: Int) {
+    let node = nodes[index]
+    let queue = node.isMain ? 1 : 0
+    if node.older >= 0 { nodes[node.older].newer = node.newer } else { queues[queue].oldest = node.newer }
+    if node.newer >= 0 { nodes[node.newer].older = node.older } else { queues[queue].newest = node.older }
+    queues[queue].bytes -= node.answer?.size ?? 0
+  }
+}
+
+/// Fingerprints of evicted answers, as many as there are answers.
+struct GhostList {
+  private var order: [UInt64] = []
+  private var first = 0
+  private var known: [UInt64: Int] = [:]
+
+  mutating func insert(_ fingerprint: UInt64, limit: Int) {
+    order.append(fingerprint)
+    known[fingerprint, default: 0] += 1
+    while order.count - first > max(limit, 16) {
+      forget(order[first])
+      first += 1
+    }
+    if first > 1024, first > order.count / 2 {
+      order.removeFirst(first)
+      first = 0
+    }
+  }
+
+  /// - Returns: whether it was there.
+  mutating func remove(_ fingerprint: UInt64) -> Bool { known.removeValue(forKey: fingerprint) != nil }
+
+  var count: Int { order.count - first }
+
+  private mutating func forget(_ fingerprint: UInt64) {
+    guard let places = known[fingerprint] else { return }
+    known[fingerprint] = places > 1 ? places - 1 : nil
+  }
+}
