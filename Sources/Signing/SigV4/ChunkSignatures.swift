@@ -23,8 +23,8 @@ public final class ChunkSignatures: BodyTransform {
   private var previous: [UInt8]
   /// Bytes of data that the app has announced and not yet sent; nil: it announced none.
   private var announced: Int64?
-  /// Names of trailers that may come.
-  private var trailers: [[UInt8]]
+  /// Names of trailers that may come, and how often. The app chooses their number.
+  private var trailers: [[UInt8]: Int]
   private let hasTrailer: Bool
 
   private var state = State.head
@@ -56,7 +56,7 @@ public final class ChunkSignatures: BodyTransform {
     self.middle = middle
     previous = seed
     self.announced = announced
-    self.trailers = trailers ?? []
+    self.trailers = Dictionary((trailers ?? []).map { ($0, 1) }, uniquingKeysWith: +)
     hasTrailer = trailers != nil
   }
 
@@ -236,8 +236,8 @@ public final class ChunkSignatures: BodyTransform {
       signaturePlace = colon + 1
       hasTrailerSignature = true
     } else {
-      guard let known = trailers.firstIndex(of: name) else { throw .malformed("a trailer that X-Amz-Trailer does not name") }
-      trailers.remove(at: known)
+      guard let count = trailers[name], count > 0 else { throw .malformed("a trailer that X-Amz-Trailer does not name") }
+      trailers[name] = count - 1
       canonicalTrailers += name
       canonicalTrailers.append(UInt8(ascii: ":"))
       canonicalTrailers += trimmed(line[(colon + 1)...])
