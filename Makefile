@@ -29,7 +29,7 @@ end-to-end-tests: build $(VENV)/complete
 
 # https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed. What measures memory and
 # time runs alone.
-CROWDS := HandshakeCrowd|Rotation|Failover
+CROWDS := HandshakeCrowd|Rotation|Failover|CacheLimit
 test-peers: build $(VENV)/complete packages-peers
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer' \
 	  --skip 'EndToEndTests\.Peer($(CROWDS))'
@@ -37,7 +37,7 @@ test-peers: build $(VENV)/complete packages-peers
 	  --filter 'EndToEndTests\.Peer($(CROWDS))'
 
 # Only the debug build checks exclusive access on the data path. DeploymentTests need the release build.
-CHECKED ?= ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener|ProxyProtocol|HMAC|HTTPSignature|JWT|SigV4|WholeBody|DigestNonce|DigestTests|Parent|OriginPath|HeaderRules|UnixOrigin|QueryCredential|PathCredential|Redirect|ObjectStore|OriginList|KeptBodies
+CHECKED ?= Cache|HTTP2|ChunkedRequest|ConnectTunnel|ConnectToEntry|ConnectionAuthentication|CutAnswer|Decompress|EarlyAnswer|ExpiredToken|InterimResponse|LargeBodies|LeavingClient|Pipelining|RefusedToken|Reload|Retry|SharedLimit|StalePooled|WebSocket|Intercept|Handshake|OneAuthorityInside|PausedRefusal|TLSListener|ProxyProtocol|HMAC|HTTPSignature|JWT|SigV4|WholeBody|DigestNonce|DigestTests|Parent|OriginPath|HeaderRules|UnixOrigin|QueryCredential|PathCredential|Redirect|ObjectStore|OriginList|KeptBodies
 checked-tests: $(VENV)/complete
 	swift build --product authproxy
 	AUTHPROXY_BINARY="$(CURDIR)/.build/debug/authproxy" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \

@@ -34,16 +34,18 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CZlibShims", dependencies: ["CZlib"]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     // Its module map names the libraries: `mit-krb5-gssapi` has flags that SwiftPM prohibits.
     .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
 
     // The modules; each list of dependencies is a wall.
     .target(name: "HTTPWire", swiftSettings: dataPath + fuzzed),
+    .target(name: "HTTP2", dependencies: ["CNGHTTP2", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "WayOut", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath + fuzzed),
     .target(name: "Files", dependencies: ["CSystem"]),
-    .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath),
-    .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath),
+    .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
@@ -62,32 +64,35 @@ let package = Package(
     .target(
       name: "Settings",
       dependencies: [
-        "CSystem", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
+        "CSystem", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
       ]),
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials", "TLS",
-        "WayOut",
+        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials",
+        "TLS", "WayOut",
       ],
       swiftSettings: fuzzed),
     .target(
       name: "Upstreams",
       dependencies: [
-        "CSystem", "Crypto", "EventIO", "Fetch", "Forwarding", "HTTPWire", "Settings", "Streams", "TLS", "Trust", "WayOut",
+        "CSystem", "Crypto", "EventIO", "Fetch", "Forwarding", "HTTP2", "HTTPWire", "Settings", "Streams", "TLS", "Trust",
+        "WayOut",
       ],
       swiftSettings: dataPath),
     .target(
       name: "Proxy",
       dependencies: [
-        "HTTPWire", "Forwarding", "Routing", "CSystem", "EventIO", "Crypto", "TLS", "Signing", "Streams", "Trust",
+        "HTTPWire", "HTTP2", "Forwarding", "Routing", "CSystem", "Cache", "EventIO", "Crypto", "TLS", "Signing", "Streams",
+        "Trust",
         "Credentials", "Fetch", "Files", "Kerberos",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS", "Trust", "Upstreams",
+        "Proxy", "CSystem", "Cache", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS", "Trust",
+        "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),
@@ -97,7 +102,8 @@ let package = Package(
     .executableTarget(
       name: "authproxy",
       dependencies: [
-        "Kerberos", "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing", "Interception",
+        "Cache", "Kerberos", "Login", "Operations", "Proxy", "ConfigurationFile", "Crypto", "Forwarding", "Signing",
+        "Interception",
         "Routing", "Settings", "Credentials",
         "Trust",
         "TLS",
@@ -106,6 +112,7 @@ let package = Package(
       ]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
+    .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2", "HTTPWire"]),
     .testTarget(name: "WayOutTests", dependencies: ["WayOut"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
@@ -127,19 +134,21 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS", "WayOut",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
+        "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(
       name: "ProxyTests",
       dependencies: [
-        "CZlib", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "HTTPWire", "Kerberos", "Routing",
+        "CZlib", "Cache", "Crypto", "Forwarding", "Proxy", "EventIO", "Credentials", "Fetch", "HTTPWire", "Kerberos", "Routing",
         "Settings", "Signing",
       ]),
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Interception", "Settings", "Credentials", "TLS",
+        "Cache", "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Interception", "Settings", "Credentials",
+        "TLS",
         "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ]),
@@ -156,8 +165,8 @@ if let fuzzer {
     ("AWSChunkedFuzz", ["Signing"]), ("CanonicalTargetFuzz", ["Forwarding", "HTTPWire", "Signing"]),
     ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
     ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
-    ("ProxyHeaderFuzz", ["HTTPWire"]),
-    ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]),
+    ("ProxyHeaderFuzz", ["HTTPWire"]), ("HTTP2ClientFuzz", ["HTTP2", "HTTPWire"]), ("HTTP2ServerFuzz", ["HTTP2", "HTTPWire"]),
+    ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]), ("RedirectFuzz", ["Forwarding", "HTTPWire", "Routing"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

@@ -44,6 +44,12 @@ int csys_abstract_listener(const void *name, size_t count) {
   return -error;
 }
 
+int64_t csys_peer_user(int fd) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (int64_t)peer.uid : -1;
+}
+
 int csys_peer_is_this_process(int fd) {
   struct ucred peer;
   socklen_t length = sizeof peer;
@@ -63,6 +69,10 @@ void csys_return_large_memory(void) {
   // The top of the heap stays for blocks that come and go.
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
+
+void csys_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
+
+void csys_trim_memory(void) { malloc_trim(0); }
 
 uint64_t csys_raise_descriptor_limit(void) {
   struct rlimit limit;

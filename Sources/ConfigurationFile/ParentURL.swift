@@ -2,7 +2,7 @@ import Settings
 import WayOut
 
 /// The URL of a parent proxy, from the file or from a variable. Errors never show it, as it may contain a password.
-struct ParentURL {
+struct ParentURL: Hashable {
   var scheme: Hop.Scheme
   /// Lower-case, without brackets.
   var host: String

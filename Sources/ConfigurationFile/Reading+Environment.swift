@@ -20,14 +20,20 @@ extension Reading {
   ) -> EnvironmentDraft {
     var draft = EnvironmentDraft()
     let variables = ProxyVariables(environment)
+    var known: [ParentURL: Int] = [:]
     for variable in variables.parents {
-      guard let (parent, credential) = parent(variable, at: place) else { continue }
-      let reference = WayTable.Environment.Parent(variable: variable.variable, name: .parent(index + draft.parents.count))
+      guard let url = parentURL(variable, at: place) else { continue }
+      // One parent and one account, however many variables name it: a refused password is not sent once for each.
+      let isNew = known[url] == nil
+      let number = known[url] ?? index + draft.parents.count
+      known[url] = number
+      let reference = WayTable.Environment.Parent(variable: variable.variable, name: .parent(number))
       switch variable.name {
       case "https_proxy": draft.ways.https = reference
       case "http_proxy": draft.ways.http = reference
       default: draft.ways.all = reference
       }
+      guard isNew, let (parent, credential) = parent(variable, url, at: place) else { continue }
       if parent.scheme == .https, trust.allMustBeNamed {
         error(
           place,
@@ -61,13 +67,24 @@ extension Reading {
     return draft
   }
 
-  private func parent(
-    _ variable: ProxyVariables.Variable, at place: Place
-  ) -> (parent: ParentSettings, credential: CredentialPolicy?)? {
+  /// With its port.
+  private func parentURL(_ variable: ProxyVariables.Variable, at place: Place) -> ParentURL? {
     do throws(HostError) {
       // As other programs read them: without a scheme it is http://, and the port has a default.
-      let url = try ParentURL(parsing: variable.value, scheme: .http)
+      var url = try ParentURL(parsing: variable.value, scheme: .http)
       guard !url.hasTarget else { throw HostError("has a path or a query") }
+      url.port = url.port ?? Self.standardPort(url.scheme)
+      return url
+    } catch {
+      self.error(place, "environment: \(variable.variable) \(error)")
+      return nil
+    }
+  }
+
+  private func parent(
+    _ variable: ProxyVariables.Variable, _ url: ParentURL, at place: Place
+  ) -> (parent: ParentSettings, credential: CredentialPolicy?)? {
+    do throws(HostError) {
       let credential = try url.userinfo.map { (text) throws(HostError) in try login(text, variable, url.scheme) }
       let parent = ParentSettings(
         name: variable.name, scheme: url.scheme, host: url.host, port: url.port ?? Self.standardPort(url.scheme),

@@ -162,6 +162,8 @@ extension Reading {
     }
     var expose: Set<AdminSettings.Page> = [.healthz, .readyz, .metrics]
     if found.isLocal { expose.insert(.status) }
+    // Every process on the machine reaches a loopback address, and could empty the store.
+    if case .unix = found.endpoint { expose.insert(.purge) }
     if let pages {
       expose = []
       for page in pages {

@@ -39,9 +39,12 @@ extension Reading {
     limits.replayBody = section.read(\.replayBody)
     limits.hashedBody = section.read(\.hashedBody)
     limits.buffers = section.read(\.buffers)
-    limits.waitingForCredential = section.read(\.waitingForCredential)
-    limits.subjectTokens = section.read(\.subjectTokens)
+    limits.ofCredentials.waiting = section.read(\.waitingForCredential)
+    limits.ofCredentials.subjectTokens = section.read(\.subjectTokens)
     limits.upstreamConnections = section.read(\.upstreamConnections)
+    limits.ofStreams.upstream = section.read(\.upstreamStreams)
+    limits.ofStreams.client = section.read(\.clientStreams)
+    limits.cache = section.read(\.cache)
     return limits
   }
 
@@ -51,8 +54,8 @@ extension Reading {
     timeouts.ofClients.requestHead = section.read(\.requestHead)
     timeouts.ofClients.idle = section.read(\.idle)
     timeouts.ofClients.handshake = section.read(\.handshake)
-    timeouts.shutdownDelay = section.read(\.shutdownDelay)
-    timeouts.drain = section.read(\.drain)
+    timeouts.ofShutdown.delay = section.read(\.shutdownDelay)
+    timeouts.ofShutdown.drain = section.read(\.drain)
     replace(&timeouts, section, \.ofOrigin)
     return timeouts
   }
@@ -77,5 +80,6 @@ extension Reading {
     replace(\.stall, &timeouts.stall)
     replace(\.tunnel, &timeouts.tunnel)
     replace(\.credential, &timeouts.credential)
+    replace(\.collapse, &timeouts.collapse)
   }
 }

@@ -4,6 +4,7 @@ extension Reading {
   /// Reads the whole file. Errors go to the report; only without errors is the result complete.
   func settings(_ root: Section<RootKeys>) -> Settings {
     let timeouts = timeouts(root)
+    let limits = limits(root)
     let policies = trust(root)
     let allMustBeNamed = root.read(\.allHostsMustBeEvaluated)
     func isMisspelt(_ key: PartialKeyPath<RootKeys>) -> Bool { !root.has(key) && root.isMisspelt([key]) }
@@ -19,7 +20,7 @@ extension Reading {
       root,
       UpstreamContext(
         names: upstreamNames, trust: rules, credentials: known, clients: clientNames, timeouts: timeouts, parents: parentNames,
-        outbound: outbound))
+        outbound: outbound, cacheLimit: limits.cache))
     let ways = ways(
       root, parentNames, ParentContext(trust: rules, credentials: known), entries: upstreams.compactMap(\.via),
       outbound: outbound)
@@ -43,7 +44,7 @@ extension Reading {
     var settings = Settings(
       name: processName(root), listeners: listeners.map(\.settings),
       admin: root.read(\.admin).flatMap { admin($0, listeners: listeners.map(\.address)) },
-      threads: root.read(\.threads), watchInterval: root.read(\.watchFiles), log: log(root), limits: limits(root),
+      threads: root.read(\.threads), watchInterval: root.read(\.watchFiles), log: log(root), limits: limits,
       timeouts: timeouts,
       clients: clients, anonymous: anonymous.allow, anonymousMaxRequests: anonymous.maxRequests, unlistedHosts: unlisted,
       connectAllow: connectAllow,

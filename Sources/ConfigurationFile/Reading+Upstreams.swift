@@ -31,6 +31,8 @@ extension Reading {
     var parents: ParentNames
     /// The file's.
     var outbound: OutboundAddressing
+    /// `limits.cache`.
+    var cacheLimit: Int
   }
 
   func upstreams(_ root: Section<RootKeys>, _ context: UpstreamContext) -> [UpstreamDraft] {
@@ -88,11 +90,13 @@ extension Reading {
     let timeouts = timeouts(ofUpstream: entry, over: context.timeouts)
     let decompress = entry.read(\.decompress)
     let hostHeader = entry.read(\.hostHeader)
+    let httpVersion = entry.read(\.httpVersion)
     let via = via(entry, \.ways.via, context.parents)
     let outbound = outbound(entry, \.ways.outbound, outer: context.outbound)
     let draft = credential.flatMap { self.credential($0, entry, context.credentials) }
     let stripsPrefix = entry.read(\.stripPrefix)
     let redirects = redirects(entry, names: context.names)
+    let cache = cache(entry, credential: draft, limit: context.cacheLimit)
     let requestHeaders = headerRules(entry, \.requestHeaders, credential: draft)
     let responseHeaders = headerRules(entry, \.responseHeaders, credential: draft)
 
@@ -115,6 +119,8 @@ extension Reading {
     settings.methods = methods
     settings.stripsPrefix = stripsPrefix
     settings.redirects = redirects?.settings
+    settings.cache = cache
+    settings.httpVersion = httpVersion
     settings.requestHeaders = requestHeaders
     settings.responseHeaders = responseHeaders
     if entry.has(\.credential) {
@@ -136,7 +142,9 @@ extension Reading {
           "\(entry.path(\.clientAuthorization).shown) has no effect: there is no 'credential'")
       }
     }
+    checkHTTPVersion(settings, entry, draft)
     checkProtection(settings, entry, draft, context.trust)
+    warnOfPlanted(settings, entry, context.trust)
     return UpstreamDraft(
       settings: settings, name: name ?? Located(value: settings.name, place: first.place), matches: matches, via: via,
       redirectTargets: redirects?.targets ?? [])

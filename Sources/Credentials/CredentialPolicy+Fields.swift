@@ -22,6 +22,32 @@ extension CredentialPolicy {
     }
   }
 
+  /// Those of its fields that each attempt gets anew, as far as they prove who asks. What else it writes, such as times, hashes and names of
+  /// keys, is public: signed URLs of others have it as well.
+  public var proofs: [Proof] {
+    switch kind {
+    case .oauth2(let oauth2): oauth2.dpop == nil ? [] : [Proof("DPoP")]
+    case .sigv4: [Proof("Authorization", parameter: "Signature")]
+    case .digest: [Proof("Authorization", parameter: "response")]
+    case .negotiate: [Proof("Authorization")]
+    case .jwt(let policy): [Proof(policy.field)]
+    case .hmac(let policy): policy.fields.filter { $0.value.pieces.contains(.signature) }.map { Proof($0.name) }
+    case .httpSignature: [Proof("Signature")]
+    case .basic, .bearer, .header, .query, .path: []
+    }
+  }
+
+  public struct Proof: Sendable {
+    public let field: [UInt8]
+    /// The part of the value; nil: all of it.
+    public let parameter: [UInt8]?
+
+    init(_ field: String, parameter: String? = nil) {
+      self.field = Array(field.utf8)
+      self.parameter = parameter.map { Array($0.utf8) }
+    }
+  }
+
   /// Names of the app's fields that say how the body is to be signed. They go on, and without them the body would be taken for another.
   public var readFields: [[UInt8]] {
     guard case .sigv4 = kind else { return [] }

@@ -26,11 +26,14 @@ public struct OpenSSLError: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
   /// errno of a transport failure, else 0.
   public var systemError: Int32
+  /// Number of the alert with which the peer ended the connection (RFC 8446 section 6); nil: by none.
+  public var alertNumber: UInt8?
 
-  public init(_ kind: Kind, _ message: String, systemError: Int32 = 0) {
+  public init(_ kind: Kind, _ message: String, systemError: Int32 = 0, alertNumber: UInt8? = nil) {
     self.kind = kind
     self.message = message
     self.systemError = systemError
+    self.alertNumber = alertNumber
   }
 
   public var description: String { message }
@@ -54,6 +57,9 @@ extension OpenSSLError {
     }
     // Reasons of received alerts start at 1000 (SSL_AD_REASON_OFFSET).
     let reason = Int32(truncatingIfNeeded: ERR_peek_error() & 0x7F_FFFF)
-    return drained(reason >= SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256 ? .alert : kind, what)
+    guard let alert = UInt8(exactly: reason - SSL_AD_REASON_OFFSET) else { return drained(kind, what) }
+    var error = drained(.alert, what)
+    error.alertNumber = alert
+    return error
   }
 }

@@ -2,11 +2,13 @@ import JSON
 import SmallHTTP
 
 /// An API that requires a token of the book: as Bearer (RFC 6750), or with a proof if the token is bound to a key (RFC 9449 section
-/// 7). `/revoke` revokes the request's own token.
+/// 7). `/revoke` revokes the request's own token. Only `/prices` may be stored.
 public final class BearerAPI: Responder {
   private let book: TokenBook
   private let tell: (DemoEvent) -> Void
   private var proofs = ProofVerifier()
+  /// Of `/prices`: each POST makes another.
+  private var edition = 1
 
   public init(_ book: TokenBook, tell: @escaping (DemoEvent) -> Void) {
     self.book = book
@@ -64,6 +66,10 @@ public final class BearerAPI: Responder {
       return ServedAnswer(200, json: ["revoked": .string("token \(found.number)")])
     }
     tell(DemoEvent(source: .api, text: "\(asked) with \(whose): 200"))
+    if request.path == "/prices" {
+      if request.method == "POST" { edition += 1 }
+      return ServedAnswer(200, fields: [("Cache-Control", "max-age=600")], json: ["prices": .string("edition \(edition)")])
+    }
     return ServedAnswer(
       200, json: ["message": .string("hello from the API"), "you_asked": .string(asked), "accepted": .string(whose)])
   }

@@ -18,6 +18,11 @@ public enum Socket {
   public static func send(_ descriptor: Int32, _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     csys_send2(descriptor, a.baseAddress, a.count, b.baseAddress, b.count)
   }
+  /// Several ranges in order, in one call.
+  @inline(__always)
+  public static func send(_ descriptor: Int32, _ ranges: UnsafeBufferPointer<iovec>) -> Int {
+    csys_send_all(descriptor, ranges.baseAddress, ranges.count)
+  }
   /// A listening unix socket of this name in the abstract name space, non-blocking and close-on-exec; or -errno.
   public static func abstractListener(_ name: String) -> Int32 {
     var name = name
@@ -27,6 +32,8 @@ public enum Socket {
   public static func accept(_ listener: Int32) -> Int32 { csys_accept(listener, nil, nil) }
   /// Whether the system lacks descriptors or memory.
   public static func isShortage(_ error: Int32) -> Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error) }
+  /// The user at the other end of a unix socket; nil: it is none.
+  public static func peerUser(_ descriptor: Int32) -> UInt32? { UInt32(exactly: csys_peer_user(descriptor)) }
   /// Whether the other end of a unix socket was connected by this process.
   public static func isOfThisProcess(_ descriptor: Int32) -> Bool { csys_peer_is_this_process(descriptor) != 0 }
   public static func shutdownWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }

@@ -9,7 +9,7 @@ import HTTPWire
 public struct EchoedSecret: Sendable {
   static let leastLength = 8
   /// How many times over it may be encoded.
-  private static let depth = 3
+  static let depth = 3
 
   /// Steps of the search per byte of a field. What an API sends needs fewer than two; a text that is made of beginnings of the secret
   /// would need as many as the secret has bytes, while other requests wait.
@@ -193,8 +193,14 @@ extension Field {
 extension ForwardingRules {
   /// Marks the trailers of an answer that the rules would not let pass in its head as it is: apps merge trailers into heads. What a head
   /// would have in another form, URLs with the credential or below the origin's path, goes without.
-  public func markTrailers(_ trailers: inout ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) {
+  /// - Parameter isElsewhere: redirects have led to another host or entry than the one that the app asked.
+  public func markTrailers(
+    _ trailers: inout ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer, isElsewhere: Bool
+  ) {
     responseHeaders?.mark(&trailers, in: bytes)
+    for index in trailers.indices where isElsewhere && Self.speaksForHost(trailers[index].name.bytes(in: bytes)) {
+      trailers[index].dropped = true
+    }
     for index in trailers.indices where trailers[index].hasURLs(in: bytes) {
       let isRewritten =
         switch trailers[index].id {
@@ -202,7 +208,7 @@ extension ForwardingRules {
         case .location, .contentLocation: rewrite.location
         default: false
         }
-      if target != nil || paths != nil && rewritesURLs && isRewritten { trailers[index].dropped = true }
+      if isElsewhere || target != nil || paths != nil && rewritesURLs && isRewritten { trailers[index].dropped = true }
     }
   }
 }

@@ -46,6 +46,8 @@ public final class ForwardingRules: Sendable {
   /// Sends the app's authority in Host, instead of the origin's.
   public let keepsHost: Bool
   let decompresses: Bool
+  /// No Upgrade goes on: the origin is asked over HTTP/2, which has none (RFC 9110 section 7.8, RFC 9113 section 8.6).
+  let dropsUpgrade: Bool
   let rewrite: Rewrite
   /// Whether to rewrite URLs below the origin at all.
   let rewritesURLs: Bool
@@ -57,8 +59,14 @@ public final class ForwardingRules: Sendable {
   public let requestHeaders, responseHeaders: HeaderRules?
   /// Some trailers of answers do not go on, beyond those that never do.
   public let marksTrailers: Bool
+  /// The proxy says in Cache-Status what its store did.
+  public let tellsCacheStatus: Bool
   /// Replaces the origin's `scheme://authority`; ends with the slashes where the authority that the app requested follows.
   let rewriteTo: [UInt8]
+  /// No field that HPACK's table may keep is the credential's.
+  public let mayIndexFields: Bool
+  /// Those that it may keep (http2.md): none of them identifies anybody, and they are the same in many requests.
+  private static let indexedFields = ["user-agent", "accept", "accept-encoding", "accept-language", "content-type", "via"]
 
   /// - Parameters:
   ///   - credentialField: nil: the entry has no credential, or one in the target.
@@ -67,29 +75,36 @@ public final class ForwardingRules: Sendable {
   ///     then the requested authority follows. nil: `http://`.
   ///   - rewritesURLs: false for hosts that no entry lists.
   ///   - origins: all of an entry that has several.
+  ///   - tellsCacheStatus: the entry has a cache.
   public init(
     name: ProxyName, credentialField: [UInt8]?, moreFields: [[UInt8]] = [], appCredential: AppCredential = .replace,
     credentialForm: CredentialForm = .field, target: TargetCredential? = nil, keepsHost: Bool = false,
-    decompresses: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?, rewritesURLs: Bool = true,
+    decompresses: Bool = false, dropsUpgrade: Bool = false, rewrite: Rewrite = Rewrite(), rewriteTo: String?,
+    rewritesURLs: Bool = true,
     origins: [OriginAuthority] = [], paths: PathExchange? = nil, requestHeaders: HeaderRules? = nil,
-    responseHeaders: HeaderRules? = nil
+    responseHeaders: HeaderRules? = nil,
+    tellsCacheStatus: Bool = false
   ) {
     self.name = name
     self.credentialField = credentialField ?? []
     hasMoreFields = !moreFields.isEmpty
-    credentialFields = credentialField.map { [$0] + moreFields } ?? []
+    let written = credentialField.map { [$0] + moreFields } ?? []
+    credentialFields = written
+    mayIndexFields = !written.contains { Self.indexedFields.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
     self.appCredential = appCredential
     self.credentialForm = target?.credentialForm ?? credentialForm
     self.target = target
     hasCredential = credentialField != nil || target != nil
     self.keepsHost = keepsHost
     self.decompresses = decompresses
+    self.dropsUpgrade = dropsUpgrade
     self.rewrite = rewrite
     self.rewritesURLs = rewritesURLs
     self.origins = origins
     self.paths = paths
     self.requestHeaders = requestHeaders
     self.responseHeaders = responseHeaders
+    self.tellsCacheStatus = tellsCacheStatus
     marksTrailers = responseHeaders != nil || target != nil || paths != nil && rewritesURLs
     self.rewriteTo = Array((rewriteTo ?? "http://").utf8)
   }

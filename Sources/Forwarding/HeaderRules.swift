@@ -50,6 +50,9 @@ public final class HeaderRules: Sendable {
     return false
   }
 
+  /// Some line has the client's name.
+  public var namesClient: Bool { texts.count > 1 }
+
   /// Bytes that `ByteWriter.append(_:client:)` writes.
   func size(client: String?) -> Int { length + (texts.count - 1) * (client?.utf8.count ?? 0) }
 

@@ -13,10 +13,14 @@ public struct OutboundRequest: Sendable {
   private var cutsSignature = false
   /// The app asks for WebSocket.
   public private(set) var isUpgrade = false
+  /// It names other protocols too, so the proxy writes Upgrade itself.
+  private var writesUpgrade = false
   /// The app uses NTLM or Negotiate with the origin.
   public private(set) var authenticatesConnection = false
   /// The app itself asked for gzip; read only if the entry decompresses.
-  private(set) var acceptsGzip = false
+  public private(set) var acceptsGzip = false
+  /// The app's own credential goes with it; read only if the entry has a cache.
+  public private(set) var sendsAppCredential = false
   private var asksForGzip = false
   private var takesTrailers = false
   /// -1: none.
@@ -59,10 +63,12 @@ public struct OutboundRequest: Sendable {
       }
     }
     let hasBody = framing != .none && framing != .length(0)
-    isUpgrade = !hasBody && head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true
+    isUpgrade =
+      !hasBody && !rules.dropsUpgrade && head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true
+    writesUpgrade = isUpgrade && head.offersSeveralUpgrades(in: bytes)
     takesTrailers = head.acceptsTrailers(in: bytes)
     acceptsGzip = rules.decompresses && head.fields.hasMember("gzip", in: .acceptEncoding, of: bytes)
-    head.markHopByHop(in: bytes, keepUpgrade: isUpgrade)
+    head.markHopByHop(in: bytes, keepUpgrade: isUpgrade && !writesUpgrade)
     head.fields.drop(.host)
     if takesTrailers { head.fields.drop(.te) }
     // Each attempt adds its own Expect, if it needs one.
@@ -83,12 +89,38 @@ public struct OutboundRequest: Sendable {
       if own.written.contains(.acceptEncoding) { asksForGzip = false }
     }
     authenticatesConnection = head.authenticatesConnection(in: bytes)
+    if rules.tellsCacheStatus {
+      sendsAppCredential =
+        rules.hasCredential && !sendsCredential || head.fields.contains { $0.id == .authorization && !$0.dropped }
+    }
   }
 
   /// Whether the app's own credential passes, and the entry's does not.
   public func keepsAppCredential(
     _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules
   ) -> Bool { rules.appCredential == .keep && head.hasCredential(of: rules, in: bytes) }
+
+  /// The target as it is written, in origin-form. Needs as many bytes as `sizeLimit(of:_:)`.
+  public func write(
+    _ target: RequestTarget, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules, into writer: inout ByteWriter
+  ) {
+    if let paths = rules.paths {
+      writer.append(target.pathAndQuery.bytes(in: bytes), through: paths, withoutSignature: cutsSignature)
+    } else if cutsSignature {
+      if target.path.isEmpty { writer.append("/") }
+      writer.append(withoutSignature: target.pathAndQuery.bytes(in: bytes))
+    } else {
+      writer.append(originFormOf: target, method: method, in: bytes)
+    }
+  }
+
+  /// Whether the target is written as it came: `RequestTarget.pathAndQuery`.
+  public func keepsTarget(rules: ForwardingRules) -> Bool { rules.paths == nil && !cutsSignature }
+
+  /// Most bytes of the target as it is written.
+  public func sizeLimit(of target: RequestTarget, rules: ForwardingRules) -> Int {
+    target.pathAndQuery.count + (rules.paths?.origin.count ?? 0) + 8
+  }
 
   /// Most bytes that `write` needs after `decide`.
   public func sizeLimit(
@@ -112,14 +144,7 @@ public struct OutboundRequest: Sendable {
   ) {
     writer.append(head.methodText, of: bytes)
     writer.append(" ")
-    if let paths = rules.paths {
-      writer.append(target.pathAndQuery.bytes(in: bytes), through: paths, withoutSignature: cutsSignature)
-    } else if cutsSignature {
-      if target.path.isEmpty { writer.append("/") }
-      writer.append(withoutSignature: target.pathAndQuery.bytes(in: bytes))
-    } else {
-      writer.append(originFormOf: target, method: method, in: bytes)
-    }
+    write(target, in: bytes, rules: rules, into: &writer)
     writer.append(" HTTP/1.1\r\n")
     if rules.keepsHost, target.form == .absolute {
       writer.appendField("Host", target.authority.bytes(in: bytes))
@@ -135,6 +160,7 @@ public struct OutboundRequest: Sendable {
     writer.append(viaOf: rules.name, minorVersion: minorVersion)
     if takesTrailers { writer.append("TE: trailers\r\n") }
     if isUpgrade {
+      if writesUpgrade { writer.appendField("Upgrade", webSocket) }
       writer.appendField("Connection", takesTrailers ? "upgrade, TE" : "upgrade")
     } else {
       // RFC 9110 section 10.1.4: TE is hop-by-hop, so Connection must name it.

@@ -7,6 +7,8 @@ public struct OutboundResponse: ~Copyable {
   /// The app's connection may serve another request, and the head says so.
   public let keepsClient: Bool
   private let minorVersion: UInt8
+  /// It was received over HTTP/2.
+  private let isHTTP2: Bool
   private let isUpgrade: Bool
   /// The proxy decodes the body, or would if the request were not HEAD.
   private let isDecoded: Bool
@@ -17,6 +19,8 @@ public struct OutboundResponse: ~Copyable {
   private let note: String?
   /// Length of a body that is not sent; -1: unknown.
   private var ownLength: Int64 = -1
+  /// Cache-Status of caches behind the proxy.
+  private var cacheStatus: [Field] = []
   /// Lines that replace fields of the origin.
   private var rewritten: [UInt8] = []
   /// Lines that precede all fields of the origin: of cookies with one name, the app keeps the one that comes last.
@@ -30,11 +34,13 @@ public struct OutboundResponse: ~Copyable {
   ///   - note: without secrets.
   ///   - asked: the authority that the app requested.
   ///   - redirected: lines that redirects before it have added.
+  ///   - isHTTP2: it came over HTTP/2.
   public init(
     _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, body source: BodyFraming, to request: OutboundRequest,
     isInflated: Bool, wasCoded: Bool, keepsClient: Bool, note: String?, of origin: OriginAuthority, rules: ForwardingRules,
-    asked: @autoclosure () -> String, behind redirected: [UInt8] = []
+    asked: @autoclosure () -> String, behind redirected: [UInt8] = [], isHTTP2: Bool = false
   ) {
+    self.isHTTP2 = isHTTP2
     var sink = isInflated ? .chunked : source
     // If the origin delimits the body by closing, the proxy chunks it, so that the app can tell an end from a cut.
     if sink == .untilClose { sink = .chunked }
@@ -54,6 +60,7 @@ public struct OutboundResponse: ~Copyable {
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     self.redirected = redirected
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
+    if rules.tellsCacheStatus { cacheStatus = head.dropCacheStatus(in: bytes) }
     if isDecoded {
       keepsETag = head.fields.first(.etag)?.dropped == false
       head.dropCodedFields()
@@ -71,6 +78,7 @@ public struct OutboundResponse: ~Copyable {
       throw .unexpectedUpgrade
     }
     framing = .none
+    isHTTP2 = false
     keepsClient = true
     minorVersion = head.minorVersion
     isUpgrade = true
@@ -115,13 +123,15 @@ public struct OutboundResponse: ~Copyable {
         writer.append(listField: field, without: rules.name.bytes, in: bytes)
       }
     }
+    // The proxy adds its own member, and no other may have its name.
+    for field in cacheStatus { writer.append(listField: field, without: rules.name.bytes, in: bytes) }
     if isDecoded { writer.append(decodedFieldsOf: head, in: bytes, keepsETag: keepsETag) }
-    if let note { writer.append(proxyStatusOf: rules.name, error: nil, details: note) }
+    if let note { writer.append(proxyStatusOf: rules.name, error: nil, details: note, isHTTP2: isHTTP2) }
     // RFC 4559 section 6: without this field an app must not answer the challenge through a proxy.
     if authenticatesConnection { writer.appendField("Proxy-Support", "Session-Based-Authentication") }
     // RFC 9110 section 6.6.1: whoever forwards a response without a date adds one.
     if !head.contains(.date), rules.responseHeaders?.written.contains(.date) != true { writer.append(dateLine()) }
-    writer.append(viaOf: rules.name, minorVersion: minorVersion)
+    writer.append(viaOf: rules.name, minorVersion: minorVersion, isHTTP2: isHTTP2)
     if isUpgrade {
       writer.appendField("Connection", "upgrade")
     } else {
@@ -130,5 +140,18 @@ public struct OutboundResponse: ~Copyable {
       if !keepsClient { writer.appendField("Connection", "close") }
     }
     writer.appendCRLF()
+  }
+}
+
+extension ResponseHead {
+  /// Marks the Cache-Status fields as dropped, and returns those that were not.
+  fileprivate mutating func dropCacheStatus(in bytes: UnsafeRawBufferPointer) -> [Field] {
+    var found: [Field] = []
+    for index in fields.indices where !fields[index].dropped && fields[index].id == .other {
+      guard fields[index].name.equalsIgnoringCase("Cache-Status", in: bytes) else { continue }
+      found.append(fields[index])
+      fields[index].dropped = true
+    }
+    return found
   }
 }

@@ -56,14 +56,17 @@ public struct OwnAnswer: Sendable {
   /// - Parameters:
   ///   - isHead: the request was HEAD, so the body is only counted.
   ///   - dateLine: `Date: ...\r\n`, at most 64 bytes.
-  public func write(by name: ProxyName, isHead: Bool, keepsAlive: Bool, dateLine: [UInt8], into writer: inout ByteWriter) {
+  ///   - isHTTP2: the origin was asked over HTTP/2.
+  public func write(
+    by name: ProxyName, isHead: Bool, keepsAlive: Bool, dateLine: [UInt8], isHTTP2: Bool = false, into writer: inout ByteWriter
+  ) {
     writer.append("HTTP/1.1 ")
     writer.appendDecimal(status)
     writer.append(" ")
     writer.append(reason)
     writer.appendCRLF()
     writer.append(dateLine)
-    if error != nil { writer.append(proxyStatusOf: name, error: error, details: details, at: hop) }
+    if error != nil { writer.append(proxyStatusOf: name, error: error, details: details, at: hop, isHTTP2: isHTTP2) }
     if let retryAfter { writer.appendField("Retry-After", decimal: Int64(retryAfter)) }
     writer.append(fields)
     writer.appendField("Cache-Control", "no-store")

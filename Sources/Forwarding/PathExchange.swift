@@ -23,6 +23,17 @@ public struct PathExchange: Sendable {
     }
   }
 
+  /// What the origin is asked for where an app asks for this path and query; nil: that is not below the match.
+  public func sent(_ asked: [UInt8]) -> [UInt8]? {
+    guard asked.starts(with: match) else { return nil }
+    let rest = asked.dropFirst(match.count)
+    switch rest.first {
+    case nil, UInt8(ascii: "?"): return (origin.isEmpty || match.isEmpty ? origin + [UInt8(ascii: "/")] : origin) + rest
+    case UInt8(ascii: "/"): return origin + rest
+    default: return nil
+    }
+  }
+
   /// What follows the path in a reference, which may spell it in another way: digits of percent-encoding in either case, and unreserved
   /// characters encoded or not (RFC 3986 section 6.2.2).
   private static func below(

@@ -6,7 +6,10 @@ extension ByteWriter {
   /// - Parameters:
   ///   - details: without secrets. Characters that a Structured Fields string cannot contain become `?`.
   ///   - hop: where it went wrong; nil: at the origin, or here.
-  mutating func append(proxyStatusOf name: ProxyName, error: StaticString?, details: String?, at hop: OwnAnswer.Hop? = nil) {
+  ///   - isHTTP2: the origin was asked over HTTP/2 (RFC 9209 section 2.1.3).
+  mutating func append(
+    proxyStatusOf name: ProxyName, error: StaticString?, details: String?, at hop: OwnAnswer.Hop? = nil, isHTTP2: Bool = false
+  ) {
     append("Proxy-Status: ")
     append(name.bytes)
     if let error {
@@ -22,6 +25,7 @@ extension ByteWriter {
         appendDecimal(status)
       }
     }
+    if isHTTP2 { append("; next-protocol=h2") }
     if let details {
       append("; details=\"")
       append(quoting: details)
@@ -34,7 +38,7 @@ extension ByteWriter {
   static func sizeLimit(
     ofProxyStatus name: ProxyName, error: StaticString?, details: String?, at hop: OwnAnswer.Hop? = nil
   ) -> Int {
-    40 + name.bytes.count + (error?.utf8CodeUnitCount ?? 0) + (details?.utf8.count ?? 0) * 2
+    60 + name.bytes.count + (error?.utf8CodeUnitCount ?? 0) + (details?.utf8.count ?? 0) * 2
       + (hop.map { 64 + $0.name.utf8.count * 2 } ?? 0)
   }
 

@@ -6,7 +6,8 @@ import HTTPWire
 
 extension ByteWriter {
   /// Via names the version in which the message was received (RFC 9110 section 7.6.3).
-  mutating func append(viaOf name: ProxyName, minorVersion: UInt8) {
-    append(minorVersion == 0 ? name.oldViaLine : name.viaLine)
+  /// - Parameter isHTTP2: whatever the minor version of its HTTP/1.1 form is.
+  mutating func append(viaOf name: ProxyName, minorVersion: UInt8, isHTTP2: Bool = false) {
+    append(isHTTP2 ? name.newViaLine : minorVersion == 0 ? name.oldViaLine : name.viaLine)
   }
 }

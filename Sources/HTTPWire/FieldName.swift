@@ -2,8 +2,10 @@
 public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, acceptRanges, age, allow, altSvc, authorization, cacheControl, connection, contentEncoding
-  case contentLength, contentLocation, contentRange, contentType, cookie, date, etag, expect, expires, forwarded, host, ifMatch
-  case ifNoneMatch, ifRange, keepAlive, lastModified, link, location, maxForwards, proxyAuthenticate, proxyAuthenticationInfo
+  case contentLength, contentLocation, contentRange, contentType, cookie, date, etag, expect, expires, forwarded, host,
+    http2Settings
+  case ifMatch, ifNoneMatch, ifRange, keepAlive, lastModified, link, location, maxForwards, proxyAuthenticate,
+    proxyAuthenticationInfo
   case proxyAuthorization, proxyConnection, proxyStatus, range, retryAfter, server, setCookie, te, trailer, transferEncoding
   case upgrade, userAgent, vary, via, wwwAuthenticate, xForwardedFor, xForwardedHost, xForwardedProto
 
@@ -32,6 +34,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
     case .expires: "Expires"
     case .forwarded: "Forwarded"
     case .host: "Host"
+    case .http2Settings: "HTTP2-Settings"
     case .ifMatch: "If-Match"
     case .ifNoneMatch: "If-None-Match"
     case .ifRange: "If-Range"
@@ -163,6 +166,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
       if equals("accept-ranges") { return .acceptRanges }
     case 14:
       if equals("content-length") { return .contentLength }
+      if equals("http2-settings") { return .http2Settings }
     case 15:
       if equals("accept-encoding") { return .acceptEncoding }
       if equals("x-forwarded-for") { return .xForwardedFor }

@@ -29,6 +29,16 @@ extension RequestHead {
     return firstUpgrade(fields, in: bytes)
   }
 
+  /// Whether Upgrade has more protocols than one.
+  public func offersSeveralUpgrades(in bytes: UnsafeRawBufferPointer) -> Bool {
+    var count = 0
+    for field in fields where field.id == .upgrade {
+      var members = ListMembers(field.value, in: bytes)
+      while members.next() != nil { count += 1 }
+    }
+    return count > 1
+  }
+
   /// Whether the client accepts trailers (TE: trailers).
   public func acceptsTrailers(in bytes: UnsafeRawBufferPointer) -> Bool {
     contains(.te) && fields.hasMember("trailers", in: .te, of: bytes)

@@ -45,6 +45,7 @@ private struct DateReader {
     return unixTime(year, month, day, seconds)
   }
 
+  @inline(__always)
   private mutating func literal(_ expected: StaticString) -> Bool {
     let count = expected.utf8CodeUnitCount
     guard index + count <= text.count else { return false }
@@ -53,6 +54,7 @@ private struct DateReader {
     return true
   }
 
+  @inline(__always)
   private mutating func number(_ digits: Int) -> Int? {
     guard index + digits <= text.count else { return nil }
     var value = 0
@@ -64,6 +66,7 @@ private struct DateReader {
     return value
   }
 
+  @inline(__always)
   private mutating func month() -> Int? {
     guard index + 3 <= text.count else { return nil }
     for month in 0..<12 {
@@ -76,6 +79,7 @@ private struct DateReader {
     return nil
   }
 
+  @inline(__always)
   private mutating func time() -> Int? {
     // 60: a leap second.
     guard let hour = number(2), hour < 24, literal(":"), let minute = number(2), minute < 60, literal(":"),

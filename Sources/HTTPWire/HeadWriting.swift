@@ -1,3 +1,48 @@
+/// Copies field lines of a head. Those that follow each other there, and are spelled as they are to be, go together.
+public struct FieldLines {
+  private let head: UnsafeRawBufferPointer
+  /// What is still to be copied.
+  private var start = 0
+  private var finish = 0
+
+  public init(of head: UnsafeRawBufferPointer) { self.head = head }
+
+  /// With its spelling, but without white space around the value.
+  @inline(__always)
+  public mutating func append(_ field: Field, to writer: inout ByteWriter) {
+    guard isPlain(field) else { return rewrite(field, to: &writer) }
+    if field.name.start != finish {
+      end(in: &writer)
+      start = field.name.start
+    }
+    finish = field.value.end + 2
+  }
+
+  /// Nothing else may be written between a field and this.
+  @inline(__always)
+  public mutating func end(in writer: inout ByteWriter) {
+    if start < finish { writer.append(UnsafeRawBufferPointer(rebasing: head[start..<finish])) }
+    start = finish
+  }
+
+  /// It is `name: value` and CRLF.
+  @inline(__always)
+  private func isPlain(_ field: Field) -> Bool {
+    let (name, value) = (field.name.end, field.value)
+    return value.start == name + 2 && value.end + 2 <= head.count && head[name + 1] == ASCII.space
+      && head[value.end] == ASCII.cr
+  }
+
+  @inline(never)
+  private mutating func rewrite(_ field: Field, to writer: inout ByteWriter) {
+    end(in: &writer)
+    writer.append(field.name, of: head)
+    writer.append(": ")
+    writer.append(field.value, of: head)
+    writer.appendCRLF()
+  }
+}
+
 /// Writes the parts of new messages.
 extension ByteWriter {
   public mutating func appendCRLF() { append("\r\n") }
@@ -27,12 +72,9 @@ extension ByteWriter {
 
   /// The fields that are not dropped, in order and with their spelling, but without white space around values.
   public mutating func append(fieldsOf fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
-    for field in fields where !field.dropped {
-      append(field.name, of: head)
-      append(": ")
-      append(field.value, of: head)
-      appendCRLF()
-    }
+    var lines = FieldLines(of: head)
+    for field in fields where !field.dropped { lines.append(field, to: &self) }
+    lines.end(in: &self)
   }
 
   /// The framing field of the new message; nothing for `none` and `untilClose`.

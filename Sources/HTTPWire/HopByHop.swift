@@ -32,7 +32,7 @@ extension ResponseHead {
 }
 
 private let hopByHop = FieldSet(
-  .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization,
+  .connection, .contentLength, .http2Settings, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization,
   .proxyConnection, .te, .transferEncoding, .upgrade)
 
 /// Fields that a sender's Connection cannot remove (RFC 9110 section 7.6.1: fields meant for all recipients). Without this list
@@ -42,7 +42,7 @@ private let endToEnd = FieldSet(
   .forwarded, .host, .location, .maxForwards, .proxyStatus, .range, .setCookie, .te, .trailer, .vary, .via,
   .wwwAuthenticate, .xForwardedFor, .xForwardedHost, .xForwardedProto)
 
-/// Drops Connection, Keep-Alive, Proxy-Connection, Proxy-Authorization, Proxy-Authenticate, Proxy-Authentication-Info,
+/// Drops Connection, Keep-Alive, Proxy-Connection, Proxy-Authorization, Proxy-Authenticate, Proxy-Authentication-Info, HTTP2-Settings,
 /// Content-Length and Transfer-Encoding; TE unless it is just `trailers`; Upgrade unless the caller keeps it; and the fields
 /// that Connection names, with the exceptions above.
 private func markHopByHopFields(

@@ -27,9 +27,14 @@ extension HTTPURL {
   public func isSameHost(_ other: HTTPURL) -> Bool { host == other.host && effectivePort == other.effectivePort }
 
   /// `https://host[:port]/path?query`.
-  public var text: String {
-    let origin = Authority.text(host: host, port: effectivePort, defaultPort: isHTTPS ? 443 : 80)
-    return (isHTTPS ? "https://" : "http://") + origin + (pathAndQuery.first == "/" ? "" : "/") + pathAndQuery
+  public var text: String { origin + (pathAndQuery.first == "/" ? "" : "/") + pathAndQuery }
+
+  /// `https://host[:port]`, without the scheme's own port (RFC 6454 section 6.2).
+  public var origin: String { Self.origin(isHTTPS: isHTTPS, host: host, port: effectivePort) }
+
+  /// - Parameter host: as in `HTTPURL.host`.
+  public static func origin(isHTTPS: Bool, host: String, port: UInt16) -> String {
+    (isHTTPS ? "https://" : "http://") + Authority.text(host: host, port: port, defaultPort: isHTTPS ? 443 : 80)
   }
 
   /// RFC 3986 section 3.1.

@@ -27,7 +27,7 @@ public struct ClientIdentity: Sendable, Hashable {
   }
 
   @inline(__always)
-  func mayReach(entry name: @autoclosure () -> String) -> Bool {
+  public func mayReach(entry name: @autoclosure () -> String) -> Bool {
     switch access {
     case .all: true
     case .only(let upstreams, _): upstreams.contains(name())

@@ -13,13 +13,16 @@ extension Router {
   /// Finds who serves the target of a redirect: the entry that answered, an entry that the rules name, or a host that they name.
   /// - Parameters:
   ///   - place: the entry that answered, and its match; nil: a host did.
+  ///   - first: the entry that the app asked, and its match: of several, it is the one that the app knows.
   ///   - asked: the host that the app asked for, as `normalisedHost` gives it: of many below a wildcard.
   public func destination(
-    of target: AskedTarget, from place: RoutePlace?, asked: String, by rules: RedirectRules, for client: ClientIdentity
+    of target: AskedTarget, from place: RoutePlace?, first: RoutePlace, asked: String, by rules: RedirectRules,
+    for client: ClientIdentity
   ) throws(RedirectRefusal) -> RedirectDestination {
     var candidates = place.map { [($0.entry, [$0.match], asked as String?)] } ?? []
     for entry in rules.entries where entry != place?.entry {
-      candidates.append((entry, Array(entries[entry].matches.indices), nil))
+      let known = entry == first.entry ? first.match : 0
+      candidates.append((entry, [known] + entries[entry].matches.indices.filter { $0 != known }, nil))
     }
     var refusal: RedirectRefusal?
     for (index, matches, asked) in candidates {

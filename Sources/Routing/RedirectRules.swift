@@ -43,6 +43,8 @@ public enum RedirectRefusal: Error, Sendable, Hashable {
   case bodyOnItsWay
   /// The target holds the credential of the entry that redirects.
   case secretInTarget
+  /// The app's own credential, which stays behind, took the place of the one that the target would get.
+  case appCredential
   /// The cookies of the answers would make the head too large.
   case cookies
 }
@@ -65,6 +67,7 @@ extension RedirectRefusal: CustomStringConvertible {
       case .bodyNotKept: "the body was too large to be kept"
       case .bodyOnItsWay: "the body had not arrived"
       case .secretInTarget: "its Location holds the credential"
+      case .appCredential: "the app's own credential does not go on, and the entry's was not asked for"
       case .cookies: "the cookies on the way are too large"
       }
     return "redirect relayed: \(why)"

@@ -110,7 +110,7 @@ public struct ListenerSettings: Sendable, Hashable {
 }
 
 public struct AdminSettings: Sendable, Hashable {
-  public enum Page: String, Sendable, Hashable, CaseIterable { case healthz, readyz, metrics, status }
+  public enum Page: String, Sendable, Hashable, CaseIterable { case healthz, readyz, metrics, status, purge }
   public var endpoint: ListenerSettings.Endpoint
   public var expose: Set<Page>
   public init(endpoint: ListenerSettings.Endpoint, expose: Set<Page>) {
@@ -147,15 +147,38 @@ public struct Limits: Sendable, Hashable {
   public var hashedBody = 10 << 20
   /// All kept bodies of the process together.
   public var buffers = 64 << 20
-  public var waitingForCredential = 10_000
-  /// Users with a token of their own, per credential.
-  public var subjectTokens = 10_000
+  public var ofCredentials = CredentialLimits()
   public var upstreamConnections = 256
+  public var ofStreams = StreamLimits()
+  /// All that the store of answers holds: bodies, heads, index, and what is evicted but still being sent.
+  public var cache = 64 << 20
   public init() {}
+
+  @inlinable public var waitingForCredential: Int { ofCredentials.waiting }
+  @inlinable public var subjectTokens: Int { ofCredentials.subjectTokens }
+  @inlinable public var upstreamStreams: Int { ofStreams.upstream }
+  @inlinable public var clientStreams: Int { ofStreams.client }
+}
+
+/// Of each credential.
+public struct CredentialLimits: Sendable, Hashable {
+  /// Requests that wait for its token.
+  public var waiting = 10_000
+  /// Users with a token of their own.
+  public var subjectTokens = 10_000
+}
+
+/// Requests at once on one HTTP/2 connection.
+public struct StreamLimits: Sendable, Hashable {
+  /// To an origin, whose own limit holds too.
+  public var upstream = 100
+  /// Of an app.
+  public var client = 100
 }
 
 public struct Timeouts: Sendable, Hashable {
   public var ofClients = ClientTimeouts()
+  public var ofShutdown = ShutdownTimeouts()
   public var upstreamIdle = 30_000
   public var resolve = 5_000
   public var connect = 10_000
@@ -163,12 +186,14 @@ public struct Timeouts: Sendable, Hashable {
   public var stall = 60_000
   public var tunnel = 3_600_000
   public var credential = 15_000
-  public var shutdownDelay = 0
-  public var drain = 30_000
+  /// How long a request waits for the head of another's answer before it goes by itself.
+  public var collapse = 5_000
   public init() {}
 
   @inlinable public var requestHead: Int { ofClients.requestHead }
   @inlinable public var idle: Int { ofClients.idle }
+  @inlinable public var shutdownDelay: Int { ofShutdown.delay }
+  @inlinable public var drain: Int { ofShutdown.drain }
 }
 
 /// Timeouts of client connections while no request is in flight.
@@ -177,6 +202,13 @@ public struct ClientTimeouts: Sendable, Hashable {
   public var idle = 75_000
   /// Of an app's TLS handshake.
   public var handshake = 10_000
+}
+
+/// Timeouts from SIGTERM on; `drain` is also that of what a reload has removed.
+public struct ShutdownTimeouts: Sendable, Hashable {
+  /// For how long the proxy accepts before it drains.
+  public var delay = 0
+  public var drain = 30_000
 }
 
 /// A client of the proxy: identified by name and password, by certificate, by address, or by any of these.

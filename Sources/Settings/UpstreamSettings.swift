@@ -1,3 +1,4 @@
+import Cache
 import Credentials
 import Routing
 import WayOut
@@ -34,6 +35,10 @@ public struct UpstreamSettings: Sendable, Hashable {
   public var stripsPrefix = false
   /// nil = every redirect is relayed.
   public var redirects: RedirectSettings?
+  /// nil = nothing is stored, and nothing collapsed.
+  public var cache: CacheRules?
+  /// As written; `httpVersion(with:)` is what holds.
+  public var httpVersion = HTTPVersion.http1
   public var requestHeaders = HeaderRuleSettings()
   public var responseHeaders = HeaderRuleSettings()
 

@@ -2,7 +2,7 @@ import EventIO
 import HTTPWire
 import Streams
 
-/// Makes one GET, or one PUT, over clear-text HTTP on a new connection.
+/// Makes one GET, PUT or POST over clear-text HTTP on a new connection.
 public final class HTTPClient: EventHandler {
   public struct Reply: Sendable {
     public var status: Int
@@ -15,6 +15,20 @@ public final class HTTPClient: EventHandler {
   }
   /// Why there is no response: a clause.
   public struct Failure: Error, Sendable, CustomStringConvertible { public let description: String }
+
+  /// The body of a request that is no GET.
+  public enum Body: Sendable {
+    case put([UInt8])
+    case post([UInt8])
+
+    fileprivate var method: Method { if case .put = self { .put } else { .post } }
+    fileprivate var name: String { if case .put = self { "PUT" } else { "POST" } }
+    fileprivate var bytes: [UInt8] {
+      switch self {
+      case .put(let bytes), .post(let bytes): bytes
+      }
+    }
+  }
 
   private static let headLimit = 32 << 10
   private static let bodyLimit = 8 << 20
@@ -31,24 +45,24 @@ public final class HTTPClient: EventHandler {
   /// - Parameters:
   ///   - server: a proxy, or an origin.
   ///   - target: in the form that the server expects.
-  ///   - body: of a PUT; nil: it is a GET.
+  ///   - body: nil: it is a GET.
   ///   - fields: in addition to Host and Connection.
   ///   - milliseconds: for the whole exchange.
   ///   - deliver: called once, on the loop.
   @discardableResult
   public init(
     on loop: EventLoop, to server: Address, getting target: String, host: String,
-    fields: [(name: String, value: String)] = [], putting body: [UInt8]? = nil, milliseconds: Int,
+    fields: [(name: String, value: String)] = [], sending body: Body? = nil, milliseconds: Int,
     deliver: @escaping (Result<Reply, Failure>) -> Void
   ) {
     self.loop = loop
     self.deliver = deliver
-    method = body == nil ? .get : .put
+    method = body?.method ?? .get
     let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
-    let length = body.map { "Content-Length: \($0.count)\r\n" } ?? ""
+    let length = body.map { "Content-Length: \($0.bytes.count)\r\n" } ?? ""
     let head =
-      "\(body == nil ? "GET" : "PUT") \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\(length)Connection: close\r\n\r\n"
-    outbound = Array(head.utf8) + (body ?? [])
+      "\(body?.name ?? "GET") \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\(length)Connection: close\r\n\r\n"
+    outbound = Array(head.utf8) + (body?.bytes ?? [])
     super.init()
     loop.arm(self, afterMilliseconds: milliseconds)
     let race = ConnectionRace(on: loop, to: [server]) { self.connected($0) }
@@ -58,11 +72,22 @@ public final class HTTPClient: EventHandler {
 
   /// Blocks until the response is there: for commands, never on a loop.
   public static func get(_ path: String, from server: Address, milliseconds: Int) -> Result<Reply, Failure> {
+    ask(path, of: server, milliseconds: milliseconds)
+  }
+
+  /// Blocks until the response is there: for commands, never on a loop.
+  /// - Parameter body: nil: it is a GET.
+  public static func ask(
+    _ path: String, of server: Address, fields: [(name: String, value: String)] = [], sending body: Body? = nil,
+    milliseconds: Int
+  ) -> Result<Reply, Failure> {
     let executor = LoopExecutor()
     let handover = Handover<Result<Reply, Failure>>()
     executor.start()
     executor.call { loop in
-      HTTPClient(on: loop, to: server, getting: path, host: "localhost", milliseconds: milliseconds) { handover.put($0) }
+      HTTPClient(
+        on: loop, to: server, getting: path, host: "localhost", fields: fields, sending: body, milliseconds: milliseconds
+      ) { handover.put($0) }
     }
     return handover.take()
   }

@@ -2,7 +2,7 @@ import CSystem
 import EventIO
 import TLS
 
-/// A byte stream over a connected descriptor: plain, or TLS after `secure`. Belongs to one loop.
+/// A byte stream over a connected descriptor: plain, or TLS after `secure`. Or over a `StreamLayer`. Belongs to one loop.
 ///
 /// The only owner of readiness. Descriptors are registered edge-triggered, so a direction stays ready until the kernel or the
 /// TLS layer has no more; a caller that stops earlier finds it ready at its next call. After `.later` the stream is not ready
@@ -44,6 +44,8 @@ public final class ByteStream {
   /// The descriptor's registration; nil if it has none.
   public var token: Token?
   public private(set) var tls: TLSConnection?
+  /// nil: it has a descriptor.
+  private let layer: StreamLayer?
   /// The peer has sent its end, or the connection is broken.
   public private(set) var peerEnded = false
   /// Both directions have ended (HUP or ERR).
@@ -66,7 +68,13 @@ public final class ByteStream {
   public init(descriptor: Int32, token: Token? = nil, events: UInt32 = 0) {
     self.descriptor = descriptor
     self.token = token
+    layer = nil
     note(events)
+  }
+
+  public init(over layer: StreamLayer) {
+    descriptor = -1
+    self.layer = layer
   }
 
   /// Takes over the connection that won a race.
@@ -117,6 +125,7 @@ public final class ByteStream {
   @usableFromInline
   func receive(into space: UnsafeMutableRawBufferPointer) -> Read {
     if let tls { return decrypt(tls, into: space) }
+    if let layer { return layer.read(into: space) }
     let count = Socket.receive(descriptor, space)
     if count > 0 {
       if count < space.count { canRead = readsToTheEnd }
@@ -154,12 +163,15 @@ public final class ByteStream {
   /// no readiness. So two records of an origin can leave in one write.
   @inlinable
   public func readBuffered(into space: @autoclosure () -> UnsafeMutableRawBufferPointer) -> Read {
-    tls == nil || !canRead ? .later : decryptBuffered(into: space())
+    isLayered && canRead ? readLayer(into: space()) : .later
   }
 
+  /// Bytes may have been received that no system call would show.
+  @usableFromInline var isLayered: Bool { tls != nil || layer != nil }
+
   @usableFromInline
-  func decryptBuffered(into space: UnsafeMutableRawBufferPointer) -> Read {
-    guard let tls else { return .later }
+  func readLayer(into space: UnsafeMutableRawBufferPointer) -> Read {
+    guard let tls else { return layer?.read(into: space) ?? .later }
     let count = tls.readBuffered(into: space)
     if count > 0 { return .bytes(count) }
     if count == TLSIO.wantRead || count == TLSIO.wantWrite { return .later }
@@ -177,6 +189,7 @@ public final class ByteStream {
   /// has come since.
   public func remainder() -> Remainder {
     if peerEnded { return .end }
+    if let layer { return layer.remainder }
     if let tls {
       switch tls.unread() {
       case .nothing:
@@ -200,6 +213,7 @@ public final class ByteStream {
 
   public func write(_ bytes: UnsafeRawBufferPointer) -> Write {
     if let tls { return encrypt(tls, bytes) }
+    if let layer { return written(layer.write(bytes)) }
     return written(Socket.send(descriptor, bytes))
   }
 
@@ -207,12 +221,30 @@ public final class ByteStream {
   public func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Write {
     if second.isEmpty { return write(first) }
     if first.isEmpty { return write(second) }
-    guard tls == nil else {
+    guard !isLayered else {
       let head = write(first)
       guard case .bytes(let count) = head, count == first.count, case .bytes(let more) = write(second) else { return head }
       return .bytes(count + more)
     }
     return written(Socket.send(descriptor, first, second))
+  }
+
+  /// Writes ranges in order, none of them empty, in one call if the stream is plain.
+  public func write(_ ranges: UnsafeBufferPointer<iovec>) -> Write {
+    guard isLayered else { return written(Socket.send(descriptor, ranges)) }
+    var sum = 0
+    for range in ranges {
+      let result = write(UnsafeRawBufferPointer(start: range.iov_base, count: range.iov_len))
+      guard case .bytes(let count) = result else { return sum > 0 ? .bytes(sum) : result }
+      sum += count
+      if count < range.iov_len { break }
+    }
+    return .bytes(sum)
+  }
+
+  private func written(_ result: Write) -> Write {
+    if case .bytes(let count) = result { bytesWritten += count }
+    return result
   }
 
   private func written(_ count: Int) -> Write {
@@ -252,6 +284,7 @@ public final class ByteStream {
   /// Ends the registration and closes the descriptor; over TLS it sends close_notify first.
   /// - Parameter reset: close with RST, so that the peer does not take incomplete data for complete.
   public func close(on loop: EventLoop, reset: Bool = false) {
+    if let layer { return layer.close() }
     if reset { Socket.resetOnClose(descriptor) } else if !isCut { tls?.sendCloseNotifies() }
     if let token { loop.retire(token) }
     token = nil

@@ -1,3 +1,5 @@
+import Crypto
+
 /// An alert of TLS, sent or received (RFC 8446 section 6).
 public struct TLSAlert: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   public let rawValue: UInt8
@@ -42,4 +44,9 @@ public struct TLSAlert: RawRepresentable, Sendable, Hashable, CustomStringConver
     113: "bad_certificate_status_response", 114: "bad_certificate_hash_value", 115: "unknown_psk_identity",
     116: "certificate_required", 120: "no_application_protocol",
   ]
+}
+
+extension OpenSSLError {
+  /// The alert with which the peer ended the connection; nil: by none.
+  public var alert: TLSAlert? { alertNumber.map(TLSAlert.init(rawValue:)) }
 }

@@ -48,14 +48,15 @@ final class Acceptance {
   init(expected: PeerName?) { self.expected = expected }
 
   /// The alert that ends the handshake; nil: it may go on.
-  func look(_ hello: ClientHello?, _ context: TLSContext) -> TLSAlert? {
+  /// - Parameter alpn: the protocols that the connection accepts.
+  func look(_ hello: ClientHello?, alpn: [UInt8]) -> TLSAlert? {
     if let refusal { return refusal }
     guard let hello else { return .decodeError }
     if let name = hello.serverName, let expected, !expected.isSameHost(as: PeerName(name)) {
       reason = .wrongName(name)
       return .unrecognizedName
     }
-    if let protocols = hello.protocols, !context.knows(protocols) {
+    if let protocols = hello.protocols, !ALPNNames.list(alpn, hasOneOf: protocols) {
       reason = .noCommonProtocol
       return .noApplicationProtocol
     }

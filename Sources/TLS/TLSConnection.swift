@@ -10,6 +10,8 @@ public final class TLSConnection {
   let context: TLSContext
   /// What the certificate must name; empty on a server.
   public let peerName: PeerName
+  /// The protocols that it offers or accepts, as ALPN writes them; empty: no ALPN.
+  let alpn: [UInt8]
   var findings = PeerFindings()
   /// Why the last call failed.
   public private(set) var lastError: OpenSSLError?
@@ -34,7 +36,8 @@ public final class TLSConnection {
   }
 
   private init(
-    _ context: TLSContext, _ transport: Transport, peerName: PeerName, acceptance: Acceptance? = nil
+    _ context: TLSContext, _ transport: Transport, peerName: PeerName, offering offer: ALPNOffer? = nil,
+    acceptance: Acceptance? = nil
   ) throws(OpenSSLError) {
     ERR_clear_error()
     guard let pointer = SSL_new(context.pointer) else { throw .drained(.configuration, "TLS connection") }
@@ -53,6 +56,7 @@ public final class TLSConnection {
       throw .drained(.configuration, "TLS connection")
     }
     self.acceptance = acceptance
+    alpn = offer?.wireFormat ?? context.alpn
     self.pointer = pointer
     self.context = context
     self.peerName = peerName
@@ -66,13 +70,15 @@ public final class TLSConnection {
   /// says whether the server accepted it.
   /// - Parameters:
   ///   - below: the connection that it lies over; nil: `descriptor`.
+  ///   - offer: what ALPN offers; nil: as the context says.
   ///   - received: what was read of the server's bytes already. Copied.
   public convenience init(
     context: TLSContext, over below: TLSConnection? = nil, descriptor: Int32, serverName: String,
-    session: TLSSession? = nil, received: [UInt8] = []
+    offering offer: ALPNOffer? = nil, session: TLSSession? = nil, received: [UInt8] = []
   ) throws(OpenSSLError) {
     let name = PeerName(serverName)
-    try self.init(context, below.map { .connection($0) } ?? .descriptor(descriptor), peerName: name)
+    try self.init(context, below.map { .connection($0) } ?? .descriptor(descriptor), peerName: name, offering: offer)
+    if offer != nil, SSL_set_alpn_protos(pointer, alpn, UInt32(alpn.count)) != 0 { throw .drained(.configuration, "ALPN") }
     if name.address == nil, cossl_set_server_name(pointer, name.text) != 1 {
       throw .drained(.configuration, "server name")
     }
@@ -92,26 +98,29 @@ public final class TLSConnection {
   /// The side that an app begins to speak TLS to, by `TLSContext.accepting`: `accept` and `serve` bring it up.
   /// - Parameters:
   ///   - expected: the host that the connection is for; another one in the ClientHello ends the handshake. nil: any.
+  ///   - offer: the protocols that clients may choose; nil: those of the context.
   ///   - received: what was read from the socket already: the first bytes of the handshake. Copied.
   public convenience init(
-    context: TLSContext, accepting descriptor: Int32, for expected: PeerName?,
+    context: TLSContext, accepting descriptor: Int32, for expected: PeerName?, offering offer: ALPNOffer? = nil,
     received: UnsafeRawBufferPointer = .init(start: nil, count: 0)
   ) throws(OpenSSLError) {
-    try self.init(accepting: context, .descriptor(descriptor), expected, received)
+    try self.init(accepting: context, .descriptor(descriptor), expected, offer, received)
   }
 
   /// As above, inside of another connection: an app that speaks TLS to the proxy, and inside to a host.
   public convenience init(
-    context: TLSContext, acceptingOver below: TLSConnection, for expected: PeerName?,
+    context: TLSContext, acceptingOver below: TLSConnection, for expected: PeerName?, offering offer: ALPNOffer? = nil,
     received: UnsafeRawBufferPointer = .init(start: nil, count: 0)
   ) throws(OpenSSLError) {
-    try self.init(accepting: context, .connection(below), expected, received)
+    try self.init(accepting: context, .connection(below), expected, offer, received)
   }
 
   private convenience init(
-    accepting context: TLSContext, _ transport: Transport, _ expected: PeerName?, _ received: UnsafeRawBufferPointer
+    accepting context: TLSContext, _ transport: Transport, _ expected: PeerName?, _ offer: ALPNOffer?,
+    _ received: UnsafeRawBufferPointer
   ) throws(OpenSSLError) {
-    try self.init(context, transport, peerName: PeerName(""), acceptance: Acceptance(expected: expected))
+    try self.init(
+      context, transport, peerName: PeerName(""), offering: offer, acceptance: Acceptance(expected: expected))
     guard cossl_socket_set_prefix(socket, received.baseAddress, received.count) == 1 else {
       throw .drained(.configuration, "out of memory")
     }

@@ -5,7 +5,8 @@ import Crypto
 /// What the handshakes have in common that apps begin. Certificates are brought to each connection.
 public struct AcceptingOptions {
   public var minimumVersion = ProtocolVersion.tls12
-  /// Protocol names in order of preference. A client that offers none gets none; one that offers others alone is refused.
+  /// Protocol names in order of preference, for connections that bring no offer of their own. A client that offers none gets none; one
+  /// that offers others alone is refused.
   public var alpn = ["http/1.1"]
   /// nil: clients are not asked for certificates.
   public var clientCertificates: ClientVerification?
@@ -35,7 +36,7 @@ extension TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(
-      pointer, verifier: nil, alpn: wireFormat(options.alpn), staple: [], isServer: true, refusesOtherProtocols: true)
+      pointer, verifier: nil, alpn: ALPNNames.wireFormat(options.alpn), staple: [], isServer: true, refusesOtherProtocols: true)
     cossl_context_basics(pointer, 2)
     guard cossl_context_set_versions(pointer, options.minimumVersion.rawValue, 0) == 1, cossl_context_accepts(pointer) == 1
     else {
@@ -61,17 +62,6 @@ extension TLSContext {
     ticketKeys = memory
     guard cossl_context_set_ticket_keys(pointer, memory) == 1 else { throw .drained(.configuration, "ticket keys") }
   }
-
-  /// Whether a name of ours is among these.
-  func knows(_ protocols: [[UInt8]]) -> Bool {
-    var index = 0
-    while index < alpn.count {
-      let end = index + 1 + Int(alpn[index])
-      if protocols.contains(where: { $0.elementsEqual(alpn[(index + 1)..<end]) }) { return true }
-      index = end
-    }
-    return false
-  }
 }
 
 // The callbacks capture nothing: all they know is what hangs on the SSL, and none of them throws or calls back into it.
@@ -83,7 +73,7 @@ private let lookAtHello: @convention(c) (OpaquePointer?, UnsafeMutablePointer<In
   guard let ssl, let connection = TLSConnection.of(ssl), let acceptance = connection.acceptance else {
     return SSL_CLIENT_HELLO_ERROR
   }
-  if let refused = acceptance.look(ClientHello(of: ssl), connection.context) {
+  if let refused = acceptance.look(ClientHello(of: ssl), alpn: connection.alpn) {
     alert?.pointee = Int32(refused.rawValue)
     return SSL_CLIENT_HELLO_ERROR
   }

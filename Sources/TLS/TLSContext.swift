@@ -25,7 +25,7 @@ public struct ClientOptions {
   public var verifier: any PeerVerifier
   /// For servers that ask for a certificate.
   public var identity: TLSIdentity?
-  /// Protocol names in order of preference; empty = no ALPN.
+  /// Protocol names in order of preference, for connections that bring no offer of their own; empty = no ALPN.
   public var alpn = ["http/1.1"]
   /// Whether to ask for a stapled OCSP answer.
   public var requestsStaple = false
@@ -95,7 +95,7 @@ public final class TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(
-      pointer, verifier: options.verifier, alpn: wireFormat(options.alpn), staple: [], isServer: false)
+      pointer, verifier: options.verifier, alpn: ALPNNames.wireFormat(options.alpn), staple: [], isServer: false)
     cossl_context_basics(pointer, clientSecurityLevel)
     guard cossl_context_set_versions(pointer, options.minimumVersion.rawValue, 0) == 1 else {
       throw .drained(.configuration, "TLS versions")
@@ -122,7 +122,7 @@ public final class TLSContext {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .drained(.configuration, "TLS context") }
     let context = TLSContext(
-      pointer, verifier: nil, alpn: wireFormat(options.alpn), staple: options.staple, isServer: true)
+      pointer, verifier: nil, alpn: ALPNNames.wireFormat(options.alpn), staple: options.staple, isServer: true)
     cossl_context_basics(pointer, options.securityLevel)
     guard cossl_context_set_versions(pointer, options.minimumVersion.rawValue, options.maximumVersion.rawValue) == 1 else {
       throw .drained(.configuration, "TLS versions")
@@ -144,11 +144,6 @@ public final class TLSContext {
     if !context.alpn.isEmpty { SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, nil) }
     if !context.staple.isEmpty { cossl_context_set_staple_callback(pointer, serveStaple) }
     return context
-  }
-
-  /// Each name follows its length (RFC 7301 section 3.1).
-  static func wireFormat(_ names: [String]) -> [UInt8] {
-    names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
   }
 }
 
@@ -178,7 +173,7 @@ let selectProtocol:
     guard let ssl, let output, let outputLength, let offered, let connection = TLSConnection.of(ssl) else {
       return SSL_TLSEXT_ERR_NOACK
     }
-    let ours = connection.context.alpn
+    let ours = connection.alpn
     var index = 0
     while index < ours.count {
       let name = ours[index..<(index + 1 + Int(ours[index]))]

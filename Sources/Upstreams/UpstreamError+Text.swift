@@ -21,6 +21,7 @@ extension UpstreamError {
     case .responseTimeout: "no answer in time"
     case .spokeFirst: "it sent data before any request"
     case .parent(let failure): failure.text
+    case .http2(let failure): failure.text
     }
   }
 }
@@ -35,6 +36,7 @@ extension ParentFailure {
       case .loginUnanswered: ParentFailure.unansweredText
       case .loginRefused: "it refuses the credential \(credential ?? "that it has not got")"
       case .loginMissing(let why): "its credential: \(why)"
+      case .traceWithLogin: "TRACE would show its credential"
       case .unaskable: "SOCKS cannot ask it for this"
       case .refused: "it does not let this through"
       case .unreachable: "it could not reach the host"

@@ -26,6 +26,7 @@ public enum UpstreamError: Error, Sendable {
   case responseTimeout
   /// A new connection had bytes, or part of a TLS record, before any request was sent over it.
   case spokeFirst
+  case http2(HTTP2Failure)
 
   /// The error of a head that could not be parsed.
   public init(head error: HeadError) {
@@ -33,7 +34,39 @@ public enum UpstreamError: Error, Sendable {
   }
 
   /// Whether the origin may just have closed a pooled connection: that looks like this.
-  public var mayBeStaleConnection: Bool { if case .connectionLost = self { true } else { false } }
+  public var mayBeStaleConnection: Bool {
+    switch self {
+    case .connectionLost: true
+    case .http2(let failure): failure.mayBeStaleConnection
+    default: false
+    }
+  }
+
+  /// The origin has not processed the request, as it says itself: sending it again is harmless.
+  public var isUnprocessed: Bool { if case .http2(let failure) = self { failure.isUnprocessed } else { false } }
+
+  /// Instead of an answer, the origin closed the connection or sent what is no HTTP.
+  public var isNoAnswer: Bool {
+    switch self {
+    case .connectionLost, .badResponse: true
+    case .http2(let failure): !failure.isUnprocessed && failure != .notSpoken && failure != .weakCipher
+    default: false
+    }
+  }
+
+  /// Time was up before there was a connection: with more of it there might have been one.
+  var isTimeUp: Bool {
+    switch self {
+    case .connectTimeout, .resolverTimeout: true
+    case .parent(let failure):
+      switch failure.reason {
+      case .unreached(let error), .origin(let error): error.isTimeUp
+      case .unreachable(.timeout): true
+      default: false
+      }
+    default: false
+    }
+  }
 
   /// Whether another attempt may succeed: the origin could not be reached, or answered nothing.
   public var isWorthRepeating: Bool {
@@ -44,6 +77,11 @@ public enum UpstreamError: Error, Sendable {
       .familyExcluded, .badSource:
       false
     case .parent(let failure): failure.isWorthRepeating
+    case .http2(let failure):
+      switch failure {
+      case .reset, .goneAway, .dead, .notProcessed: true
+      case .notSpoken, .weakCipher, .malformed, .headTooLarge, .flood, .wantsHTTP1: false
+      }
     }
   }
 }

@@ -1,3 +1,5 @@
+import EventIO
+import TLS
 import Trust
 
 /// Gets the events of one loop's connections to origins, for log and metrics. Called on the loop; must not block.
@@ -13,11 +15,27 @@ open class UpstreamObserver {
   /// The proxy trusted a connection, but an operator should know of this.
   open func trustWarned(_ warning: TrustWarning) {}
   open func descriptorsExhausted() {}
+  /// The origin behind an entry to which HTTP/2 was offered has chosen what to speak.
+  open func negotiated(upstream: String, _ chosen: ApplicationProtocol) {}
+  /// An HTTP/2 stream was reset.
+  /// - Parameter code: of RFC 9113 section 7.
+  open func streamReset(upstream: String, byOrigin: Bool, code: UInt32) {}
+  /// An origin has sent GOAWAY.
+  /// - Parameter text: its debug data, printable.
+  open func wentAway(upstream: String, code: UInt32, lastStream: Int32, text: String) {}
+  /// An origin has answered 421 on an HTTP/2 connection. At most once a connection.
+  open func misdirected(upstream: String) {}
+  open func pinged(upstream: String, isAnswered: Bool) {}
+  /// A connection was ended, as the origin broke a bound.
+  open func abused(upstream: String, _ abuse: HTTP2Abuse) {}
+  /// The same of an app's.
+  open func abused(by app: Address, _ abuse: HTTP2Abuse) {}
   /// A connection through a parent was tried.
   /// - Parameter nanoseconds: from the beginning of the try to its end.
   open func parentTried(_ parent: String, _ result: ParentResult, nanoseconds: Int64) {}
   /// A parent is down, or works again.
-  open func parentChanged(_ parent: String, isUp: Bool) {}
+  /// - Parameter reason: what failed; nil: nothing, or nobody knows. Without secrets.
+  open func parentChanged(_ parent: String, isUp: Bool, reason: String?) {}
   /// One of an entry's several origins is down, or works again.
   /// - Parameters:
   ///   - upstream: name of the entry; the first, if several have the origin.

@@ -10,6 +10,8 @@ public struct UpstreamRules: Sendable {
   public let timeouts: Deadlines
   /// How many connections an origin may have in the whole process.
   public var connections: Int
+  /// How many requests may be in progress on one HTTP/2 connection.
+  public let streams: Int
   public var forbiddenAddresses: [AddressRange]
   /// Of this proxy, in Via.
   public let name: ProxyName
@@ -32,6 +34,7 @@ public struct UpstreamRules: Sendable {
   public init(_ settings: Settings, writtenHosts: Set<String>, responderTrust: TrustMaterial) {
     timeouts = Deadlines(settings.timeouts)
     connections = settings.limits.upstreamConnections
+    streams = settings.limits.upstreamStreams
     forbiddenAddresses = settings.forbiddenAddresses
     parents = settings.parents
     name = ProxyName(settings.name)
@@ -43,8 +46,8 @@ public struct UpstreamRules: Sendable {
 
 /// The timeouts of an entry in nanoseconds.
 public struct Deadlines: Sendable {
-  public let resolve, responseHead, stall, tunnel, credential, upstreamIdle: Int64
-  public var connect: Int64
+  public let resolve, stall, tunnel, credential, upstreamIdle, drain: Int64
+  public var connect, responseHead: Int64
   public init(_ timeouts: Timeouts) {
     func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
     resolve = nanoseconds(timeouts.resolve)
@@ -54,5 +57,6 @@ public struct Deadlines: Sendable {
     tunnel = nanoseconds(timeouts.tunnel)
     credential = nanoseconds(timeouts.credential)
     upstreamIdle = nanoseconds(timeouts.upstreamIdle)
+    drain = nanoseconds(timeouts.drain)
   }
 }

@@ -35,6 +35,8 @@ public final class Upstreams {
   public var isDraining = false
   /// Addresses on which this process listens. The proxy never connects to them.
   public var ownAddresses: [Address] = []
+  /// Called for an origin whose certificate has been revoked.
+  public var revoked: ((OriginIdentity) -> Void)?
   /// The client for the proxy's own requests.
   public private(set) lazy var fetch = FetchClient(loop: loop)
   /// The TLS sessions of this loop, each with its verdict.
@@ -45,6 +47,11 @@ public final class Upstreams {
   private lazy var controlWays = ControlWays(self)
   /// Scratch for response heads that arrive in one piece. A head that arrives in pieces gets its own.
   public var responseHead = ResponseHead()
+
+  /// What the origins' connections speak.
+  let protocols = ProtocolMemory()
+  /// The last request that got a connection to itself (`StreamIdentity.loner`).
+  private var loners: UInt64 = 0
 
   private var pools: [OriginIdentity: OriginPool] = [:]
   /// Pools that no entry leads to any more, until their last connection has ended.
@@ -140,6 +147,25 @@ public final class Upstreams {
     return pool
   }
 
+  /// For a request that is to have a connection to itself.
+  public func nextLoner() -> UInt64 {
+    loners += 1
+    return loners
+  }
+
+  /// The pool of the same origin to which HTTP/2 is offered.
+  public func pool(offering streams: StreamIdentity, like other: OriginPool) -> OriginPool {
+    var identity = other.origin.identity
+    identity.streams = streams
+    return pools[identity] ?? pool(of: other.origin.offering(streams), named: other.upstream)
+  }
+
+  /// The current pools of one origin.
+  func pools(sharing limit: OriginLimit) -> [OriginPool] {
+    if limit.hasStreams { return pools.values.filter { $0.limit === limit } }
+    return [limit.identity, limit.identity.withTunnels(true)].compactMap { pools[$0] }.filter { $0.limit === limit }
+  }
+
   /// Whether a way that is preferred to this connection's may work again: then the connection is not kept.
   func hasBetterWay(than connection: UpstreamConnection, on route: Route) -> Bool {
     guard route.ways.count > 1, let rank = route.ways.firstIndex(where: { $0 === connection.parent }), rank > 0 else {
@@ -152,12 +178,13 @@ public final class Upstreams {
   }
 
   /// Tells the observer what is down, or works again.
-  func report(_ changes: [WayHealth.Change]) {
+  /// - Parameter error: what was the last straw, if a hop went down.
+  func report(_ changes: [WayHealth.Change], _ error: UpstreamError? = nil) {
     for change in changes {
       if let (upstream, origin) = rules.origins[change.hop] {
         observer.originChanged(upstream: upstream, origin: origin, isUp: change.isUp)
       } else if change.hop.scheme != .origin {
-        observer.parentChanged(name(of: change.hop), isUp: change.isUp)
+        observer.parentChanged(name(of: change.hop), isUp: change.isUp, reason: change.isUp ? nil : error?.text)
       }
     }
   }
@@ -170,9 +197,8 @@ public final class Upstreams {
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
   /// Requests elsewhere wait for a place of this origin.
-  func surrenderIdle(of identity: OriginIdentity) {
-    pools[identity]?.surrenderIdle()
-    pools[identity.withTunnels(true)]?.surrenderIdle()
+  func surrenderIdle(of limit: OriginLimit) {
+    for pool in pools(sharing: limit) { pool.surrenderIdle() }
   }
 
   /// A connection to an origin found no descriptor: each pool closes an idle connection.
@@ -183,15 +209,17 @@ public final class Upstreams {
 
   /// A pool, current or retired, whose requests are in line for a place of `limit`.
   func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
-    if let pool = pools[limit.identity], pool.limit === limit, pool.wantsPlace { return pool }
-    if let pool = pools[limit.identity.withTunnels(true)], pool.limit === limit, pool.wantsPlace { return pool }
+    if let pool = pools(sharing: limit).first(where: { $0.wantsPlace }) { return pool }
     return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
   }
 
   /// A pool, current or retired, that holds back requests of that client.
   func pool(holdingBackFor share: OriginShare) -> OriginPool? {
-    if let pool = pools[share.origin], pool.holdsBack(for: share) { return pool }
-    if let pool = pools[share.origin.withTunnels(true)], pool.holdsBack(for: share) { return pool }
+    if let limit = pools[share.origin]?.limit ?? pools.values.first(where: { share.belongs(to: $0.limit) })?.limit,
+      let pool = pools(sharing: limit).first(where: { $0.holdsBack(for: share) })
+    {
+      return pool
+    }
     return retiredPools.values.first { $0.holdsBack(for: share) }
   }
 
@@ -246,7 +274,9 @@ public final class Upstreams {
     for pool in allPools {
       var report = reports[pool.upstream] ?? PoolReport(upstream: pool.upstream, idle: 0, active: 0, connecting: 0)
       report.idle += pool.idleCount
-      report.active += pool.active
+      report.active += pool.activeCount
+      report.streams += pool.streamCount
+      if pool.origin.identity.streams != nil { report.hasStreams = true }
       report.connecting += pool.connectingCount
       if let expiry = pool.certificateExpiry { report.certificateExpiry = min(report.certificateExpiry ?? expiry, expiry) }
       reports[pool.upstream] = report

@@ -83,6 +83,11 @@ public struct SOCKS5: Sendable {
   /// The greeting: what to send first.
   public var greeting: [UInt8] { [Self.version, 1, login == nil ? Self.noLogin : Self.password] }
 
+  /// The user name and password are to be sent, or were.
+  public var isLoginSent: Bool { login != nil && state != .method }
+  /// The parent has accepted them (RFC 1929 section 2), whatever becomes of the target.
+  public var isLoginAccepted: Bool { login != nil && state == .reply }
+
   /// How many bytes the answer that is read now lacks at least: so many can be read without taking one of the origin's.
   public var missing: Int { max(0, wanted - received.count) }
 

@@ -19,6 +19,7 @@ struct AuthProxy: ParsableCommand {
       TokensCommand.self,
       Demo.self,
       Health.self,
+      Purge.self,
     ])
 
   static let version = "0.1.0"

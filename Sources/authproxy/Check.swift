@@ -137,12 +137,15 @@ struct ConfigurationSummary {
       if upstream.origin.scheme == .https {
         parts.append("trust \(upstream.trust ?? (settings.trust["default"] == nil ? "system roots" : "default"))")
       }
+      let version = upstream.httpVersion(with: upstream.credential.flatMap { settings.credentials[$0] })
+      if version != .http1 { parts.append(version == .auto ? "HTTP/2 or 1.1" : "HTTP/2 only") }
       if !upstream.methods.names.isEmpty { parts.append("\(upstream.methods.names.joined(separator: ", ")) only") }
       if let clients = upstream.clients { parts.append("for \(clients.sorted().joined(separator: ", ")) only") }
       if upstream.retry.attempts > 0 { parts.append("up to \(Describing.count(upstream.retry.attempts, "retry", "retries"))") }
       parts += ways.parts(of: upstream)
       page.row("", parts.joined(separator: ", "))
       for line in Describing.rules(upstream) { page.row("", line) }
+      for line in Describing.cache(upstream) { page.row("", "cache: \(line)") }
       for line in Describing.redirects(upstream) { page.row("", "redirects: \(line)") }
       if upstream.clientCertificate != nil {
         page.row("", "client certificate, its key from \(source("upstreams[\(index)].client_certificate.key"))")

@@ -38,6 +38,9 @@ struct ConnectReport {
         rows.append(("not", "\(pattern): is less specific, or for other clients"))
       case .served(let served):
         rows += tls(served.tls, pattern, host, now)
+        if case .intercepted = served.tls, offersHTTP2(host: host, port: port) {
+          rows.append(("offers", "h2 and http/1.1 to the app, which chooses"))
+        }
         let clear = served.clear?.entries.map { settings.upstreams[$0].name }.joined(separator: ", ")
         rows.append(
           ("clear HTTP", clear.map { "served by \($0)" } ?? "403: no match without a scheme is for this host and port"))
@@ -46,6 +49,11 @@ struct ConnectReport {
       rows.append(("TLS", "refused with 403: \(pattern) is not for this client, which gets no tunnel instead"))
     }
     return rows
+  }
+
+  /// One entry that speaks HTTP/2 is enough; requests for others go on as those say.
+  private func offersHTTP2(host: String, port: UInt16) -> Bool {
+    router.places(host: host, port: port).contains { settings.upstreams[$0.entry].httpVersion != .http1 }
   }
 
   private func tls(_ way: ServedConnect.TLS, _ pattern: String, _ host: String, _ now: Int64) -> [(String, String)] {

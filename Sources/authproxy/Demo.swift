@@ -84,6 +84,8 @@ struct Demo: ParsableCommand {
         curl http://\(DemoConfiguration.camera)/picture
         curl -X PUT -d hello http://\(DemoConfiguration.store)/note
         curl http://\(DemoConfiguration.store)/note
+        curl http://\(DemoConfiguration.prices)/prices
+        curl -X POST -d x http://\(DemoConfiguration.prices)/prices
         curl http://\(DemoConfiguration.retired)/hello
         curl http://other.demo.internal/
 

@@ -14,12 +14,17 @@ struct DemoConfiguration {
   /// It wants requests signed for S3.
   static let store = "store.demo.internal"
   static let storeKeyID = "DEMOKEY"
+  /// The same API: what it lets apps keep is stored.
+  static let prices = "prices.demo.internal"
+  static let secondClient = "second"
   /// A server whose certificate was revoked.
   static let retired = "retired.demo.internal"
   static let clientID = "demo"
   static let loginClientID = "demo-app"
 
   let text: String
+  /// Of the second client.
+  let secondPassword: String
   private let folder: DemoFolder
 
   /// Where the demo's servers listen.
@@ -29,12 +34,13 @@ struct DemoConfiguration {
 
   /// What the demo's servers want to see.
   struct Secrets {
-    let client, camera, store: String
+    let client, camera, store, secondClient: String
 
     init() throws {
       client = try TokenBook.randomText()
       camera = try TokenBook.randomText()
       store = try TokenBook.randomText()
+      secondClient = try TokenBook.randomText()
     }
   }
 
@@ -60,7 +66,10 @@ struct DemoConfiguration {
       token_store: {file: tokens.json}
       """
     text = """
-      listen: 127.0.0.1:0                  # a free port
+      listen: {address: 127.0.0.1:0, clients: optional}  # a free port
+      clients: [{name: \(Self.secondClient), password: {file: client_password}}]
+      anonymous: {allow: ["\(Self.api)", "\(Self.camera)", "\(Self.store)",
+        "\(Self.prices)", "\(Self.retired)"\(hasLogin ? ", \"\(Self.mail)\"" : "")]}
       upstreams:
         - match: [\(Self.api), https://\(Self.api)]  # what apps request
           origin: https://\(places.api)  # the proxy forwards to this
@@ -71,6 +80,10 @@ struct DemoConfiguration {
         - match: \(Self.store)
           origin: https://\(places.store)
           credential: store
+        - match: \(Self.prices)
+          origin: https://\(places.api)
+          credential: demo
+          cache: {}                     # each client has a store of its own
         - match: \(Self.retired)
           origin: https://\(places.retired)
           credential: demo\(hasLogin ? entry : "")
@@ -105,6 +118,8 @@ struct DemoConfiguration {
     try folder.write(Array(secrets.client.utf8), to: "client_secret")
     try folder.write(Array(secrets.camera.utf8), to: "camera_password")
     try folder.write(Array(secrets.store.utf8), to: "aws_key")
+    try folder.write(Array(secrets.secondClient.utf8), to: "client_password")
+    secondPassword = secrets.secondClient
   }
 
   func read() -> LoadedConfiguration {

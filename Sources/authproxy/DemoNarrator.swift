@@ -8,6 +8,9 @@ final class DemoNarrator: Sendable {
   /// Requests whose end the proxy has logged.
   private let ended = Mutex(0)
   private let tokens = Mutex(Tokens())
+  private let asked = Mutex(0)
+  /// Requests of a crowd that the API did not see, while one is told.
+  private let crowd = Mutex<Int?>(nil)
 
   private struct Tokens {
     var asked = 0
@@ -27,6 +30,7 @@ final class DemoNarrator: Sendable {
     switch event.source {
     case .api:
       tokens.withLock { $0.sinceUse = 0 }
+      asked.withLock { $0 += 1 }
       tell("API", event.text)
     case .camera: tell("camera", event.text)
     case .store: tell("store", event.text)
@@ -43,6 +47,22 @@ final class DemoNarrator: Sendable {
     }
   }
 
+  /// Number of requests to the API.
+  var apiRequests: Int { asked.withLock { $0 } }
+
+  /// Requests with an answer of another's are told in one line.
+  /// - Returns: what `body` returns.
+  func crowded<Result>(_ body: () -> Result) -> Result {
+    crowd.withLock { $0 = 0 }
+    let result = body()
+    let count = crowd.withLock { count in
+      defer { count = nil }
+      return count ?? 0
+    }
+    tell("proxy", "\(count) requests: 200, all with the answer to that one")
+    return result
+  }
+
   var endedRequests: Int { ended.withLock { $0 } }
   /// Number of requests to the token server.
   var tokenRequests: Int { tokens.withLock { $0.asked } }
@@ -54,7 +74,12 @@ final class DemoNarrator: Sendable {
       if line["level"] != "info" { tell("proxy", line.text(without: ["time", "level"])) }
       return
     }
-    tell("proxy", Self.story(of: line))
+    let isFolded = crowd.withLock { count in
+      guard count != nil, line["cache"] == "collapsed" || line["cache"] == "hit" else { return false }
+      count = (count ?? 0) + 1
+      return true
+    }
+    if !isFolded { tell("proxy", Self.story(of: line)) }
     ended.withLock { $0 += 1 }
   }
 
@@ -67,6 +92,7 @@ final class DemoNarrator: Sendable {
       return story + " by the proxy itself" + (line["details"].map { ", \($0)" } ?? "")
     }
     story += " in \(line["duration_ms"].map { String($0.prefix { $0 != "." }) } ?? "?") ms"
+    if line["cache"] == "hit" { story += ", a stored answer" }
     if let attempts = line["attempts"].flatMap({ Int($0) }), attempts > 1 {
       story += attempts == 2 ? ", sent twice" : ", sent \(attempts) times"
     }

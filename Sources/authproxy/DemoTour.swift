@@ -1,4 +1,5 @@
 import CSystem
+import Crypto
 import DemoServers
 import SmallHTTP
 
@@ -36,6 +37,7 @@ struct DemoTour {
       step(
         "The store has the text, without the frames of its chunks.", "http://\(DemoConfiguration.store)/note",
         expecting: 200, text: Self.note),
+      prices(),
       step(
         "A server's certificate is revoked. The proxy sends it no request and no token.",
         "http://\(DemoConfiguration.retired)/hello", expecting: 502),
@@ -51,11 +53,15 @@ struct DemoTour {
     return isGood
   }
 
-  /// - Parameter text: of the answer; nil: any.
+  /// - Parameters:
+  ///   - shown: whether the field is; else it is the second client's password.
+  ///   - text: of the answer; nil: any.
   private func step(
-    _ title: String, _ url: String, field: (name: String, value: String)? = nil, expecting status: Int, text: String? = nil
+    _ title: String, _ url: String, field: (name: String, value: String)? = nil, shown: Bool = true, expecting status: Int,
+    text: String? = nil
   ) -> Bool {
-    Terminal.print("\n\(title)\n\n  $ curl \(field.map { "-H '\($0.name): \($0.value)' " } ?? "")\(url)\n")
+    let option = field.map { shown ? "-H '\($0.name): \($0.value)' " : "-U \(DemoConfiguration.secondClient):... " } ?? ""
+    Terminal.print("\n\(title)\n\n  $ curl \(option)\(url)\n")
     let reply = world.ask([url], fields: field.map { [$0] } ?? [])[0]
     world.narrator.tell("app", "\(reply.status): \(reply.text.split(separator: "\n").joined(separator: " "))")
     guard let text, reply.text != text else { return judge([reply], status) }
@@ -88,7 +94,7 @@ struct DemoTour {
       ), ("X-Amz-Content-Sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"), ("Content-Encoding", "aws-chunked"),
       ("X-Amz-Decoded-Content-Length", "\(Self.note.utf8.count)"),
     ]
-    let reply = world.ask([url], fields: fields, putting: Array(chunks.joined().utf8))[0]
+    let reply = world.ask([url], fields: fields, sending: .put(Array(chunks.joined().utf8)))[0]
     world.narrator.tell("app", "\(reply.status): \(reply.text.split(separator: "\n").joined(separator: " "))")
     return judge([reply], 200)
   }
@@ -100,6 +106,51 @@ struct DemoTour {
     for _ in 0..<DemoWorld.tokenLifetime * 100 where world.narrator.tokenRequests == before { usleep(10_000) }
     if world.narrator.tokenRequests > before { return true }
     world.narrator.tell("token server", "got no request")
+    return false
+  }
+
+  /// Answers that the API lets apps keep.
+  private func prices() -> Bool {
+    let url = "http://\(DemoConfiguration.prices)/prices"
+    let login = String(
+      decoding: Base64.encode(Array("\(DemoConfiguration.secondClient):\(world.configuration.secondPassword)".utf8)),
+      as: UTF8.self)
+    let count = 50
+    Terminal.print("\nFifty apps ask for the prices at once. The API is asked once.\n\n  $ (\(count) times) curl \(url) &\n")
+    let before = world.narrator.apiRequests
+    let replies = world.narrator.crowded { world.ask(Array(repeating: url, count: count)) }
+    let isOne = judge(replies, 200) && isAsked(1, since: before)
+    let results = [
+      isOne,
+      asks(0) { step("An app asks later: the answer is stored.", url, expecting: 200, text: edition(1)) },
+      asks(1) { change(url) },
+      asks(1) { step("... and nobody reads the old ones any more.", url, expecting: 200, text: edition(2)) },
+      asks(1) {
+        step(
+          "A second client has a store of its own.", url, field: ("Proxy-Authorization", "Basic \(login)"), shown: false,
+          expecting: 200, text: edition(2))
+      },
+    ]
+    return results.allSatisfy { $0 }
+  }
+
+  private func edition(_ number: Int) -> String { "{\"prices\":\"edition \(number)\"}\n" }
+
+  private func change(_ url: String) -> Bool {
+    Terminal.print("\nAn app changes the prices ...\n\n  $ curl -X POST -d x \(url)\n")
+    return judge(world.ask([url], sending: .post([UInt8(ascii: "x")])), 200)
+  }
+
+  /// Whether the API has so many more requests after `body`.
+  private func asks(_ count: Int, _ body: () -> Bool) -> Bool {
+    let before = world.narrator.apiRequests
+    return body() && isAsked(count, since: before)
+  }
+
+  private func isAsked(_ count: Int, since before: Int) -> Bool {
+    let asked = world.narrator.apiRequests - before
+    if asked == count { return true }
+    world.narrator.tell("API", "was asked \(asked) times instead of \(count)")
     return false
   }
 

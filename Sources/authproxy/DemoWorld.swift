@@ -105,8 +105,10 @@ final class DemoWorld: Sendable {
 
   /// Sends requests through the proxy, all at once, each on its own connection. Blocks until they are answered and the narrator
   /// has printed their log lines.
-  /// - Parameter body: of PUTs; nil: they are GETs.
-  func ask(_ urls: [String], fields: [(name: String, value: String)] = [], putting body: [UInt8]? = nil) -> [HTTPClient.Reply] {
+  /// - Parameter body: nil: they are GETs.
+  func ask(
+    _ urls: [String], fields: [(name: String, value: String)] = [], sending body: HTTPClient.Body? = nil
+  ) -> [HTTPClient.Reply] {
     let wanted = narrator.endedRequests + urls.count
     let proxy = proxy
     let replies = urls.map { url in
@@ -114,7 +116,7 @@ final class DemoWorld: Sendable {
       let host = (try? HTTPURL(url))?.authority ?? ""
       loop.call { loop in
         HTTPClient(
-          on: loop, to: proxy, getting: url, host: host, fields: fields, putting: body, milliseconds: 20_000
+          on: loop, to: proxy, getting: url, host: host, fields: fields, sending: body, milliseconds: 20_000
         ) { reply.put($0) }
       }
       return reply

@@ -17,6 +17,9 @@ struct Explain: ParsableCommand {
   @Option(name: .long, help: "The client that sends the request, by its name in `clients`.")
   var client: String?
 
+  @Option(name: [.customShort("H"), .long], help: "A field that the app sends, as 'Name: value'; can be given several times.")
+  var header: [String] = []
+
   @Flag(name: .long, help: "Show what the credential signs: the canonical request and the like, without secrets.")
   var sign = false
 
@@ -25,6 +28,12 @@ struct Explain: ParsableCommand {
 
   @Argument(help: "An http:// or https:// URL; host:port for CONNECT.")
   var url: String
+
+  func validate() throws {
+    for field in header where !field.contains(":") || field.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
+      throw ValidationError("'\(field)' is no field: write -H 'Name: value'.")
+    }
+  }
 
   func run() throws {
     let loaded = loadConfiguration(config)
@@ -44,7 +53,7 @@ struct Explain: ParsableCommand {
       Terminal.error("\(config): error: \(error)")
       throw ExitStatus.badConfiguration
     }
-    let explanation = Explanation.of(method: method, target: url, client: asking, in: snapshot)
+    let explanation = Explanation.of(method: method, target: url, fields: header, client: asking, in: snapshot)
     let ways = WayReport(settings: settings, places: loaded.places, file: config)
     page(explanation, settings, interception(explanation, settings, asking), ways).print()
   }
@@ -218,11 +227,25 @@ struct Explain: ParsableCommand {
     } else {
       page.row("trust", "none: http:// in clear text; anybody on the way can read and change it")
     }
+    if let version = Describing.httpVersion(upstream, forwarding.credential, isUpgrade: asksForUpgrade) {
+      page.row("HTTP", "http_version \(version)")
+    }
     let rules = Describing.rules(upstream)
     if !rules.isEmpty { page.rows("rules", rules) }
+    let cache = Describing.cache(
+      forwarding.storing, forwarding, client: client, given: header.map { String($0.prefix { $0 != ":" }) })
+    if !cache.isEmpty { page.rows("cache", cache) }
     let redirects = Describing.redirects(upstream, method: method)
     if !redirects.isEmpty { page.rows("redirects", redirects) }
     page.row("retry", retry(upstream.retry))
+  }
+
+  /// `-H 'Upgrade: websocket'`.
+  private var asksForUpgrade: Bool {
+    header.contains { field in
+      let parts = field.split(separator: ":", maxSplits: 1).map { $0.trimmingPrefix { $0 == " " }.lowercased() }
+      return parts.count == 2 && parts[0] == "upgrade" && parts[1].hasPrefix("websocket")
+    }
   }
 
   private func retry(_ retry: UpstreamSettings.Retry) -> String {

@@ -8,8 +8,10 @@ import Upstreams
 final class PinProbe: EventHandler {
   enum Outcome: Sendable {
     /// What the server sent, and why the handshake failed after that, if it did (the server may require a client certificate).
-    /// - Parameter parent: name of the parent proxy behind which it is; nil: reached directly.
-    case seen(PeerEvidence, parent: String?, error: String?)
+    /// - Parameters:
+    ///   - parent: name of the parent proxy behind which it is; nil: reached directly.
+    ///   - alpn: what it chose of h2 and http/1.1; nil: nothing.
+    case seen(PeerEvidence, parent: String?, alpn: String?, error: String?)
     case failed(String)
   }
 
@@ -58,8 +60,8 @@ final class PinProbe: EventHandler {
         options.keepsSessions = false
         stream.secure(
           try TLSConnection(
-            context: .client(options), over: stream.tls, descriptor: stream.descriptor, serverName: host, session: nil,
-            received: connected.rest))
+            context: .client(options), over: stream.tls, descriptor: stream.descriptor, serverName: host,
+            offering: .http2AndHTTP1, received: connected.rest))
       } catch { return end(.failed("\(error)")) }
       handshake()
     }
@@ -79,7 +81,9 @@ final class PinProbe: EventHandler {
     }
   }
 
-  private func seen(error: String?) -> Outcome? { witness.evidence.map { .seen($0, parent: parent, error: error) } }
+  private func seen(error: String?) -> Outcome? {
+    witness.evidence.map { .seen($0, parent: parent, alpn: stream?.tls?.selectedALPN, error: error) }
+  }
 
   override func expired(on loop: EventLoop) {
     // Of a parent it is known which.

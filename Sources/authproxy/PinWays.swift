@@ -1,5 +1,6 @@
 import EventIO
 import Proxy
+import Routing
 import Settings
 import Trust
 
@@ -19,9 +20,7 @@ struct PinWays: Sendable {
       for error in loaded.errors { Terminal.error("\(error)") }
       guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
       ways = Self.waysAlone(settings)
-      entry = settings.upstreams.first { upstream in
-        upstream.origins.contains { $0.scheme == .https && $0.host == host && $0.port == port }
-      }
+      entry = Self.entry(for: host, port, in: settings)
     }
     self.entry = entry
     do { snapshot = try SnapshotBuilder(makesAuthorities: false).build(ways, generation: 1) } catch {
@@ -29,6 +28,28 @@ struct PinWays: Sendable {
       throw ExitStatus.badConfiguration
     }
     shared = Shared(group: LoopGroup(count: 1))
+  }
+
+  /// The entry whose requests reach this server; nil: none of them does.
+  private static func entry(for host: String, _ port: UInt16, in settings: Settings) -> UpstreamSettings? {
+    let named = settings.upstreams.first { upstream in
+      upstream.origins.contains { $0.scheme == .https && $0.host == host && $0.port == port }
+    }
+    if let named { return named }
+    // Below a wildcard each host is an origin of its own, and its port need not be the one that apps ask for.
+    let router = Router(settings.upstreams.map(\.routed), forwardsUnlisted: false, connectAllow: [])
+    let places = ([443, 80] + settings.upstreams.flatMap { $0.matches.compactMap(\.port) }).flatMap { asked in
+      router.places(host: host, port: asked).filter { place in
+        let origin = settings.upstreams[place.entry].origin
+        return origin.host.isEmpty && origin.scheme == .https && origin.port == port
+      }
+    }
+    // No path and no client is asked for.
+    let forAll = places.first { place in
+      let upstream = settings.upstreams[place.entry]
+      return upstream.clients == nil && upstream.matches[place.match].pathPrefix.isEmpty
+    }
+    return (forAll ?? places.first).map { settings.upstreams[$0.entry] }
   }
 
   /// Without roots: what the server shows is judged by the command, and there is no parent.

@@ -10,7 +10,7 @@ struct Pins: ParsableCommand {
     abstract: "Show the certificates of a server, and their pins.",
     discussion: """
       For each certificate: subject, expiry, whether it is part of the verified chain, and its SPKI pin, ready to paste into \
-      `pinned_public_keys`. With --config, the way to the server is the configuration's: parents, `routes`, `hosts`, `bind`. Exit \
+      `pinned_public_keys`. Then whether the server chooses HTTP/2. With --config, the way to the server is the configuration's: parents, `routes`, `hosts`, `bind`. Exit \
       status: 0 if the chain is verified and names the host, else 1.
       """)
 
@@ -39,9 +39,11 @@ struct Pins: ParsableCommand {
         .start(milliseconds: limit) { worker.look(at: host, port: port, of: entry, report: $0) }
     }
     switch outcome.take() {
-    case .seen(let evidence, let parent, let error):
+    case .seen(let evidence, let parent, let alpn, let error):
       if let parent { Terminal.print("through the parent proxy \(parent)") }
       for line in PinReport.lines(evidence) { Terminal.print(line) }
+      // After a failed handshake an absent choice says nothing.
+      if error == nil || alpn != nil { Terminal.print("\n\(Describing.chosen(alpn))") }
       if let error { Terminal.error("\nauthproxy: \(server): TLS handshake failed: \(error)") }
       guard case .verified = evidence.chain, evidence.hostMatches else { throw ExitCode.failure }
     case .failed(let text):

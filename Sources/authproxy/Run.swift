@@ -28,6 +28,8 @@ struct Run: ParsableCommand {
     for diagnostic in loaded.diagnostics { Terminal.error("\(diagnostic)") }
     guard let settings = loaded.settings else { throw ExitStatus.badConfiguration }
     csys_return_large_memory()
+    // Measured with 64 MiB of answers of 2 KB, on two threads: 66 MiB in one heap, up to 78 in two.
+    if settings.upstreams.contains(where: { $0.cache != nil }) { csys_share_memory() }
     if allowDebugging { _ = csys_set_dumpable(1) }
     _ = csys_raise_descriptor_limit()
     let output: LogOutput

@@ -8,6 +8,7 @@ median and the spread (least and most). CPU is user and system time of the measu
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -138,6 +139,31 @@ class Bench:
                 return {CPU: result["cpu"] / count * 1e6, SPEED: result["bytes"] / result["seconds"] / 2**20}
 
             self.compare(f"64 KiB, {scheme(tls)}, 64 clients", tls, measure)
+
+    def stored_answers(self):
+        for what, path in (("small", "/stored/small"), ("64 KiB", "/stored/64k")):
+            count = int((60000 if what == "small" else 20000) * self.scale)
+
+            def measure(server, warm_up):
+                result = self.measured(server, path, "--clients", 64, "--requests", count // 10 if warm_up else count)
+                return {CPU: result["cpu"] / count * 1e6}
+
+            self.compare(f"{what}, hit, 64 clients", False, measure, cache=True)
+
+        # HAProxy's configuration here takes the query away.
+        names = [name for name in self.names if name != "haproxy"]
+        count = int(30000 * self.scale)
+        for stores in (True, False):
+            # What was stored in one round must not be hit in the next.
+            rounds = collections.Counter()
+
+            def measure(server, warm_up):
+                rounds[server.name] += 1
+                options = ("--clients", 64, "--requests", count // 10 if warm_up else count, "--distinct")
+                result = self.measured(server, f"/stored/small?00000000&{rounds[server.name]}", *options)
+                return {CPU: result["cpu"] / count * 1e6}
+
+            self.compare(f"small, {'stored miss' if stores else 'passed on'}, 64 clients", False, measure, names, cache=stores)
 
     def bulk(self):
         for tls in (True, False):
@@ -482,6 +508,7 @@ class Bench:
             self.memory_and_start()
             self.access_log()
             self.larger_answers()
+            self.stored_answers()
             self.bulk()
             self.new_connections()
             self.intercepted()

@@ -40,10 +40,15 @@ ROWS = {
 # Rows through a kept tunnel of a parent proxy: which, and how many times as many instructions as without one.
 PARENTS = {"small, https origin, http parent": ("http parent", 1.03), "small, https origin, https parent": ("https parent", 1.5)}
 ROWS.update(dict.fromkeys(PARENTS, (True, "/small")))
+# Rows of an entry with `cache`.
+STORED = {"small, hit": (False, "/stored/small"), "small, stored miss": (False, "/stored/small?00000000", "--distinct")}
+ROWS.update(STORED)
 # A row fails if it needs more instructions than the known figure by this part, or more system calls, or more clock reads.
 MARGINS = (0.02, 0, 0)
 # In these rows timing decides how many segments of the origin, or events of the kernel, come together.
 TIMED = dict.fromkeys(["64 KiB, http origin", "POST of 100 bytes, http origin", "new client connection, http origin"], (0.02, 0.5, 1))
+# Where the heap grows, another number of its calls falls to a request.
+TIMED["small, stored miss"] = (0.03, 0.5, 0)
 # A head as apps send it; curl's is too short.
 FIELDS = ["User-Agent: python-requests/2.31.0", "Accept-Encoding: gzip, deflate", "Accept: */*", "Connection: keep-alive"]
 # Without valgrind these need no system call, but each reads the clock, so they count under one name.
@@ -113,10 +118,10 @@ class Counter:
         self.sink.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, program, count, parent, tls, path, *options):
+    def run(self, program, count, parent, cache, tls, path, *options):
         out = self.folder / "callgrind.out"
         tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", f"--callgrind-out-file={out}", "--quiet"]
-        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60, parent=parent)
+        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60, parent=parent, cache=cache)
         words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", "http://api.example.com" + path]
         for field in FIELDS:
             words += ["--header", field]
@@ -134,7 +139,7 @@ class Counter:
         parent = self.parent.urls[PARENTS[row][0]] if row in PARENTS else None
         for program in self.programs:
             for count in (FEW, MANY):
-                run = self.run(program, count, parent, *ROWS[row])
+                run = self.run(program, count, parent, row in STORED, *ROWS[row])
                 runs[program, count] = min(run, runs.get((program, count), run), key=lambda it: it.instructions)
         every = [runs[program, MANY].per_request(runs[program, FEW]) for program in self.programs]
         result = {row: [{"instructions": it.instructions, "calls": it.calls} for it in every]}
@@ -203,6 +208,9 @@ def main():
         for row in ROWS:
             if row in PARENTS and (arguments.base or PARENTS[row][0] not in counter.parent.urls):
                 print(f"{row:<36} not measured: {'the other program may not know parents' if arguments.base else 'no haproxy'}")
+                continue
+            if row in STORED and arguments.base:
+                print(f"{row:<36} not measured: the other program may not know cache")
                 continue
             its_figures, lines, its_failed = measured(counter, row, known_of)
             figures |= its_figures

@@ -149,6 +149,7 @@ def origin(folder, sink, whole=False):
     listen 127.0.0.1:{clear} backlog=4096; listen 127.0.0.1:{tls} ssl backlog=4096;
     if ($http_authorization != "Bearer {TOKEN}") {{ return 401; }}
     root {files};
+    location /stored/ {{ alias {files}/; add_header Cache-Control "public, max-age=600"; }}
     location /upload {{ proxy_pass http://127.0.0.1:{sink.port}; proxy_http_version 1.1; proxy_request_buffering off; }}
   }}
 """
@@ -191,14 +192,14 @@ class TokenServer:
         self.server.shutdown()
 
 
-def nginx(folder, origin, tls, access_log=False, front=False):
+def nginx(folder, origin, tls, access_log=False, front=False, cache=False):
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     verify = f"""\
       proxy_ssl_verify on; proxy_ssl_trusted_certificate {folder}/ca.pem; proxy_ssl_name localhost; proxy_ssl_server_name on;
       proxy_ssl_protocols TLSv1.2 TLSv1.3; proxy_ssl_session_reuse on;
 """ if tls else ""
-    name = f"nginx-{scheme}{'-front' if front else ''}"
+    name = f"nginx-{scheme}{'-front' if front else ''}{'-cache' if cache else ''}"
     certificate = f"""\
     ssl_certificate {folder}/front.pem; ssl_certificate_key {folder}/front.key; ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:f:1m;
 """ if front else ""
@@ -206,12 +207,14 @@ def nginx(folder, origin, tls, access_log=False, front=False):
     body = f"""\
   keepalive_requests 100000000; keepalive_timeout 300s; tcp_nodelay on; client_max_body_size 0;
   {log}
+  {f'proxy_cache_path {folder}/{name}-store keys_zone=store:64m max_size=64m;' if cache else ''}
   upstream origin {{ server localhost:{target}; keepalive 1024; keepalive_requests 100000000; keepalive_timeout 300s; }}
   server {{
     listen 127.0.0.1:{port} {"ssl " if front else ""}backlog=4096;
 {certificate}    location / {{
       proxy_pass {scheme}://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host localhost:{target}; proxy_set_header Authorization "Bearer {TOKEN}"; proxy_request_buffering off;
+{'      proxy_cache store; proxy_cache_lock on;' if cache else ''}
 {verify}    }}
   }}
 """
@@ -220,12 +223,16 @@ def nginx(folder, origin, tls, access_log=False, front=False):
     return server
 
 
-def haproxy(folder, origin, tls, access_log=False, front=False):
+def haproxy(folder, origin, tls, access_log=False, front=False, cache=False):
     port = free_port()
     target = origin.tls_port if tls else origin.port
     ssl = f" ssl verify required ca-file {folder}/ca.pem verifyhost localhost sni str(localhost)" if tls else ""
     log = "  log stdout format raw daemon\n  option httplog\n" if access_log else ""
-    path = folder / f"haproxy-{'https' if tls else 'http'}{'-front' if front else ''}.cfg"
+    # It stores nothing of a request with Authorization, so the look-up comes before the field is set.
+    store = "cache store\n  total-max-size 64\n  max-object-size 1048576\n  max-age 600\n" if cache else ""
+    look_up = "  http-request cache-use store\n" if cache else ""
+    keep = "  http-response cache-store store\n" if cache else ""
+    path = folder / f"haproxy-{'https' if tls else 'http'}{'-front' if front else ''}{'-cache' if cache else ''}.cfg"
     path.write_text(f"""\
 global
   nbthread 1
@@ -239,12 +246,12 @@ defaults
   timeout server 300s
   timeout http-keep-alive 300s
   http-reuse always
-frontend f
+{store}frontend f
   bind 127.0.0.1:{port} backlog 4096{f" ssl crt {folder}/front.both" if front else ""}
   # An absolute-form target becomes what an origin expects.
   http-request set-uri %[path]
   http-request set-header Host localhost:{target}
-  http-request set-header Authorization "Bearer {TOKEN}"
+{look_up}{keep}  http-request set-header Authorization "Bearer {TOKEN}"
   default_backend b
 backend b
   server s 127.0.0.1:{target}{ssl} pool-max-conn 1024
@@ -309,7 +316,7 @@ backend b
         self.process.wait()
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None):
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None, cache=False):
     """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs. `parent` is a
     parent proxy's URL. To the port `tunnels` apps may open tunnels."""
     port = free_port()
@@ -318,7 +325,8 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
         f"  - match: service-{i}.example.com\n    origin: {scheme}://localhost:{target}\n    credential: api\n"
         for i in range(entries - 1)
     )
-    path = folder / f"{name}-{scheme}{'-front' if front else ''}.conf"
+    path = folder / f"{name}-{scheme}{'-front' if front else ''}{'-cache' if cache else ''}.conf"
+    store = "    cache: {share: public}\n" if cache else ""
     published = folder / f"{name}-published"
     match, intercept = SERVED, ""
     if front:
@@ -338,7 +346,7 @@ log: {{access: {"true" if access_log else "false"}, file: {folder}/{name}.log}}
   - match: {match}
     origin: {scheme}://localhost:{target}
     credential: api
-{others}credentials:
+{store}{others}credentials:
   api:
     {credential}
     allow_plaintext: true

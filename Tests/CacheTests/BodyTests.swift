@@ -93,6 +93,51 @@ struct BodyTests {
     #expect(got == pattern(3, 400_000) && writer.finish() == nil && read(&reader).end == "complete")
   }
 
+  @Test("of any length that a head can claim is refused, not computed with")
+  func absurd() {
+    let store = CacheStore(limit: 100_000)
+    for length in [Int.max, Int.max - 96, 1 << 62, 100_001] { #expect(BodyWriter(store, length: length) == nil) }
+    #expect(store.bytes == 0)
+  }
+
+  @Test(
+    "of unknown length occupies little more than it has", arguments: [1, 100, 3000, 4097, 5000, 9000, 20_000, 33_000, 70_000])
+  func snug(size: Int) throws {
+    let store = CacheStore(limit: 1 << 20)
+    let answer = try #require(makeAnswer(store, "/", pattern(1, size), isLengthKnown: false))
+    #expect(text(of: answer) == pattern(1, size) && store.bytes < size + size / 4 + 2000)
+  }
+
+  @Test("`that is not stored goes on although readers of others hold all memory`")
+  func noneLeft() throws {
+    let store = CacheStore(limit: 200_000)
+    let writer = try #require(BodyWriter(store, length: nil))
+    var reader = try #require(writer.reader())
+    #expect(write(pattern(4, 5000), to: writer) == 5000)
+    writer.release()
+    // All the rest is held by a reader of something else.
+    var other: [BodyWriter] = []
+    while let writer = BodyWriter(store, length: 10_000) { other.append(writer) }
+    while let writer = BodyWriter(store, length: 100) { other.append(writer) }
+    var got = read(&reader).bytes
+    var start = 5000
+    var turns = 0
+    while start < 400_000, turns < 100 {
+      turns += 1
+      start += write(Array(pattern(4, 400_000)[start...]), to: writer)
+      got += read(&reader).bytes
+      #expect(store.bytes <= 200_000)
+    }
+    #expect(got == pattern(4, 400_000))
+    // A reader that stays behind does not make it take more and more.
+    var taken = 0
+    for _ in 0..<100 { taken += write(pattern(4, 10_000), to: writer) }
+    #expect(taken > 0 && taken <= 3 * BodyBlock.size)
+    let rest = read(&reader).bytes.count
+    #expect(rest == taken && write(pattern(4, 10), to: writer) == 10)
+    other = []
+  }
+
   @Test("gives its parts for one writev")
   func pieces() throws {
     let body = pattern(5, 100_000)

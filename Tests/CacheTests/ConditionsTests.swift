@@ -82,6 +82,9 @@ struct ValidationTests {
     #expect(isRenewed("Last-Modified: \(date(-10))", "Last-Modified: \(date(-10))"))
     #expect(!isRenewed("Last-Modified: \(date(-10))", "Last-Modified: \(date(-5))"))
     #expect(isRenewed("Last-Modified: \(date(-10))", ""))
+    // Without an entity tag it is about another version if it says another date, for example behind a restored backup.
+    #expect(!isRenewed("ETag: \"a\"\r\nLast-Modified: \(date(-10))", "Last-Modified: \(date(-20))"))
+    #expect(isRenewed("ETag: \"a\"\r\nLast-Modified: \(date(-10))", "ETag: \"a\"\r\nLast-Modified: \(date(-5))"))
   }
 
   @Test("brings newer facts, and leaves those that it does not have")
@@ -110,6 +113,23 @@ struct ValidationTests {
     }
   }
 
+  @Test("`that sets a cookie ends the storage: no later request gets it`", arguments: ["Set-Cookie", "set-cookie2"])
+  func cookie(name: String) {
+    for share in [CacheRules.Share.client, .everyone, .all, .credential] {
+      let rules = CacheRules(share: share)
+      let old = facts("Cache-Control: public, max-age=1\r\nETag: \"a\"")
+      guard case .renewed(let new) = old.validated(by: facts("\(name): session=1", status: 304)) else {
+        Issue.record("no match")
+        return
+      }
+      let received = CacheTime(steady: 0, wall: noon)
+      #expect(new.storeRefusal(rules, RequestNeeds(), byProxy, asked: 0, received: received) == .setCookie)
+      // Nor does a 304 without one give it back.
+      guard case .renewed(let again) = new.validated(by: facts("", status: 304)) else { return }
+      #expect(again.storeRefusal(rules, RequestNeeds(), byProxy, asked: 0, received: received) == .setCookie)
+    }
+  }
+
   @Test("asks with the validators of the store, as the origin wrote them")
   func writes() {
     let stored = facts("ETag: W/\"a\"\r\nLast-Modified: Sunday, 06-Nov-94 08:49:37 GMT")
@@ -129,5 +149,8 @@ struct ValidationTests {
     #expect(!stored.isRenewed(byHead: facts("ETag: \"b\"\r\nLast-Modified: \(date(-10))"), size: 5))
     #expect(!stored.isRenewed(byHead: facts("ETag: \"a\""), size: 5))
     #expect(!stored.isRenewed(byHead: facts(same, status: 410), size: 5))
+    // Without a validator nothing says that it is about this body, its length neither.
+    #expect(!facts("").isRenewed(byHead: facts("Cache-Control: max-age=60"), size: 5))
+    #expect(!facts("").isRenewed(byHead: facts("Cache-Control: max-age=60\r\nContent-Length: 5"), size: 5))
   }
 }

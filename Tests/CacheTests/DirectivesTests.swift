@@ -16,7 +16,8 @@ struct DirectivesTests {
       // Not readable: stale.
       ("max-age='3600'", 0), ("max-age=-3600", 0), ("max-age=3600.5", 0), ("max-age=3600a", 0), ("max-age=a3600", 0),
       ("max-age =3600", 0), ("max-age= 3600", 0), ("max-age", 0), ("max-age=", 0), ("max-age=\"\"", 0), ("max-age=\"36", 0),
-      ("max-age=3600, x=\"", 0), ("max-age=0x10", 0), ("max-age=+1", 0),
+      ("max-age=3600, x=\"", 0), ("max-age=3600, x\"y, no-store, \"", 0), ("max-age=3600, x=\"a, b\"c", 0), ("max-age=0x10", 0),
+      ("max-age=+1", 0),
     ] as [(String, Int64)])
   func lifetime(text: String, expected: Int64) {
     #expect(facts("Cache-Control: \(text)").lifetime(CacheRules(), wall: noon) == expected)
@@ -30,6 +31,9 @@ struct DirectivesTests {
       ("max-age=1,no-store", .noStore), ("private", .isPrivate), ("private=\"x, y\"", .isPrivate), ("private=", .isPrivate),
       ("no-cache=\"set-cookie\"", .noCache), ("x=\", no-store", .noStore), ("x=\", private", .isPrivate),
       ("x=\"\\\", no-store", .noStore),
+      // A quotation mark where no quoted string can be: others split at the commas.
+      ("x\"y, no-store, \"", .noStore), ("max-age=60\"a, private, b\"", .isPrivate), ("x=\"a\"b, no-cache, \"", .noCache),
+      ("x=\"a\" \"b, no-store, c\"", .noStore), ("\"x, private, y\"", .isPrivate),
     ])
   func restricts(text: String, flag: CacheDirectives.Flags) {
     #expect(facts("Cache-Control: \(text)").directives.flags.contains(flag))

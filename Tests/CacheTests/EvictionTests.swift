@@ -154,5 +154,14 @@ struct EvictionTests {
       #expect(ghosts.count <= 100)
     }
     #expect(!ghosts.remove(99_000) && ghosts.remove(99_950) && !ghosts.remove(99_950))
+    // One that came back and left again is as young as its last leave.
+    ghosts.insert(7, limit: 100)
+    var wasThere = ghosts.remove(7)
+    #expect(wasThere)
+    for number in 0..<60 { ghosts.insert(UInt64(1 << 40 + number), limit: 100) }
+    ghosts.insert(7, limit: 100)
+    for number in 0..<60 { ghosts.insert(UInt64(1 << 41 + number), limit: 100) }
+    wasThere = ghosts.remove(7)
+    #expect(wasThere)
   }
 }

@@ -157,6 +157,14 @@ struct FetchMachineTests {
       told(step) == [leader: .answer, waiter(1): .answer, waiter(2): .lookAgain] && step.effects == [.detach, .finished])
   }
 
+  @Test("`with a 304 that must not be shared gives those who wait nothing of it`")
+  func renewedForOne() {
+    var machine = self.machine()
+    let step = machine.head(.renewedForOne, now: 0) { _ in true }
+    #expect(told(step) == [leader: .answer, waiter(1): .goAlone, waiter(2): .goAlone])
+    #expect(step.effects == [.detach, .stopCollapsing, .finished])
+  }
+
   @Test("shares what only lacks freshness with those who waited, and nobody else")
   func shares() {
     var machine = self.machine()
@@ -179,6 +187,29 @@ struct FetchMachineTests {
     #expect(told(cut) == [waiter(1): .cut] && cut.effects == [.resume] && cut.deadline == nil)
     #expect(machine.readerCount == 1)
     #expect(machine.completed(hasTrailers: false, now: second).effects == [.complete, .discard, .finished])
+  }
+
+  @Test("in the background ends as soon as its answer is not stored: nobody reads it")
+  func backgroundForNobody() {
+    let ended: FetchStep.Effects = [.cancel, .broken, .discard, .detach, .finished]
+    func background() -> FetchMachine {
+      var machine = FetchMachine(leader: nil, collapse: second, maxObject: 1000, now: 0)
+      _ = machine.head(.store(length: nil), now: 0) { _ in true }
+      return machine
+    }
+    var machine = background()
+    #expect(machine.wrote(1001, now: 0).effects == ended.union(.stopCollapsing))
+    machine = background()
+    #expect(machine.noRoom(now: 0).effects == ended.union(.stopCollapsing))
+    machine = background()
+    #expect(machine.invalidate(now: 0).effects == ended)
+    machine = FetchMachine(leader: nil, collapse: second, maxObject: 1000, now: 0)
+    #expect(machine.head(.share(length: nil), now: 0) { _ in true }.effects == ended)
+    // Somebody reads it.
+    machine = background()
+    _ = machine.join(waiter(1), now: 0)
+    #expect(!machine.wrote(1001, now: 0).effects.contains(.cancel))
+    #expect(machine.leave(waiter(1), now: 0).effects.contains(.cancel))
   }
 
   @Test("does not cut a reader that holds up only itself")

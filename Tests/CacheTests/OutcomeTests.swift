@@ -22,13 +22,14 @@ struct OutcomeTests {
       (.collapsed(.targetMiss), "fwd=uri-miss; collapsed", "collapsed"),
       (.staleIfError(status: 503), "fwd=stale; fwd-status=503; detail=stale-if-error", "stale"),
       (.staleIfError(status: 0), "fwd=stale; detail=stale-if-error", "stale"),
-      (.forwarded(.method, status: 0, isStored: false, refusal: nil), "fwd=method", "bypass"),
+      (.forwarded(.method, status: 0, isStored: false, refusal: .method), "fwd=method", "bypass"),
+      (.forwarded(.targetMiss, status: 0, isStored: false, refusal: .method), "fwd=uri-miss; detail=method", "miss"),
       (.forwarded(.bypass, status: 0, isStored: false, refusal: nil), "fwd=bypass", "bypass"),
       (.forwarded(.request, status: 0, isStored: false, refusal: .noStore), "fwd=request; detail=no-store", "miss"),
     ])
   func words(outcome: CacheOutcome, text: String, word: String) {
     let line = written { $0.append(cacheStatus: outcome, name: Array("authproxy".utf8)) }
-    #expect(line == "Cache-Status: authproxy; \(text)\r\n" && outcome.word == word)
+    #expect(line == "Cache-Status: authproxy; \(text)\r\n" && outcome.result.rawValue == word)
     #expect(line.utf8.count <= ByteWriter.cacheStatusLimit)
   }
 

@@ -52,6 +52,7 @@ struct RandomFetchTests {
       case 0: verdict = .release
       case 1: verdict = .renewed
       case 2: verdict = .share(length: isKnown ? length : nil)
+      case 3 where isKnown: verdict = .renewedForOne
       default: verdict = .store(length: isKnown ? length : nil)
       }
       size = isKnown ? length : length * 3
@@ -101,7 +102,7 @@ struct RandomFetchTests {
     /// Those who wait get nothing of it.
     var isRelease: Bool {
       switch verdict {
-      case .release: true
+      case .release, .renewedForOne: true
       case .store(let length?), .share(let length?): length > maxObject
       default: false
       }
@@ -113,7 +114,7 @@ struct RandomFetchTests {
       if step.effects.contains(.cancel) {
         // Only if nobody is there to read it.
         if !known.isEmpty { wrong("ended under readers") }
-        if leader == nil, !isRelease { wrong("a background validation ended for want of readers") }
+        if leader == nil, !isRelease, !hasHead || canBeStored { wrong("a background validation ended for want of readers") }
         if hasHead, let missing, missing <= FetchMachine.worthFinishing { wrong("ended with little missing") }
       }
       if isWindowed, !isOver {
@@ -161,7 +162,7 @@ struct RandomFetchTests {
       var expected: [ReaderID: ReaderMessage] = [:]
       for (id, state) in known {
         if isRelease {
-          expected[id] = id == leader ? .relay : .goAlone
+          expected[id] = id != leader ? .goAlone : verdict == .renewedForOne ? .answer : .relay
         } else if !state.matches {
           expected[id] = .lookAgain
         } else {

@@ -12,9 +12,7 @@ let them = Partition(
   credential: CacheDigest(parts: [[1]]), takesGzip: nil, client: .name("a"))
 
 func target(_ path: String, _ partition: Partition = us) -> CacheTarget {
-  [UInt8(ascii: "h")].withUnsafeBytes { authority in
-    Array(path.utf8).withUnsafeBytes { CacheTarget(origin: partition.origin, authority: authority, path: $0) }
-  }
+  Array(path.utf8).withUnsafeBytes { CacheTarget(origin: partition.origin, path: $0) }
 }
 
 let plainHead = Array("HTTP/1.1 200 OK\r\nDate: x\r\n\r\n".utf8).withUnsafeBytes { StoredHead(relayed: $0, name: []) }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Cache
@@ -48,6 +49,17 @@ struct StoreTests {
     #expect(put(store, "/a", pattern(1, 10)) == nil && store.removed(.invalidated) == 2)
   }
 
+  @Test("drops what is meant of one target, and lets what was asked for elsewhere be stored")
+  func dropsOfTarget() {
+    put(store, "/a", pattern(1, 10))
+    put(store, "/a", pattern(1, 10), them)
+    let before = store.begin()
+    #expect(store.invalidate(target("/a"), .purged) { $0.partition === them } == 1)
+    #expect(get(store, "/a") != nil && get(store, "/a", them) == nil && store.removed(.purged) == 1)
+    #expect(put(store, "/a", pattern(1, 10), them, began: before) == .invalidated)
+    #expect(put(store, "/b", pattern(1, 10), began: before) == nil)
+  }
+
   @Test("`a fetch that began before an invalidation is joined by no later request`")
   func detached() {
     let flight = lead("/a")
@@ -62,6 +74,17 @@ struct StoreTests {
     if let flight { store.leave(flight) }
     if let second { store.leave(second) }
     #expect(store.flightCount == 0)
+  }
+
+  @Test("does not forget a later invalidation for one that takes longer")
+  func lateInvalidation() {
+    // Two at once: the second comes to the index first. A fetch that began between them is from before the second.
+    let (first, between) = (store.nextInvalidation(), store.begin())
+    let second = store.nextInvalidation()
+    store.noteInvalidation(of: target("/a"), at: second)
+    store.noteInvalidation(of: target("/a"), at: first)
+    #expect(put(store, "/a", pattern(1, 10), began: between) == .invalidated)
+    #expect(put(store, "/a", pattern(1, 10)) == nil)
   }
 
   @Test("drops by rule, and stores nothing that began before")
@@ -144,6 +167,33 @@ struct StoreTests {
     #expect(get(store, "/a") == nil && get(store, "/b") != nil && store.removed(.expired) == 1)
   }
 
+  @Test("does not put a renewed answer in the place of a newer one")
+  func renewedLate() throws {
+    put(store, "/a", pattern(1, 10))
+    let old = try #require(get(store, "/a"))
+    let began = store.begin()
+    // While it is validated, another request has brought a new one.
+    put(store, "/a", pattern(2, 10))
+    let renewed = try #require(
+      StoredAnswer(
+        store, target: old.target, partition: us, vary: .none, variant: .none, facts: old.facts, times: old.times,
+        received: noon,
+        head: old.head, body: old.body))
+    #expect(store.link(renewed, began: began, replacing: old) == .invalidated)
+    #expect(try text(of: #require(get(store, "/a"))) == pattern(2, 10) && store.count == 1)
+  }
+
+  @Test("is swept in pieces, all of it in the end")
+  func sweepInPieces() {
+    let store = CacheStore(limit: 64 << 20)
+    let count = CacheStore.sweepLimit + 1000
+    for number in 0..<count { put(store, "/\(number)", pattern(1, 10)) }
+    #expect(store.sweep(now: 61 * second) == CacheStore.sweepLimit)
+    #expect(store.sweep(now: 61 * second) == 1000 && store.count == 0)
+    put(store, "/a", pattern(1, 10))
+    #expect(store.sweep(now: 61 * second) == 1 && store.bytes == 0)
+  }
+
   @Test("renews an answer without a second body, and its rank stays")
   func renews() throws {
     put(store, "/a", pattern(1, 100_000))
@@ -198,6 +248,49 @@ struct StoreMemoryTests {
     #expect(store.bytes == 0)
   }
 
+  @Test("asks to give memory back once an eighth of it has gone, and at a purge")
+  func givesBack() {
+    let asked = Mutex(0)
+    let store = CacheStore(limit: 16 << 20) { asked.withLock { $0 += 1 } }
+    for number in 0..<330 { put(store, "/\(number)", pattern(number, 50_000)) }
+    store.sweep(now: 0)
+    #expect(asked.withLock { $0 } == 0)
+    for number in 0..<100 { put(store, "/b\(number)", pattern(number, 50_000)) }
+    store.sweep(now: 0)
+    store.sweep(now: 0)
+    #expect(asked.withLock { $0 } == 1)
+    store.drop(.purged) { _ in true }
+    #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test("evicts several small answers at once, and no more than a sixty-fourth of it")
+  func batches() {
+    let store = CacheStore(limit: 64 << 20)
+    var number = 0
+    while store.removed(.space) == 0 {
+      put(store, "/\(number)", pattern(1, 100))
+      number += 1
+    }
+    #expect((100...1000).contains(store.removed(.space)) && store.bytes > 62 << 20)
+  }
+
+  @Test("does not pass over all that it has to evict one, even if all is in use")
+  func allUsed() {
+    let store = CacheStore(limit: 32 << 20)
+    var answers: [StoredAnswer] = []
+    for number in 0..<15_000 {
+      put(store, "/\(number)", pattern(1, 10))
+      if let answer = get(store, "/\(number)") { answers.append(answer) }
+    }
+    for answer in answers { for _ in 0..<3 { answer.noteUse() } }
+    var number = 0
+    while store.removed(.space) == 0 {
+      put(store, "/new/\(number)", pattern(1, 20_000))
+      number += 1
+    }
+    #expect(answers.count { $0.useCount == 3 } > 10_000)
+  }
+
   @Test("shrinks with its limit at once")
   func shrinks() {
     let store = CacheStore(limit: 1 << 20)
@@ -208,6 +301,36 @@ struct StoreMemoryTests {
     store.set(limit: 0)
     #expect(store.count == 0 && store.bytes == store.heldBytes)
     #expect(put(store, "/x", []) == .full)
+  }
+
+  @Test("counts the targets of fetches, however long")
+  func longTargets() {
+    let store = CacheStore(limit: 1 << 20)
+    let path = "/" + String(repeating: "x", count: 60_000)
+    var flights: [Flight] = []
+    for number in 0..<100 {
+      let place = target("\(path)\(number)")
+      let probe = store.probe(place, us, now: 0)
+      if case .flight(let flight) = store.lead(place, us, vary: .none, variant: .none, after: probe, loop: 0) {
+        flights.append(flight)
+      }
+    }
+    #expect(flights.count > 10 && flights.count * 60_000 <= store.bytes && store.bytes <= 1 << 20 && store.heldBytes == 0)
+    for flight in flights { store.leave(flight) }
+    flights = []
+    #expect(store.bytes == 0 && store.heldBytes == 0)
+  }
+
+  @Test("counts what requests in flight keep for it")
+  func memory() {
+    let store = CacheStore(limit: 100_000)
+    var held = (0..<5).compactMap { _ in HeldMemory(store, 30_000) }
+    #expect(held.count == 3 && store.bytes == 90_000 && store.heldBytes == 0)
+    held.removeLast()
+    #expect(store.bytes == 60_000 && put(store, "/a", pattern(1, 10)) == nil)
+    held = []
+    store.drop(.purged) { _ in true }
+    #expect(store.bytes == 0 && store.heldBytes == 0)
   }
 
   @Test("counts fetches")

@@ -8,8 +8,10 @@ import Testing
 
 private final class Tally: Sendable {
   private let number = Atomic<Int>(0)
-  var value: Int { number.load(ordering: .relaxed) }
-  func count() { number.add(1, ordering: .relaxed) }
+  var value: Int { number.load(ordering: .sequentiallyConsistent) }
+  @discardableResult
+  func count() -> Int { number.add(1, ordering: .sequentiallyConsistent).newValue }
+  func raise(to value: Int) { number.max(value, ordering: .sequentiallyConsistent) }
 }
 
 @Suite("The store, used by several threads,")
@@ -50,6 +52,49 @@ struct StoreThreadsTests {
     #expect(wrong.value == 0 && over.value == 0 && hits.value > 100)
     store.drop(.purged) { _ in true }
     #expect(store.bytes == 0 && store.count == 0 && store.heldBytes == 0)
+  }
+
+  @Test("gives nobody an answer from before an invalidation that has returned")
+  func invalidations() async {
+    let store = CacheStore(limit: 1 << 20)
+    let keys = 3
+    // What the origin has, and what was written and invalidated.
+    let origin = (0..<keys).map { _ in Tally() }
+    let settled = (0..<keys).map { _ in Tally() }
+    let old = Tally()
+    let hits = Tally()
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<4 {
+        group.addTask {
+          var random = Seeded(UInt64(thread) + 77)
+          for _ in 0..<8000 {
+            let key = Int(random.next() % UInt64(keys))
+            switch random.next() % 8 {
+            case 0:
+              let version = origin[key].count()
+              if random.next() % 8 == 0 {
+                store.drop(.purged) { $0.target == target("/\(key)") }
+              } else {
+                store.invalidate(target("/\(key)"))
+              }
+              settled[key].raise(to: version)
+            case 1, 2, 3:
+              let began = store.begin()
+              let version = origin[key].value
+              if random.next() % 2 == 0 { await Task.yield() }
+              put(store, "/\(key)", withUnsafeBytes(of: version) { Array($0) }, began: began)
+            default:
+              let least = settled[key].value
+              guard let answer = get(store, "/\(key)") else { continue }
+              hits.count()
+              let version = text(of: answer).withUnsafeBytes { $0.loadUnaligned(as: Int.self) }
+              if version < least { old.count() }
+            }
+          }
+        }
+      }
+    }
+    #expect(old.value == 0 && hits.value > 1000, "\(old.value) of \(hits.value)")
   }
 
   @Test("lets one of many fetch, and all read the body while it is written")

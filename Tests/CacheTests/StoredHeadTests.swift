@@ -32,6 +32,16 @@ struct StoredHeadTests {
       ])
   }
 
+  @Test("of a body without its coding keeps its weak tag, and varies by Accept-Encoding")
+  func decoded() throws {
+    let head = try stored(["ETag: W/\"v1\"", "Vary: A", "Vary: Accept-Encoding"])
+    for (fields, vary) in [(["Vary: B"], ["Vary: B", "Vary: Accept-Encoding"]), ([], ["Vary: A", "Vary: Accept-Encoding"])] {
+      let text = Array("HTTP/1.1 304 x\r\nETag: \"v1\"\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
+      let newer = try #require(text.withUnsafeBytes { head.renewed(relayed: $0, name: Self.name, isDecoded: true) })
+      #expect(lines(newer, .whole).dropFirst().dropLast(2) == ["ETag: W/\"v1\""] + vary)
+    }
+  }
+
   @Test("has no member of Cache-Status or Proxy-Status under our name")
   func forged() throws {
     let head = try stored([
@@ -59,6 +69,14 @@ struct StoredHeadTests {
       lines(head, .unsatisfiable) == ["HTTP/1.1 416 Range Not Satisfiable"] + kept
         + ["Content-Range: bytes */10", "Content-Length: 0", "Age: 3"])
     #expect(try lines(stored(["Last-Modified: l"]), .notModified).contains("Last-Modified: l"))
+  }
+
+  @Test("has a Content-Range of the origin's in a whole, as it has every field, but in a part its own alone")
+  func contentRange() throws {
+    let head = try stored(["Date: d", "Content-Range: bytes 0-4/10"])
+    #expect(
+      lines(head, .whole) == ["HTTP/1.1 200 OK", "Date: d", "Content-Range: bytes 0-4/10", "Content-Length: 10", "Age: 3"])
+    #expect(lines(head, .part(1..<2)).count { $0.hasPrefix("Content-Range") } == 1)
   }
 
   @Test("of a 204 has no length")

@@ -95,6 +95,10 @@ struct StoringTests {
         #expect(refusal("Cache-Control: \(permission)", Self.everyone, who) == nil)
       }
       #expect(refusal("Cache-Control: public, max-age=60, x=\"\r\nETag: \"a\"", Self.everyone, who) == .authorized)
+      // What cannot be read permits nothing.
+      for other in ["s-maxage=x", "s-maxage", "s-maxage=\"", "must-revalidate=x, max-age=60", "public=1, max-age=60"] {
+        #expect(refusal("Cache-Control: \(other)\r\nETag: \"a\"", Self.everyone, who) == .authorized, "\(other)")
+      }
     }
     #expect(refusal("Cache-Control: max-age=60", Self.everyone, nobody) == nil)
     // `all` lifts it for our credential, not for the app's.
@@ -124,6 +128,14 @@ struct StoringTests {
     "not with a Vary that no later request is known to match",
     arguments: ["*", "*, *", "*\r\nVary: *", ", *", ",\r\nVary: *", "*, Foo", "Foo, *", "Foo\r\nVary: , *"])
   func varyAll(text: String) {
+    #expect(refusal("Cache-Control: max-age=60\r\nVary: \(text)") == .vary)
+  }
+
+  @Test(
+    "not with a Vary that is no list of names",
+    arguments: ["Cookie Accept", "Cookie;Accept", "\"Cookie\"", "a, b c", "a:b", "(x)"])
+  func varyMalformed(text: String) {
+    // Another reader may find the name of a field in it.
     #expect(refusal("Cache-Control: max-age=60\r\nVary: \(text)") == .vary)
   }
 

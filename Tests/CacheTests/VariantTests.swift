@@ -88,6 +88,17 @@ struct VariantTests {
     #expect(of("X-A: 1,2") != of("X-A: 1\r\nX-B: 2"))
   }
 
+  @Test("byte for byte where no Vary says that the field is a list", arguments: ["X-User", "Cookie", "X-Tenant"])
+  func exact(name: String) {
+    #expect(variant("\(name): Doe, John") != variant("\(name): Doe,John"))
+    #expect(variant("\(name): a=\"x , y\"") != variant("\(name): a=\"x,y\""))
+    #expect(variant("\(name): 1\r\n\(name): 2") != variant("\(name): 1,2"))
+    #expect(variant("\(name): 1\r\n\(name): 2") != variant("\(name): 2\r\n\(name): 1"))
+    #expect(variant("\(name): 1\r\nX-A: 2") == variant("X-A: 2\r\n\(name.lowercased()): 1"))
+    // One that Vary names, too, is the list that it is.
+    #expect(variant("\(name): Doe, John", vary: [name.lowercased()]) == variant("\(name): Doe,John", vary: [name.lowercased()]))
+  }
+
   @Test("by lines that the proxy writes for each client")
   func own() {
     func of(_ user: String) -> CacheDigest {

@@ -45,6 +45,15 @@ struct EnvironmentTests {
       (["https_proxy": "http://user@p:1"], "https_proxy http://p:1 user:", "direct"),
       (["https_proxy": "http://a:b@c:d@[::1]:1"], "https_proxy http://::1:1 a:b@c:d", "direct"),
       (["https_proxy": "http://p:1", "no_proxy": "*"], "direct", "direct"),
+      // One parent, and one account.
+      (
+        ["https_proxy": "http://u:s3cr3t@p:80", "http_proxy": "u:s3cr3t@P/"], "https_proxy http://p:80 u:s3cr3t",
+        "https_proxy http://p:80 u:s3cr3t"
+      ),
+      (
+        ["https_proxy": "http://u:s3cr3t@p:1", "http_proxy": "http://v:s3cr3t@p:1"], "https_proxy http://p:1 u:s3cr3t",
+        "http_proxy http://p:1 v:s3cr3t"
+      ),
     ] as [([String: String], String, String)])
   func variables(environment: [String: String], https: String, http: String) throws {
     let settings = try #require(read(environment).settings)

@@ -142,6 +142,32 @@ struct ExampleTests {
     }
   }
 
+  @Test("the settings in docs/caching.md work, too, without a warning")
+  func caching() throws {
+    let blocks = try Example.file("docs/caching.md").components(separatedBy: "```yaml\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    #expect(blocks.count == 4)
+    for block in blocks {
+      let loaded = load("listen: 127.0.0.1:3128\n" + block)
+      #expect(loaded.lines == [], "\(block)")
+      #expect(loaded.settings?.upstreams.contains { $0.cache != nil } == true, "\(block)")
+    }
+  }
+
+  @Test("the settings in docs/http2.md work, too, without a warning")
+  func http2() throws {
+    let blocks = try Example.file("docs/http2.md").components(separatedBy: "```yaml\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    #expect(blocks.count == 2)
+    for block in blocks {
+      let loaded = load("listen: 127.0.0.1:3128\n" + block)
+      #expect(loaded.lines == [], "\(block)")
+      #expect(loaded.settings?.upstreams.contains { $0.httpVersion != .http1 } == true, "\(block)")
+    }
+  }
+
   @Test("shows every key of the language")
   func complete() throws {
     let root = try #require(NodeComposer.compose(Array(uncommented.utf8), report: Report(file: "example")))

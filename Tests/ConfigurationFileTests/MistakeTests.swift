@@ -27,7 +27,7 @@ struct MistakeTests {
   @Test("in listeners and clients", arguments: Mistake.ofAccess)
   func access(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
-  @Test("in upstreams", arguments: Mistake.ofUpstreams + Mistake.ofRules)
+  @Test("in upstreams", arguments: Mistake.ofUpstreams + Mistake.ofRules + Mistake.ofCaches + Mistake.ofHTTPVersions)
   func upstreams(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test(
@@ -51,7 +51,8 @@ struct MistakeTests {
 
   @Test(
     "and questionable settings are warnings",
-    arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest + Mistake.ofOddWays)
+    arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest + Mistake.ofOddWays + Mistake.ofOddCaches
+  )
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)
     #expect(loaded.lines == oddity.lines)

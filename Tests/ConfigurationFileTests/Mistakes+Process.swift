@@ -318,6 +318,16 @@ extension Mistake {
         "2:105: error: limits.upstream_connections: '-1' must be a whole number",
       ]),
     Mistake(
+      "limits of streams",
+      #"""
+      limits: {upstream_streams: 0, client_streams: 1001, upstream_stream: 1}
+      """#,
+      [
+        "2:28: error: limits.upstream_streams must be from 1 to 1000, not '0'",
+        "2:47: error: limits.client_streams must be from 1 to 1000, not '1001'",
+        "2:53: error: unknown key 'upstream_stream' in limits (did you mean 'upstream_streams'?)",
+      ]),
+    Mistake(
       "a size out of bounds",
       #"""
       limits: {request_head: 1B}

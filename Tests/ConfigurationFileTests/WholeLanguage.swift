@@ -40,6 +40,9 @@ let wholeLanguage = #"""
     waiting_for_credential: 10000
     subject_tokens: 10000
     upstream_connections: 256
+    upstream_streams: 100
+    client_streams: 100
+    cache: 64MiB
   timeouts:
     request_head: 30s
     idle: 75s
@@ -51,6 +54,7 @@ let wholeLanguage = #"""
     stall: 60s
     tunnel: 1h
     credential: 15s
+    collapse: 5s
     shutdown_delay: 0s
     drain: 30s
   clients:
@@ -138,6 +142,7 @@ let wholeLanguage = #"""
       timeouts: {response_head: 5m}
       decompress: false
       host_header: origin
+      http_version: auto
       via: checking
       bind: [192.0.2.10]
       address_family: ipv4
@@ -181,6 +186,21 @@ let wholeLanguage = #"""
     - {match: by-password.example.com, credential: by-password}
     - {match: [both.example.com, "HTTPS://Both.example.com/"], clients: [by-uri]}
     - {match: "https://*.example.com:8443/v1", name: secure}
+    - name: stored
+      match: stored.example.com
+      credential: legacy-basic
+      timeouts: {collapse: 2s}
+      cache:
+        share: credential
+        max_object: 2MiB
+        default_ttl: 1m
+        minimum_ttl: 0s
+        stale_while_revalidate: 10s
+        stale_if_error: 1d
+        collapse: all
+        ignore_headers: [X-Correlation-Id, "X-Tenant-*"]
+        client_directives: ignore
+    - {match: kept.example.com, cache: {minimum_ttl: 30s, default_ttl: heuristic}}
   credentials:
     proxy-login:
       basic: {username: svc, password: {env: TOKEN}}

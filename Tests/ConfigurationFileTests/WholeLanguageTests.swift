@@ -1,3 +1,4 @@
+import Cache
 import Credentials
 import Crypto
 import Routing
@@ -102,6 +103,19 @@ struct WholeLanguageTests {
           ], upstreams: ["key.example.com/v1"]))
     #expect(settings.upstreams.dropFirst().allSatisfy { $0.redirects == nil })
     #expect(payments.timeouts.responseHead == 300_000)
+    #expect(payments.httpVersion == .auto)
+    #expect(settings.upstreams.dropFirst().allSatisfy { $0.httpVersion == .http1 })
+    let stored = try #require(settings.upstreams.first { $0.name == "stored" })
+    #expect(
+      stored.cache
+        == CacheRules(
+          share: .credential, maxObject: 2 << 20, defaultLifetime: .seconds(60), staleWhileRevalidate: 10,
+          staleIfError: 86_400, collapse: .all, ignored: IgnoredFields(["X-Correlation-Id", "X-Tenant-*"]),
+          honoursClientDirectives: false))
+    #expect(stored.timeouts.collapse == 2_000 && payments.timeouts.collapse == 5_000)
+    let kept = try #require(settings.upstreams.first { $0.name == "kept.example.com" })
+    #expect(kept.cache == CacheRules(defaultLifetime: .heuristic, minimumLifetime: 30))
+    #expect(settings.upstreams.count { $0.cache != nil } == 2)
     #expect(payments.retry.attempts == 2)
     let certificate = try #require(payments.clientCertificate)
     #expect(String(decoding: certificate.certificates, as: UTF8.self) == PEMSamples.certificate + "\n")

@@ -38,7 +38,7 @@ import Testing
     let packages = [
       "libcurl.so.4": "libcurl4", "libssl.so.3": "libssl3", "libcrypto.so.3": "libssl3", "libz.so.1": "zlib1g",
       "libyaml-0.so.2": "libyaml-0-2", "libstdc++.so.6": "libstdc++6", "libgssapi_krb5.so.2": "libgssapi-krb5-2",
-      "libkrb5.so.3": "libkrb5-3",
+      "libkrb5.so.3": "libkrb5-3", "libnghttp2.so.14": "libnghttp2-14",
     ]
     // In every Debian, as dpkg itself needs them.
     let base: Set = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"]

@@ -41,6 +41,86 @@ import Testing
           + "https://mail.test; requests carry the id_token nobody has logged in yet; run \"authproxy login mailbox\""))
   }
 
+  @Test func `what TLS offers the origin is told, and what is left of it`() throws {
+    let text = """
+      listen: 127.0.0.1:3128
+      upstreams:
+        - {match: old.test}
+        - {match: auto.test, http_version: auto}
+        - {match: new.test, http_version: 2}
+        - {match: bound.test, http_version: auto, credential: tickets}
+        - {match: clear.test, http_version: auto, origin: "http://127.0.0.1:9"}
+        - {match: plain.test, origin: "http://127.0.0.1:9"}
+      credentials:
+        tickets: {negotiate: {keytab: /nonexistent, principal: svc@EXAMPLE.TEST}}
+      """
+    let upgrade = ["-H", "Connection: Upgrade", "-H", "upgrade:  WebSocket"]
+    for (arguments, told) in [
+      (["http://old.test/"], "HTTP http_version 1.1: TLS offers http/1.1 alone retry"),
+      (["http://auto.test/"], "HTTP http_version auto: TLS offers h2 and http/1.1, and the origin chooses retry"),
+      (["http://new.test/"], "HTTP http_version 2: TLS offers h2 alone; an origin without it is 502 retry"),
+      (
+        ["http://bound.test/"],
+        "HTTP http_version auto: TLS offers http/1.1 alone, as credential tickets authenticates connections retry"
+      ),
+      (["http://clear.test/"], "HTTP http_version auto: 1.1, as the origin has no TLS retry"),
+      (upgrade + ["http://old.test/"], "HTTP http_version 1.1: TLS offers http/1.1 alone retry"),
+      (upgrade + ["http://auto.test/"], "HTTP http_version auto: TLS offers http/1.1 alone, as HTTP/2 has no Upgrade retry"),
+      (
+        upgrade + ["http://new.test/"],
+        "HTTP http_version 2: TLS offers h2 alone; Upgrade is dropped, as HTTP/2 has none retry"
+      ),
+    ] {
+      let (status, shown) = try explain(Array(arguments.dropLast()) + ["GET", arguments[arguments.count - 1]], in: text)
+      #expect(status == .exited(0) && shown.contains(told), "\(arguments): \(shown)")
+    }
+    #expect(try !explain(["GET", "http://plain.test/"], in: text).text.contains("http_version"))
+    let folder = try Surroundings.newFolder()
+    try ProxyProcess.write(text, to: folder + "/proxy.conf")
+    let checked = try ChildProcess.run(Surroundings.program, ["check", "--config", "proxy.conf"], folder: folder)
+    let words = checked.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    for told in [
+      "-> https://old.test no credential, trust system roots auto.test",
+      "no credential, trust system roots, HTTP/2 or 1.1 new.test",
+      "no credential, trust system roots, HTTP/2 only bound.test",
+      "credential tickets, trust system roots clear.test",
+    ] { #expect(words.contains(told), "\(told) in \(words)") }
+  }
+
+  @Test func `what the store has to do with a request is told, with the fields that tell it apart`() throws {
+    let text = """
+      listen: 127.0.0.1:3128
+      upstreams:
+        - {match: api.test, credential: key, cache: {stale_if_error: 5m, ignore_headers: [X-Id]}, timeouts: {collapse: 2s}}
+        - {match: all.test, cache: {share: public, collapse: off}}
+        - {match: none.test}
+      credentials: {key: {header: {name: X-Api-Key, value: key-5ecret}}}
+      """
+    for (arguments, told) in [
+      (
+        ["-H", "Cookie: a", "-H", "X-Id: b", "-H", "X-Api-Key: c", "GET", "http://api.test/"],
+        [
+          "share client: an answer serves the client that asked for it", "who credential key is",
+          "and for what it has in cookie, and in fields that the answer's Vary names", "waits up to 2s",
+        ]
+      ),
+      (["GET", "http://api.test/"], ["name some with -H to see which count"]),
+      (["-H", "User-Agent: x", "GET", "http://all.test/"], ["whatever it has in User-Agent", "waits for no other request"]),
+      (
+        ["HEAD", "http://all.test/"],
+        ["share public: an answer serves all clients, if its origin says so", "HEAD: answered from"]
+      ),
+      (["POST", "http://all.test/"], ["not looked up; if the origin answers 2xx or 3xx"]),
+      (["-H", "If-Match: \"a\"", "GET", "http://all.test/"], ["not looked up: it has a body, Upgrade, If-Match"]),
+    ] {
+      let (status, words) = try explain(arguments, in: text)
+      #expect(status == .exited(0))
+      for part in told { #expect(words.contains(part), "\(arguments): \(words)") }
+    }
+    #expect(try !explain(["GET", "http://none.test/"], in: text).text.contains("cache"))
+    #expect(try explain(["-H", "nothing", "GET", "http://none.test/"], in: text).text.contains("'nothing' is no field"))
+  }
+
   @Test func `every decision is told with its reason`() throws {
     let cases: [(arguments: String, told: [String])] = [
       (

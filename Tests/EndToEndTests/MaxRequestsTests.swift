@@ -28,6 +28,35 @@ import Testing
     }
   }
 
+  @Test func `who has read an answer may send the next request, over any connection`() throws {
+    let origin = try Origin.shared()
+    try withProxy(try Self.clients(1) + Configuration.https(top: "threads: 2", origin: origin)) { proxy in
+      var statuses: [Int: Int] = [:]
+      // Each request has a connection of its own, so many of them are on another loop than the one before.
+      for url in Array(repeating: ["http://api.test/", "http://api.test/chunked/70000", "http://unknown.test/"], count: 100)
+        .joined()
+      {
+        statuses[try proxy.ask(url, [Self.basic("small")]).status, default: 0] += 1
+      }
+      #expect(statuses[429] == nil && statuses[200] == 200, "\(statuses)")
+    }
+  }
+
+  @Test func `so may who has read a stored one`() throws {
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try origin.script(
+      name, [.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 100000\r\n\r\n"), .pattern(100_000)])
+    try withProxy(try Self.clients(1) + Configuration.https("cache: {}", top: "threads: 2")) { proxy in
+      var statuses: [Int: Int] = [:]
+      for _ in 0..<300 {
+        statuses[try proxy.ask("http://api.test/?id=\(name)", [Self.basic("small")]).status, default: 0] += 1
+      }
+      #expect(statuses == [200: 300], "\(statuses)")
+      #expect(try origin.exchanges(name).count == 1)
+    }
+  }
+
   @Test(arguments: [1, 2])
   func `one more than max_requests is 429 with Retry-After, and one is served again when another has ended`(_ threads: Int)
     throws

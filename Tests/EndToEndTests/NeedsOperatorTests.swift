@@ -16,7 +16,7 @@ import Testing
         #expect(!answer.text.contains("5ecret"), "servers quote what they were sent")
       }
       #expect(try server.state().requests.count == 1)
-      #expect(proxy.process.output.contains("credential needs an operator"))
+      #expect(proxy.process.awaitLine { $0.contains("credential needs an operator") } != nil)
       try server.set(#"{"refresh_token": "good-5ecret-refresh"}"#)
       try ProxyProcess.write("good-5ecret-refresh\n", to: folder + "/refresh")
       try proxy.reload(configuration)

@@ -66,7 +66,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [ListedOrigin.Mode.mute, .swallow, .garbage, .half])
+  @Test(arguments: [ListedOrigin.Mode.garbage, .half, .early])
+  func `requests go to the next after one that sends no whole head`(_ mode: ListedOrigin.Mode) throws {
+    let (first, second) = (try ListedOrigin("http", mode), try ListedOrigin("http"))
+    try withProxy(OriginListTests.configuration([first.url(), second.url()])) { proxy throws in
+      #expect(try proxy.ask("http://api.test/").status == 502)
+      for _ in 0..<3 { #expect(try proxy.ask("http://api.test/").listed?.port == second.port) }
+    }
+  }
+
+  @Test(arguments: [ListedOrigin.Mode.mute, .swallow, .garbage, .half, .early, .hint])
   func `one that is down, and takes connections again without a usable answer, is asked once`(
     _ mode: ListedOrigin.Mode
   ) throws {

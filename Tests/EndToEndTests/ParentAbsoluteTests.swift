@@ -23,6 +23,10 @@ import Testing
       #expect(asked.map(\.kind) == ["absolute", "absolute", "absolute"])
       #expect(asked.first?.target == "http://localhost:\(origin.ports.http)/echo?q=1%2F2")
       #expect(asked.allSatisfy { $0.fields["proxy-authorization"]?.count == 1 && $0.fields["host"]?.count == 1 })
+      // A spelling of the app's own.
+      _ = try proxy.ask("http://plain.test/echo", ["X-Before: b", "Proxy_Authorization: app-5ecret", "X-After: a"])
+      let fields = try #require(try parent.asked().last?.fields)
+      #expect(fields["proxy_authorization"] == nil && fields["x-before"] == ["b"] && fields["x-after"] == ["a"], "\(fields)")
       // A connection of the pool.
       #expect(Set(asked.map(\.connection)).count == 1)
     }

@@ -76,6 +76,31 @@ import Testing
   }
 
   @Test(.enabled(if: canIsolate, "no network namespaces here"), arguments: ["http", "https", "socks5h"])
+  func `pins needs no other address and no DNS`(_ scheme: String) throws {
+    let (place, folder) = (try Place(scheme), try Surroundings.newFolder())
+    let port = place.tokens.origin.ports.https
+    // The other name is a host below a wildcard.
+    let text = try place.configuration(folder + "/s")
+      .replacingOccurrences(of: "upstreams:", with: "upstreams:\n  - {match: \"https://*.example.test:\(port)\"}")
+    try ProxyProcess.write(text + "intercept: {ca: {generate: ca}}\n", to: folder + "/proxy.conf")
+    for host in ["api", "other"] {
+      let server = "\(host).example.test:\(port)"
+      let words =
+        Self.wrapper(place.port) + [
+          Surroundings.program, "pins", "--config", folder + "/proxy.conf", "--ca-file", try Surroundings.pki() + "/ca.pem",
+          server,
+        ]
+      let shown = try ChildProcess.run(words[0], Array(words.dropFirst()))
+      #expect(shown.status == .exited(0), "\(shown.output)\(shown.errors)")
+      #expect(shown.output.hasPrefix("through the parent proxy corporate\n"), "\(shown.output)")
+      #expect(shown.output.contains("\(host).example.test: the chain is verified"), "\(shown.output)")
+      #expect(!(shown.output + shown.errors).contains("5ecret"))
+    }
+    let name = scheme == "socks5h" ? "name " : ""
+    #expect(try place.parent.asked().map(\.target) == ["api", "other"].map { "\(name)\($0).example.test:\(port)" })
+  }
+
+  @Test(.enabled(if: canIsolate, "no network namespaces here"), arguments: ["http", "https", "socks5h"])
   func `requests, tunnels, WebSockets, tokens and revocation need no other address and no DNS`(_ scheme: String) throws {
     let place = try Place(scheme)
     let socket = try Surroundings.newFolder() + "/s"

@@ -52,6 +52,42 @@ import Testing
     }
   }
 
+  @Test(arguments: [#"SSH-2.0-x\r\n\r\n"#, #"HTTP/1.1 200 OK\r\nbroken head\r\n\r\n"#])
+  func `that connection wants an answer which is HTTP`(_ garbage: String) throws {
+    let (first, second) = (try ParentServer(), try ParentServer())
+    try first.set(#"{"silent": ""}"#)
+    try withProxy(try configuration(first, second)) { proxy throws in
+      #expect(try proxy.ask("http://plain.test/echo").status == 504)
+      try first.set(#"{"silent": null, "before": "\#(garbage)"}"#)
+      #expect(try eventually(seconds: 10) { try proxy.ask("http://plain.test/echo").status == 502 })
+      for _ in 0..<3 { #expect(try proxy.ask("http://plain.test/echo").status == 200) }
+      #expect(try !isUp("one", proxy))
+    }
+  }
+
+  @Test func `one that hangs has one request as long as that waits`() throws {
+    let (first, second) = (try ParentServer(), try ParentServer())
+    try first.set(#"{"silent": ""}"#)
+    let text = try configuration(first, second)
+      .replacing("{connect: 3s, response_head: 1s}", with: "{connect: 1s, response_head: 3s}")
+    try withProxy(text) { proxy throws in
+      #expect(try proxy.ask("http://plain.test/echo").status == 504)
+      _ = try first.news()
+      var (waiting, tried): ([RawConnection], Int) = ([], 0)
+      #expect(
+        try eventually(seconds: 20) {
+          let client = try proxy.connect()
+          try client.send(ProxyProcess.request("GET", "http://plain.test/echo"))
+          waiting.append(client)
+          tried += try first.news().count
+          return tried > 0
+        })
+      let end = Date(timeIntervalSinceNow: 2)
+      while Date() < end { #expect(try proxy.ask("http://plain.test/echo").status == 200) }
+      #expect(try first.news().isEmpty && tried == 1)
+    }
+  }
+
   @Test func `an origin that does not answer is not its fault, as it served others a moment ago`() throws {
     let (first, second) = (try ParentServer(), try ParentServer())
     try first.set(#"{"silent": "/slow"}"#)

@@ -69,6 +69,52 @@ import Testing
     #expect(excluded.errors.contains("a.example.test has no address of a family that may be used"), "\(excluded.errors)")
   }
 
+  /// Below a wildcard without `origin` each host is an origin of its own.
+  @Test func `the via, bind and address_family of a wildcard entry hold, as for a request`() throws {
+    let (parent, server) = (try ParentServer(), try ListedOrigin())
+    let place = "a.example.test:\(server.port)"
+    func configuration(_ keys: String, match: String? = nil, more: String = "") -> String {
+      """
+      via: up
+      parents: {up: {url: "\(parent.url("http"))"}}
+      hosts: {a.example.test: [127.0.0.1]}
+      intercept: {ca: {generate: ca}}
+      upstreams:
+        - {match: "\(match ?? "https://*.example.test:\(server.port)")", \(keys)}
+      \(more)
+
+      """
+    }
+    let direct = try pins(place, configuration("via: direct"))
+    #expect(direct.status == .exited(0), "\(direct.errors)")
+    #expect(!direct.output.contains("through the parent") && direct.output.contains("the chain is verified"))
+    for (keys, text) in [
+      ("via: direct, address_family: ipv6", "a.example.test has no address of a family that may be used"),
+      ("via: direct, bind: [192.0.2.77]", "192.0.2.77"),
+    ] {
+      let shown = try pins(place, configuration(keys))
+      #expect(shown.status == .exited(1) && shown.errors.contains(text), "\(shown.errors)")
+    }
+    #expect(try parent.asked().isEmpty)
+
+    // A request for the host goes to a more specific entry, or does not come to this one.
+    let port = server.port
+    for (host, match, more) in [
+      ("x.a", "https://*.example.test:\(port)", "  - {match: \"https://*.a.example.test:\(port)\"}"),
+      ("a", "https://*.example.test:\(port)", "  - {match: \"https://a.example.test:\(port)\", origin: \"https://c.test\"}"),
+      ("a", "https://*.example.test:\(port - 1)", ""),
+    ] {
+      let shown = try pins("\(host).example.test:\(port)", configuration("via: direct", match: match, more: more))
+      #expect(shown.output.hasPrefix("through the parent proxy up\n"), "\(match): \(shown.errors)")
+    }
+    // Apps ask for http://, and the origin's port is not that of the match.
+    try parent.set(#"{"answer": "HTTP/1.1 403 No\r\n\r\n", "forget": true}"#)
+    let text = configuration("via: up", match: "*.example.test:8443").replacingOccurrences(of: "via: up\np", with: "p")
+    let shown = try pins("a.example.test", text)
+    #expect(shown.errors.contains("the parent proxy up: it does not let this through, 403"), "\(shown.errors)")
+    #expect(try parent.asked().map(\.target) == ["a.example.test:443"])
+  }
+
   @Test func `a parent that refuses or is not there is named, and mistakes of the file are reported`() throws {
     let (parent, dead) = (try ParentServer(), try TestListener(backlog: nil))
     try parent.set(#"{"answer": "HTTP/1.1 403 No\r\n\r\n"}"#)

@@ -18,6 +18,21 @@ import Testing
     #expect(shown.output.contains("the chain is verified"))
     #expect(shown.output.contains("days left"))
     #expect(shown.output.contains("served, but not part of the verified chain"))
+    #expect(shown.output.contains("\noffered h2 and http/1.1: the server chose none, which is HTTP/1.1"), "\(shown.output)")
+  }
+
+  @Test func `what the server chooses of h2 and 1 point 1 is told`() throws {
+    let world = try TrustWorld.shared()
+    for (alpn, chosen) in [("h2", "h2"), ("http/1.1", "http/1.1"), ("http/1.1,h2", "http/1.1"), ("h2,http/1.1", "h2")] {
+      let server = try TLSServer(world, "good", options: ["-alpn", alpn])
+      let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
+      #expect(shown.status == .exited(0), "\(shown.errors)")
+      #expect(shown.output.contains("\noffered h2 and http/1.1: the server chose \(chosen)\n"), "\(alpn): \(shown.output)")
+    }
+    // A server that ends the handshake has chosen nothing.
+    let server = try TLSServer(world, "good", options: ["-alpn", "h3"])
+    let shown = try pins("localhost:\(server.port)", "--ca-file", world.file("root.pem"))
+    #expect(!shown.output.contains("chose"), "\(shown.output)")
   }
 
   @Test func `what does not verify is shown all the same, with the reason and exit status 1`() throws {

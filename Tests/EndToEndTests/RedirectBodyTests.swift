@@ -60,7 +60,7 @@ import Testing
         "POST http://api.test/?id=\(name) HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n"
           + "Trailer: X-Pay-Key, Authorization, X-Sum\r\n\r\n"
           + "5\r\nhello\r\n0\r\nX-Pay-Key: app-5ecret\r\nauthorization: Bearer app-5ecret\r\nX_Pay_Key: app-5ecret\r\n"
-          + "Cookie: a=app-5ecret\r\nX-Sum: 1\r\n\r\n")
+          + "Cookie: a=app-5ecret\r\nReferer: http://api.test/5ecret\r\norigin: http://5ecret.test\r\nX-Sum: 1\r\n\r\n")
       #expect(try client.readAnswer().status == 200)
       let received = try world.only(target)
       #expect(received.body == "hello" && received["Trailer"] == nil && !received.hasSecret, "\(received.raw_head)")

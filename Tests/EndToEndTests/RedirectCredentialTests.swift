@@ -228,6 +228,101 @@ import Testing
     }
   }
 
+  @Test func `an origin that names a token or a signature made for it in another host's URL is not obeyed`() throws {
+    let world = try Redirecting()
+    let kinds = [
+      ("Authorization", "jwt: {secret: jwt-5ecret-of-thirty-two-bytes-or-more, algorithm: HS256, issuer: me}"),
+      ("X-Sign", #"hmac: {key: hmac-5ecret-key, message: "{method}{path}", fields: {X-Sign: "{signature}"}}"#),
+    ]
+    let entries = kinds.enumerated().map { index, _ in
+      #"{name: k\#(index), match: k\#(index).test, origin: "\#(world.api)", credential: k\#(index), redirects: \#(world.standard())}"#
+    }
+    let credentials = kinds.enumerated().map { index, kind in "k\(index): {\(kind.1)}" }
+    try withProxy(world.configuration("relay", entries: entries, credentials: credentials)) { proxy throws in
+      for (index, (field, _)) in kinds.enumerated() {
+        // Both are the same for the next request: a JWT is kept, and this signature is of the path alone.
+        let known = Origin.newName()
+        #expect(try proxy.ask("http://k\(index).test/?id=\(known)").status == 200)
+        let word = try #require(try world.only(known)[field]?.split(separator: " ").last)
+        for place in ["https://\(Redirecting.cdn):\(world.port)/", "https://\(Redirecting.pay):\(world.port)/base/"] {
+          let (name, target) = try world.redirecting { "\(place)?token=\(word)&id=\($0)" }
+          let answer = try proxy.ask("http://k\(index).test/?id=\(name)")
+          #expect(answer.details == "redirect relayed: its Location holds the credential", "\(field) \(answer.head)")
+          #expect(try world.origin.exchanges(target).isEmpty)
+        }
+        // At the origin itself it is no secret; it still is none's behind the next redirect.
+        let (name, next, target) = (Origin.newName(), Origin.newName(), Origin.newName())
+        try world.origin.script(name, [.readBody, Redirecting.answer(302, "/?id=\(next)&token=\(word)")])
+        try world.origin.script(
+          next, [.readBody, Redirecting.answer(302, "https://\(Redirecting.cdn):\(world.port)/?t=\(word)&id=\(target)")])
+        #expect(try proxy.ask("http://k\(index).test/?id=\(name)").details?.hasSuffix("holds the credential") == true)
+        #expect(try world.only(next).target.contains(word) && world.origin.exchanges(target).isEmpty)
+      }
+    }
+  }
+
+  @Test func `what is public of a signature may be in another host's URL`() throws {
+    let world = try Redirecting()
+    let entry =
+      #"{name: aws, match: aws.test, origin: "\#(world.api)", credential: aws, redirects: \#(world.standard())}"#
+    let keys = "access_key_id: AKIA5ecretEXAMPLE, secret_access_key: aws-5ecret-key-of-forty-bytes-or-so"
+    let credential = "aws: {sigv4: {service: s3, region: eu-central-1, \(keys)}}"
+    try withProxy(world.configuration("relay", entries: [entry], credentials: [credential])) { proxy throws in
+      let known = Origin.newName()
+      #expect(try proxy.ask("http://aws.test/?id=\(known)").status == 200)
+      let received = try world.only(known)
+      let hash = try #require(received["X-Amz-Content-Sha256"])
+      let scope = try #require(received["Authorization"]?.firstMatch(of: /Credential=([^,]+)/)).1
+      // As the URLs that other owners of the key have signed.
+      let (name, target) = try world.redirecting {
+        "https://\(Redirecting.cdn):\(world.port)/?X-Amz-Content-Sha256=\(hash)&X-Amz-Credential=\(scope)&id=\($0)"
+      }
+      #expect(try proxy.ask("http://aws.test/?id=\(name)").text == "ok\n")
+      #expect(try !world.only(target).raw_head.contains("Authorization"))
+    }
+  }
+
+  @Test func `a token that was refused before is as secret as the next one`() throws {
+    let server = try TokenServer()
+    let cdn = "\(Redirecting.cdn):\(server.origin.ports.https)"
+    let configuration = try server.configuration(
+      entry: [#"redirects: {follow: 5, to: ["\#(cdn)"]}"#], top: "hosts: {\(Redirecting.cdn): [127.0.0.1]}")
+    try withProxy(configuration) { proxy throws in
+      let known = Origin.newName()
+      try server.origin.script(known, [.readBody, Redirecting.answer(200, nil)])
+      #expect(try proxy.ask("http://api.test/?id=\(known)").status == 200)
+      let old = try #require(try server.origin.exchanges(known).first?["Authorization"]?.split(separator: " ").last)
+      let (name, target) = (Origin.newName(), Origin.newName())
+      try server.origin.script(
+        name, [.readBody, .send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")],
+        [.readBody, Redirecting.answer(302, "https://\(cdn)/?t=\(old)&id=\(target)")])
+      let answer = try proxy.ask("http://api.test/?id=\(name)")
+      let sent = try server.origin.exchanges(name).map { $0["Authorization"] }
+      #expect(sent.count == 2 && sent[0] == "Bearer \(old)" && sent[1] != sent[0])
+      #expect(answer.details == "redirect relayed: its Location holds the credential", "\(answer.head)")
+      #expect(try server.origin.exchanges(target).isEmpty)
+    }
+  }
+
+  @Test func `an origin that names a secret of the target in another host's name is not obeyed`() throws {
+    let origin = try Origin.shared()
+    let secret = "5ecret-in-a-Name"
+    let file = try TargetCredential.file(secret)
+    let to = #", redirects: {follow: 5, to: ["*.example.test:\#(origin.ports.https)"]}"#
+    let name = Origin.newName()
+    try origin.script(
+      name, [.readBody, Redirecting.answer(302, "https://\(secret.lowercased()).example.test:\(origin.ports.https)/")])
+    for configuration in [
+      try TargetCredential.query(file.value, entry: to), try TargetCredential.path(file.value, entry: to),
+    ] {
+      try withProxy(configuration) { proxy throws in
+        let answer = try proxy.ask("http://api.test/a?id=\(name)")
+        #expect(
+          answer.status == 302 && answer.details == "redirect relayed: its Location holds the credential", "\(answer.head)")
+      }
+    }
+  }
+
   @Test func `a credential of the app's own goes to its entry alone`() throws {
     let world = try Redirecting()
     try withProxy(world.configuration(world.standard(), entry: ", client_authorization: keep")) { proxy throws in
@@ -242,6 +337,72 @@ import Testing
       let seen = try world.origin.exchanges(name)
       #expect(seen.map { $0.all("Authorization") } == [["Bearer app-5ecret"], ["Bearer app-5ecret"], []])
       #expect(seen.map { $0.tls?.sni } == ["localhost", "localhost", Redirecting.cdn])
+    }
+  }
+
+  @Test func `where the app's own credential cannot go on, the entry's does not take its place`() throws {
+    let world = try Redirecting()
+    let entry =
+      #"{name: wide, match: "https://*.example.test:\#(world.port)", credential: api, wildcard_credential: true, client_authorization: keep, redirects: {follow: 3}}"#
+    let top = "intercept: {ca: memory, publish: \(try Surroundings.newFolder())}"
+    try withProxy(world.configuration("relay", entries: [entry], top: top)) { proxy throws in
+      for (mine, count) in [(["-H", "Authorization: Bearer app-5ecret"], 0), ([], 1)] {
+        let (name, target) = try world.redirecting { "https://\(Redirecting.pay):\(world.port)/next?id=\($0)" }
+        let url = "https://\(Redirecting.cdn):\(world.port)/?id=\(name)"
+        let got = try ChildProcess.run("curl", ["-sSki", "--proxy", "http://127.0.0.1:\(proxy.port)"] + mine + [url])
+        #expect(try world.origin.exchanges(target).count == count, "\(got.output) \(got.errors)")
+        #expect(
+          got.output.contains("redirect relayed: the app's own credential does not go on") == (count == 0), "\(got.output)")
+      }
+    }
+  }
+
+  @Test func `where the app's own credential is in the URL, a redirect changes nobody into another`() throws {
+    let world = try Redirecting()
+    let file = try TargetCredential.file()
+    let own = ", client_authorization: keep, redirects: {follow: 5}"
+    for (configuration, path, next) in [
+      (try TargetCredential.query(file.value, entry: own), "/a?key=mine&id=", "/b?id="),
+      (try TargetCredential.path(file.value, entry: own), "/botmine/a?id=", "/b?id="),
+    ] {
+      try withProxy(configuration) { proxy throws in
+        let (name, target) = try world.redirecting { next + $0 }
+        let answer = try proxy.ask("http://api.test" + path + name)
+        #expect(
+          answer.status == 302 && answer.details?.contains("the app's own credential does not go on") == true, "\(answer.head)")
+        #expect(try world.origin.exchanges(target).isEmpty)
+        // As the same user.
+        let (first, second) = try world.redirecting { path.replacingOccurrences(of: "/a", with: "/c") + $0 }
+        #expect(try proxy.ask("http://api.test" + path + first).text == "ok\n")
+        #expect(try world.only(second).target.contains("mine"))
+      }
+    }
+    // Whom another entry is asked as is not for a redirect to say.
+    let maps =
+      #"{name: maps, match: maps.test, origin: "https://\#(Redirecting.cdn):\#(world.port)", credential: maps, client_authorization: keep}"#
+    let credential = "maps: {query: {name: key, value: \(file.value)}}"
+    try withProxy(world.configuration("{follow: 5, to: [maps]}", entries: [maps], credentials: [credential])) { proxy throws in
+      for (query, isAsked) in [("key=theirs&", false), ("", true)] {
+        let (name, target) = try world.redirecting { "https://\(Redirecting.cdn):\(world.port)/?\(query)id=\($0)" }
+        let answer = try proxy.ask("http://api.test/?id=\(name)")
+        #expect(answer.status == (isAsked ? 200 : 302), "\(answer.head)")
+        #expect(
+          try world.origin.exchanges(target).map(\.target)
+            == (isAsked ? ["/?id=\(target)&key=\(TargetCredential.inQuery)"] : []))
+      }
+    }
+  }
+
+  @Test func `an error behind a redirect says that it is there`() throws {
+    let world = try Redirecting()
+    let name = Origin.newName()
+    // Nothing listens on the discard port of a test machine.
+    let host = "\(Redirecting.cdn):9"
+    try world.origin.script(name, [.readBody, Redirecting.answer(302, "https://\(host)/")])
+    try withProxy(world.configuration(#"{follow: 5, to: ["\#(host)"]}"#)) { proxy throws in
+      let answer = try proxy.ask("GET", "http://api.test/?id=\(name)")
+      #expect(answer.status == 502)
+      #expect(answer.details?.hasPrefix("1 redirect followed, last to \(host): ") == true, "\(answer.head)")
     }
   }
 }

@@ -50,6 +50,19 @@ import Testing
     }
   }
 
+  @Test func `what a change depended on is not asked of what tells about it`() throws {
+    try withProxy(world.configuration(world.standard())) { proxy in
+      let conditions = ["If-Match: \"1\"", "If_Unmodified_Since: Thu, 01 Jan 1970 00:00:00 GMT"]
+      for (status, count) in [(303, 0), (307, 1)] {
+        let (name, target) = try world.redirecting(status) { "/echo?id=\($0)" }
+        #expect(try proxy.ask("PUT", "http://api.test/?id=\(name)", conditions, body: "x").status == 200)
+        let received = try world.only(target)
+        #expect(received.all("If-Match").count == count && received.all("If_Unmodified_Since").count == count)
+        #expect(try world.only(name)["If-Match"] == "\"1\"")
+      }
+    }
+  }
+
   @Test func `301 and 302 are relayed for other methods`() throws {
     try withProxy(world.configuration(world.standard())) { proxy in
       for (status, method) in [(301, "PUT"), (302, "PUT"), (301, "DELETE"), (302, "PATCH"), (302, "OPTIONS")] {

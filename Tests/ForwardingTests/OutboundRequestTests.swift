@@ -50,6 +50,19 @@ import Testing
         name: "no other protocol", given: "GET http://api.test/ HTTP/1.1\nConnection: Upgrade, HTTP2-Settings\nUpgrade: h2c",
         expected: "GET / HTTP/1.1\nHost: origin.test\nVia: 1.1 px\n"),
       Case(
+        name: "of several the one",
+        given: "GET http://api.test/ HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket, h2c\nUpgrade: x/1\nAccept: a",
+        expected: "GET / HTTP/1.1\nHost: origin.test\nAccept: a\nVia: 1.1 px\nUpgrade: websocket\nConnection: upgrade\n"),
+      Case(
+        name: "settings of HTTP/2, whoever names them",
+        given: "GET http://api.test/ HTTP/1.1\nHTTP2-Settings: AAMAAABk\nHttp2-settings: x\nAccept: a",
+        expected: "GET / HTTP/1.1\nHost: origin.test\nAccept: a\nVia: 1.1 px\n"),
+      Case(
+        name: "none over HTTP/2",
+        given: "GET http://api.test/ HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Key: x",
+        rules: rules(dropsUpgrade: true),
+        expected: "GET / HTTP/1.1\nHost: origin.test\nSec-WebSocket-Key: x\nVia: 1.1 px\n"),
+      Case(
         name: "no upgrade with a body",
         given: "POST http://api.test/ HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket\nContent-Length: 1",
         expected: "POST / HTTP/1.1\nHost: origin.test\nVia: 1.1 px\nContent-Length: 1\n"),

@@ -6,11 +6,12 @@ let httpsOrigin = OriginAuthority(isTLS: true, host: "origin.test", port: 443)
 func rules(
   credential: String? = nil, _ appCredential: ForwardingRules.AppCredential = .replace, keepsHost: Bool = false,
   decompresses: Bool = false, rewrite: ForwardingRules.Rewrite = .init(), to: String? = "http://api.test",
-  rewritesURLs: Bool = true, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil
+  rewritesURLs: Bool = true, requestHeaders: HeaderRules? = nil, responseHeaders: HeaderRules? = nil, dropsUpgrade: Bool = false
 ) -> ForwardingRules {
   ForwardingRules(
     name: ProxyName("px"), credentialField: credential.map { Array($0.utf8) }, appCredential: appCredential,
-    keepsHost: keepsHost, decompresses: decompresses, rewrite: rewrite, rewriteTo: to, rewritesURLs: rewritesURLs,
+    keepsHost: keepsHost, decompresses: decompresses, dropsUpgrade: dropsUpgrade, rewrite: rewrite, rewriteTo: to,
+    rewritesURLs: rewritesURLs,
     requestHeaders: requestHeaders, responseHeaders: responseHeaders)
 }
 

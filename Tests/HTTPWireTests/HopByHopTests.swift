@@ -9,7 +9,7 @@ struct HopByHopTests {
       fields: """
         Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nProxy-Authorization: Basic x\r
         TE: gzip\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\nUpgrade: h2c\r\nAccept: a\r\nAuthorization: b\r
-        ACCEPT: c\r\nTrailer: X-Sum\r\nX-odd_NAME: d
+        ACCEPT: c\r\nTrailer: X-Sum\r\nX-odd_NAME: d\r\nHTTP2-Settings: AAMAAABk
         """)
     #expect(
       request.forwarded() == ["Host", "Accept", "Authorization", "ACCEPT", "Trailer", "X-odd_NAME"])

@@ -77,6 +77,7 @@ struct PageTests {
     }
     #expect(counts["http-conformance.md", default: 0] > 60)
     #expect(counts["credential-lifecycle.md", default: 0] > 30)
+    #expect(counts["caching.md", default: 0] > 45)
   }
 
   @Test("every row of a life cycle, and of the conformance page, names a test")

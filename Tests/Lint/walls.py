@@ -29,6 +29,7 @@ ONLY = {
     "CZlib": {"Proxy", "ProxyTests"},
     "CZlibShims": {"Proxy"},
     "CYAML": {"ConfigurationFile"},
+    "CNGHTTP2": {"HTTP2", "HTTP2Tests"},
     "CGSSAPI": {"Kerberos", "KerberosTests"},
     # It adds ICU and 7 MiB of resident memory. FoundationEssentials is smaller; list targets that need it here.
     "Foundation": {TESTS},
@@ -42,6 +43,7 @@ ONLY = {
 # These targets depend on at most these modules. Some modules may not exist yet.
 AT_MOST = {
     "HTTPWire": set(),
+    "HTTP2": {"CNGHTTP2", "HTTPWire"},
     "WayOut": set(),
     "Forwarding": {"HTTPWire"},
     "Routing": {"HTTPWire"},

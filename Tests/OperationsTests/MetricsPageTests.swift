@@ -1,3 +1,4 @@
+import Cache
 import Foundation
 import TLS
 import Testing
@@ -23,10 +24,17 @@ import Upstreams
     "authproxy_retries_total reason": RetryReason.allCases.map(\.rawValue),
     "authproxy_unauthorized_retries_total result": UnauthorizedResult.allCases.map(\.rawValue),
     "authproxy_redirects_total result": RedirectResult.allCases.map(\.rawValue),
+    "authproxy_cache_requests_total result": CacheResult.allCases.map(\.rawValue),
+    "authproxy_cache_evictions_total reason": CacheStore.Removal.allCases.filter { $0 != .replaced }.map { "\($0)" },
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
     "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
     "authproxy_challenges_total result": ChallengeResult.allCases.map(\.rawValue),
+    "authproxy_upstream_protocol_connections_total protocol": ApplicationProtocol.allCases.map(\.rawValue),
+    "authproxy_upstream_stream_resets_total by": [true, false].map { StreamCounters.Reset(byOrigin: $0, code: .init(0)).by },
+    "authproxy_upstream_pings_total result": ["answered", "dead"],
+    "authproxy_http2_abuse_total side": ["origin", "app"],
+    "authproxy_http2_abuse_total kind": HTTP2Abuse.allCases.map(\.rawValue),
     "authproxy_parent_connections_total result": ParentResult.allCases.map(\.rawValue),
     "authproxy_subject_exchanges_total result": SubjectResult.allCases.map(\.rawValue),
     "authproxy_trust_failures_total reason": TrustRefusalReason.allCases.map(\.rawValue),
@@ -69,7 +77,13 @@ import Upstreams
     upstream.unauthorized.add(.refreshed)
     upstream.retries.add(.status)
     upstream.note(.followed)
+    upstream.note(.hit)
     upstream.nonceRetries = 1
+    upstream.note(.chosen(.http2))
+    upstream.note(.reset(.init(byOrigin: true, code: .init(8))))
+    upstream.note(.goAway(.init(0)))
+    upstream.note(.ping(isAnswered: true))
+    upstream.note(.abuse(.emptyFrames))
     upstream.noteClockSkew(-7, at: 1)
     upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
     var credential = LoopCounters.Credential(name: "c")
@@ -81,6 +95,7 @@ import Upstreams
     lifecycle.proxyProtocolAddresses = ["127.0.0.1:3128"]
     lifecycle.authorityExpiries = [("0123456789abcdef", 1)]
     var figures = Figures(lifecycle: lifecycle, version: "1")
+    figures.cache = StoreFigures(CacheStore(limit: 1))
     figures.counters.upstreams.append(upstream)
     figures.counters.credentials = [credential]
     var parent = LoopCounters.Parent(name: "p")
@@ -93,6 +108,7 @@ import Upstreams
     figures.counters.handshakes.add(.full)
     figures.counters.revocation.add(.init(source: .ocsp, result: .good))
     figures.pools = [PoolReport(upstream: "a", idle: 1, active: 1, connecting: 1, certificateExpiry: 1)]
+    figures.pools[0].hasStreams = true
     let login = CredentialReport.Login(isNeeded: false, time: 1, expiry: 1)
     figures.credentials = [
       CredentialReport(

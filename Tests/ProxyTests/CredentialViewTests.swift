@@ -1,3 +1,4 @@
+import Cache
 import Credentials
 import EventIO
 import Fetch
@@ -32,7 +33,8 @@ import Testing
     return try await withCheckedThrowingContinuation { continuation in
       group.executors[0].call { loop in
         let desk = CredentialDesk.install(
-          on: loop, group: group, registry: CredentialRegistry(), fetch: FetchClient(loop: loop), observer: LoopObserver())
+          on: loop, group: group, registry: CredentialRegistry(CacheStore(limit: 0)), fetch: FetchClient(loop: loop),
+          observer: LoopObserver())
         continuation.resume(with: Swift.Result { try body(desk) })
       }
     }

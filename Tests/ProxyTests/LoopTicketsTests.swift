@@ -124,7 +124,8 @@ import Testing
     #expect(clock.now - began < .seconds(5))
     let later = clock.now
     for _ in 0..<10 { #expect(await bench.ask() == "1") }
-    #expect(clock.now - later < .seconds(1))
+    // Held up, they would take ten seconds. A busy machine takes some of one.
+    #expect(clock.now - later < .seconds(5))
     answers.signal()
     while clock.now - later < .seconds(30), await bench.ask() != "2" {}
     #expect(await bench.ask() == "2")

@@ -99,6 +99,7 @@ import Testing
         answers += 1
         bytesWent = true
         return Bool.random(using: &random) ? .answerSent(keepsClient: Bool.random(using: &random)) : nil
+      case .awaitAnswer: return nil
       case .fail: return .failed
       case .finish:
         if answers == 0 { answers += 1 }
@@ -121,19 +122,24 @@ import Testing
         case .routing:
           [
             .originFound(needsCredential: true), .originFound(needsCredential: false),
-            .tunnelAllowed(isAnswered: Bool.random(using: &random)), .answerFound,
+            .tunnelAllowed(isAnswered: Bool.random(using: &random)), .answerFound, .answerAwaited,
+          ]
+        case .collapsed:
+          [
+            .originFound(needsCredential: true), .originFound(needsCredential: false), .answerFound, .answerAwaited, .failed,
           ]
         case .authorizing: [.credentialAttached, .bodyNeeded, .failed]
         case .collecting: [.bodyCollected, .failed]
         case .preparing: [.preparationArrived]
         case .connecting:
           [
-            .connectionLent, .connectionLent, .originFailed,
+            .connectionLent, .connectionLent, .originFailed, .notProcessed,
             .attemptFailed(isStale: false, mayRepeat: Bool.random(using: &random)),
           ]
         case .exchanging:
           [
             .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .parentChallenged,
+            .validationRefused, .answerFound, .notProcessed,
             .redirected(needsCredential: Bool.random(using: &random)), .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]

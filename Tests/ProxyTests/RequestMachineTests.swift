@@ -13,10 +13,11 @@ import Testing
     [
       .originFound(needsCredential: false), .originFound(needsCredential: true), .tunnelAllowed(isAnswered: false),
       .tunnelAllowed(isAnswered: true), .answerFound,
+      .answerAwaited, .validationRefused,
       .credentialAttached, .bodyNeeded, .bodyCollected, .preparationNeeded, .preparationArrived,
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
-      .answerDropped, .originFailed,
+      .answerDropped, .originFailed, .notProcessed,
       .expectationRefused, .challenged, .parentChallenged, .redirected(needsCredential: true),
       .redirected(needsCredential: false),
       .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
@@ -34,6 +35,7 @@ import Testing
   }
 
   static let routing = machine()
+  static let collapsed = machine(after: .answerAwaited)
   static let authorizing = machine(after: .originFound(needsCredential: true))
   static let collecting = machine(after: .originFound(needsCredential: true), .bodyNeeded)
   static let connecting = machine(after: .originFound(needsCredential: false))
@@ -69,9 +71,23 @@ import Testing
         (.originFound(needsCredential: false), .connect, .connecting),
         (.tunnelAllowed(isAnswered: false), .openTunnel, .opening),
         (.tunnelAllowed(isAnswered: true), .openTunnel, .opening),
-        (.answerFound, Self.answer, .answering), (.failed, Self.answer, .answering), (.timeUp(.head), .fail(.app), .routing),
+        (.answerFound, Self.answer, .answering), (.answerAwaited, .awaitAnswer, .collapsed),
+        (.failed, Self.answer, .answering), (.timeUp(.head), .fail(.app), .routing),
         (.timeUp(.app), .fail(.app), .routing), (.timeUp(.origin), .fail(.app), .routing),
         (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientBroken, .leave, .ended),
+      ])
+  }
+
+  @Test func `collapsed: another request's answer, or a request of its own`() {
+    Self.check(
+      Self.collapsed,
+      [
+        (.originFound(needsCredential: true), .obtainCredential, .authorizing),
+        (.originFound(needsCredential: false), .connect, .connecting),
+        (.answerFound, Self.answer, .answering), (.failed, Self.answer, .answering),
+        (.answerAwaited, .awaitAnswer, .collapsed),
+        (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientClosed(bodyIsRead: false), .leave, .ended),
+        (.clientBroken, .leave, .ended),
       ])
   }
 
@@ -113,7 +129,7 @@ import Testing
     Self.check(
       Self.connecting,
       [
-        (.originFailed, .connect, .connecting),
+        (.originFailed, .connect, .connecting), (.notProcessed, .reconnect, .connecting),
         (.connectionLent, .send, .exchanging), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
         (.attemptFailed(isStale: false, mayRepeat: true), .pause, .pausing),
@@ -130,7 +146,8 @@ import Testing
       [
         (.credentialExpired, .obtainCredential, .authorizing), (.answerHeld, .settleRefusal, .holding),
         (.answerComposed, .relay, .relaying), (.answerDropped, .pause, .pausing), (.expectationRefused, .connect, .connecting),
-        (.originFailed, .connect, .connecting),
+        (.originFailed, .connect, .connecting), (.notProcessed, .reconnect, .connecting),
+        (.answerFound, Self.answer, .answering), (.validationRefused, .connect, .connecting),
         (.challenged, .connect, .connecting), (.parentChallenged, .connect, .connecting),
         (.bodyNeeded, .collectBody, .collecting),
         (.redirected(needsCredential: true), .obtainCredential, .authorizing),
@@ -262,6 +279,8 @@ import Testing
       [
         (.answerSent(keepsClient: true), .finish(keepsClient: true), .ended),
         (.answerSent(keepsClient: false), .finish(keepsClient: false), .ended), (.failed, .cut, .ended),
+        (.answerBroken(hasBegun: false), .answer(dropsComposed: true), .answering),
+        (.answerBroken(hasBegun: true), .cut, .ended),
         (.timeUp(.head), .leave, .ended), (.timeUp(.app), .leave, .ended), (.timeUp(.origin), .leave, .ended),
         (.clientBroken, .leave, .ended),
       ])
@@ -276,6 +295,17 @@ import Testing
     _ = machine.handle(.connectionLent)
     _ = machine.handle(.expectationRefused)
     #expect(machine.hasMetExpectationFailure)
+  }
+
+  @Test func `what the origin has not processed is sent again, at once and then after pauses`() {
+    var machine = Self.exchanging
+    #expect(machine.handle(.notProcessed) == .reconnect && machine.unprocessed == 1)
+    _ = machine.handle(.connectionLent)
+    #expect(machine.handle(.notProcessed) == .pause && machine.phase == .pausing && machine.unprocessed == 2)
+    #expect(machine.handle(.timeUp(.app)) == .connect)
+    _ = machine.handle(.connectionLent)
+    #expect(machine.handle(.notProcessed) == .pause && machine.unprocessed == 3)
+    #expect(machine.retries == 0 && machine.staleConnections == 0)
   }
 
   @Test func `a redirect leads to another target, where refusals, challenges and failures are news`() {

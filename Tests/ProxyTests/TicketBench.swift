@@ -1,3 +1,4 @@
+import Cache
 import Credentials
 import Crypto
 import EventIO
@@ -24,7 +25,8 @@ final class TicketBench: Sendable {
     group.start()
     await onLoop { [group] loop in
       _ = CredentialDesk.install(
-        on: loop, group: group, registry: CredentialRegistry(), fetch: FetchClient(loop: loop), observer: LoopObserver(),
+        on: loop, group: group, registry: CredentialRegistry(CacheStore(limit: 0)), fetch: FetchClient(loop: loop),
+        observer: LoopObserver(),
         ticketSource: { _ in tickets })
     }
   }

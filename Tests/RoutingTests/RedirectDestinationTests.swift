@@ -25,10 +25,12 @@ import Testing
       entry("clear", Match(host: "clear.test"), RoutedEntry.Origin(isHTTPS: false, host: "clear.test", port: 80)),
       entry("billing", Match(host: "billing.test"), secure("billing.test")),
       entry("six", Match(host: "::1"), secure("2001:db8::1")),
+      entry("double", Match(host: "one.double.test"), secure("double.test", changesPath: true)),
       entry("bare", Match(host: "bare.test", pathPrefix: "/x"), secure("bare.test", changesPath: true)),
     ]
     entries[0].origins.append(secure("standby.test", port: 8443))
     entries[7].clients = ["billing"]
+    entries[9].matches.append(Match(host: "two.double.test", pathPrefix: "/v2"))
     entries[1].methods = AllowedMethods(["GET"])
     return entries
   }()
@@ -116,16 +118,29 @@ import Testing
     #expect(try lead(from: nil, to: "https://api.test/x", entries: ["api"]) == "api http://api.test/x")
   }
 
+  @Test func `at an entry with several matches, URLs are of the one that the app knows`() throws {
+    for (match, expected) in [(0, "double http://one.double.test/x"), (1, "double http://two.double.test/v2/x")] {
+      for from in ["double", nil, "pay"] {
+        let first = ("double", match)
+        #expect(try lead(from: from, first: first, to: "https://double.test/x", entries: ["double"]) == expected)
+      }
+      // Nobody has asked for this one.
+      #expect(try lead(from: nil, first: ("api", match), to: "https://double.test/x", entries: ["double"]).contains("one."))
+    }
+  }
+
   private func lead(
-    from name: String?, to url: String, method: String = "GET", entries: [String] = [], hosts: [HostPattern] = [],
+    from name: String?, first: (String, match: Int)? = nil, to url: String, method: String = "GET", entries: [String] = [],
+    hosts: [HostPattern] = [],
     client: ClientIdentity = anybody
   ) throws -> String {
     func index(_ name: String) throws -> Int { try #require(Self.entries.firstIndex { $0.name == name }) }
     let rules = RedirectRules(limit: 5, methods: .all, hosts: hosts, entries: try entries.map(index))
     let target = AskedTarget(method: method, url: try HTTPURL(url))
-    let place = try name.map { RoutePlace(entry: try index($0), match: 0) }
+    let first = RoutePlace(entry: try index(first?.0 ?? name ?? "api"), match: first?.match ?? 0)
+    let place = try name.map { RoutePlace(entry: try index($0), match: 0) }.map { $0.entry == first.entry ? first : $0 }
     do throws(RedirectRefusal) {
-      switch try Self.router.destination(of: target, from: place, asked: "a.one.test", by: rules, for: client) {
+      switch try Self.router.destination(of: target, from: place, first: first, asked: "a.one.test", by: rules, for: client) {
       case .host: return "host"
       case .entry(let place, let url): return "\(Self.entries[place.entry].name) \(url)"
       }

@@ -97,6 +97,31 @@ import Testing
     }
   }
 
+  /// An origin chooses the bytes, and other requests wait meanwhile.
+  @Test(arguments: ["../", "/", "%", "%2e%2e/", "@", "?", "//", ";/", "1."])
+  func `the time that a long Location takes is linear`(_ part: String) throws {
+    let long = String(repeating: part, count: (64 << 10) / part.utf8.count)
+    let base = "https://api.test/v1/" + String(repeating: "a/", count: 8 << 10)
+    var pay = RoutedEntry(name: "pay", match: Match(host: "api.test", pathPrefix: "/v2"))
+    pay.origins = [RoutedEntry.Origin(isHTTPS: true, host: "api.test", port: 443, changesPath: true)]
+    pay.originPath = "/v1"
+    let router = Router([pay], forwardsUnlisted: false, connectAllow: [])
+    let rules = RedirectRules(limit: 5, methods: .all, hosts: [HostPattern(host: "a.test", isWildcard: true, port: 443)])
+    // Without optimization, each byte some times takes a tenth of this, and each one for each other one takes minutes.
+    let time = ContinuousClock().measure {
+      for location in [long, "//" + long, "https://a.test/" + long] {
+        for hidden in location == long ? [nil, 0] : [nil] {
+          guard let redirect = try? follow(302, "GET", [location], asked: base, hidden: hidden) else { continue }
+          _ = try? router.destination(
+            of: redirect.target, from: RoutePlace(entry: 0, match: 0), first: RoutePlace(entry: 0, match: 0),
+            asked: "api.test", by: rules,
+            for: ClientIdentity(name: nil, access: .all))
+        }
+      }
+    }
+    #expect(time < .seconds(5))
+  }
+
   /// The origin was asked for /bot/asked, of which the proxy knows nothing but where the segment was.
   @Test(
     arguments: [

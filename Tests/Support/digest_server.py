@@ -21,7 +21,7 @@ Prints its port; ends with its standard input. POST /set changes settings and re
     spoil               true: no nonce named so far is valid
     delay               seconds before each answer to an API request
     late                true: a request that expects 100 is judged behind its body
-    forget              true: drops the log
+    forget              true: drops the log after the answer
 The log: {"uses": [...], "faults": [...]}: requests to the API, and what a client must never send.
 """
 
@@ -50,6 +50,7 @@ class World:
         self.uses, self.faults, self.nonces = [], [], {}
 
     def set(self, given):
+        seen = {"uses": self.uses, "faults": self.faults}
         for key, value in given.items():
             if key == "spoil":
                 for nonce in self.nonces.values():
@@ -60,7 +61,7 @@ class World:
                 self.uses_limit = value
             else:
                 setattr(self, key, value)
-        return {"uses": self.uses, "faults": self.faults}
+        return seen
 
 
 world = World()

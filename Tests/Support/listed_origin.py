@@ -4,13 +4,17 @@
 
 SCHEME is http or https (certificate of localhost). The first line on standard output is the port; PORT 0: any. Each line on standard input is a
 mode, and its answer how many connections it has taken so far:
-    serve     answers each request with JSON: method, target, fields (by lower-case name), size of the body
+    serve     answers each request with JSON: method, target, fields (by lower-case name), size of the body; and as many bytes more as X-Pad says,
+              with the Cache-Control that X-Cache-Control says
     close     closes each connection at once
     hang      takes connections, and sends nothing
     swallow   reads a request's head, and closes
     mute      reads a request's head, and sends nothing
     garbage   answers a request with what is no HTTP, and closes
     half      answers a request with half a head, and closes
+    early     answers a request with 103, and closes
+    hint      answers a request with 103, and sends nothing more
+    picky     serves, but closes instead of answering a request whose target has "bad"
     wrong     serves, with a certificate of another name
     busy      serves, but answers 503
 It ends with its standard input.
@@ -27,8 +31,9 @@ pki, scheme, port = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 mode = "serve"
 taken = 0
 kept = []
+HINTS = b"HTTP/1.1 103 Early Hints\r\n\r\n"
 # What is sent instead of an answer.
-PIECES = {"swallow": b"", "garbage": b"SSH-2.0-x\r\n\r\n", "half": b"HTTP/1.1 200 OK\r\nConte"}
+PIECES = {"swallow": b"", "garbage": b"SSH-2.0-x\r\n\r\n", "half": b"HTTP/1.1 200 OK\r\nConte", "early": HINTS}
 
 
 def context(name):
@@ -74,9 +79,12 @@ def serve(client, how):
             client = context("wrong-host" if how == "wrong" else "good").wrap_socket(client, server_side=True)
         file = client.makefile("rb")
         while request := read_request(file):
-            if how == "mute":
+            if how in ("mute", "hint"):
+                client.sendall(HINTS if how == "hint" else b"")
                 kept.append(client)
                 return
+            if how == "picky" and "bad" in request[1]:
+                break
             if how in PIECES:
                 client.sendall(PIECES[how])
                 break
@@ -87,10 +95,13 @@ def serve(client, how):
                     client.sendall(data)
                 break
             size = read_body(file, fields)
-            body = json.dumps({"method": method, "target": target, "fields": fields, "size": size, "port": port}).encode()
+            said = {"method": method, "target": target, "fields": fields, "size": size, "port": port}
+            body = json.dumps(said | {"pad": "x" * int(fields.get("x-pad", "0"))}).encode()
             status = b"503 Busy" if how == "busy" else b"200 OK"
             place = fields.get("x-location", "").encode()
             more = b"Location: " + place + b"\r\n" if place else b""
+            if "x-cache-control" in fields:
+                more += b"Cache-Control: %s\r\n" % fields["x-cache-control"].encode()
             client.sendall(b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (status, more, len(body), body))
         file.close()
         client.close()

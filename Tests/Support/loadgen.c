@@ -2,7 +2,7 @@
 //
 //   loadgen load --to HOST:PORT --url URL --clients N --requests N [--rate PER_SECOND] [--new-connections fin|rst]
 //                [--upload BYTES] [--verify] [--header LINE]... [--timeout SECONDS] [--stop-on-refusal] [--slow BYTES_PER_MS]
-//                [--ca FILE [--connect] [--resume] [--names]] [--hold] [--signed-chunks BYTES]
+//                [--ca FILE [--connect] [--resume] [--names]] [--hold] [--signed-chunks BYTES] [--distinct]
 //       Closed loop, or open loop at a fixed rate; then latency counts from the moment the request was due.
 //       --verify compares every body with the pattern of pattern.py. --upload sends that many bytes of it.
 //       --signed-chunks sends the upload as an AWS SDK does: in chunks of so many bytes, with signatures that are none.
@@ -10,13 +10,13 @@
 //       finishes the requests in flight and ends. --slow limits the speed of reading.
 //       --ca: requests go over verified TLS, in origin-form; with --connect inside of a CONNECT to the URL's host and port.
 //       --resume offers the last session's ticket. --names: the URL's host begins with 00000, which becomes the number of the
-//       connection. --hold keeps all connections open, after the line, until the end of standard input.
+//       connection. --distinct: the URL has ?00000000, which becomes the number of the request. --hold keeps all connections open, after the line, until the end of standard input.
 //       One line of JSON at the end.
 //   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--behind FILE] [--answered] [--trickle TEXT --every MS]
 //       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), and the bytes of FILE behind it, with --answered awaits one byte on each, prints
 //       "held N", then waits for the end of standard input; prints one line of JSON with the results.
-//   loadgen serve [--size BYTES] [--port PORT]
-//       Prints its port, answers any request with that many bytes, until the end of standard input.
+//   loadgen serve [--size BYTES] [--port PORT] [--header LINE]...
+//       Prints its port, answers any request with that many bytes and these fields, until the end of standard input.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -117,6 +117,8 @@ typedef struct {
 
 static struct sockaddr_in target;
 static char *request;
+// Where the number of a request is written; NULL: nowhere.
+static char *request_number;
 static size_t request_length;
 // Of a body in signed chunks: one chunk as it is sent, and what stands behind the last whole one.
 static char *chunk, *chunk_tail;
@@ -136,7 +138,7 @@ static SSL_CTX *context;
 static SSL_SESSION *session;
 static char *connect_head, *server_name;
 static uint64_t handshakes, resumed;
-static bool resumes, holds, invents;
+static bool resumes, holds, invents, distinct;
 
 static int keep_session(SSL *ssl, SSL_SESSION *it) {
   (void)ssl;
@@ -418,6 +420,12 @@ static void client_advance(Client *client) {
   if (!client->busy || !client_ready(client)) return;
   while (client->busy && client->writable && (client->head_sent < request_length || client->body_sent < upload)) {
     ssize_t sent;
+    if (client->head_sent == 0 && request_number) {
+      static unsigned count;
+      char digits[9];
+      snprintf(digits, sizeof digits, "%08u", count++ % 100000000);
+      memcpy(request_number, digits, 8);
+    }
     if (client->head_sent < request_length) {
       sent = client_put(client, request + client->head_sent, request_length - client->head_sent);
       if (sent > 0) client->head_sent += (size_t)sent;
@@ -500,7 +508,7 @@ static int load(int timeout) {
     uint64_t now = now_ns();
     if (now > deadline) break;
     struct timespec wait = {1, 0};
-    if (rate > 0 && started < wanted) {
+    if (rate > 0 && started < wanted && !stopping) {
       bool all_busy = false;
       uint64_t due = 0;
       while (started < wanted && !all_busy) {
@@ -632,7 +640,7 @@ static bool pay(int fd, Served *it, const char *answer, size_t size) {
   return true;
 }
 
-static int serve(int port, size_t size) {
+static int serve(int port, size_t size, const char *headers) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -641,9 +649,9 @@ static int serve(int port, size_t size) {
   getsockname(listener, (struct sockaddr *)&own, &own_length);
   printf("%d\n", ntohs(own.sin_port));
   fflush(stdout);
-  char *answer = malloc(size + 256);
-  size_t answer_length =
-      (size_t)sprintf(answer, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: %zu\r\n\r\n", size);
+  char *answer = malloc(size + strlen(headers) + 256);
+  size_t answer_length = (size_t)sprintf(
+      answer, "HTTP/1.1 200 OK\r\n%sContent-Type: application/octet-stream\r\nContent-Length: %zu\r\n\r\n", headers, size);
   for (size_t i = 0; i < size; i++) answer[answer_length++] = (char)pattern[i % PERIOD];
   Served **served = calloc(1 << 16, sizeof *served);
   watch(listener, EPOLLIN, (uint64_t)listener);
@@ -727,6 +735,7 @@ int main(int count, char **arguments) {
     if (!strcmp(option, "--resume")) { resumes = true; continue; }
     if (!strcmp(option, "--hold")) { holds = true; continue; }
     if (!strcmp(option, "--names")) { invents = true; continue; }
+    if (!strcmp(option, "--distinct")) { distinct = true; continue; }
     if (i + 1 == count) return 64;
     const char *value = arguments[++i];
     if (!strcmp(option, "--to")) target = address(value);
@@ -750,7 +759,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--port")) port = atoi(value);
     else return 64;
   }
-  if (!strcmp(mode, "serve")) return serve(port, size);
+  if (!strcmp(mode, "serve")) return serve(port, size, headers);
   if (!strcmp(mode, "hold")) {
     size_t length = strlen(text);
     if (behind) {
@@ -790,5 +799,10 @@ int main(int count, char **arguments) {
   if (upload) sprintf(length + strlen(length), "Content-Length: %lu\r\n", upload);
   request_length = (size_t)asprintf(&request, "%s %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: loadgen\r\nAccept: */*\r\n%s%s\r\n",
                                     upload ? "POST" : "GET", url, authority_length, authority, length, headers);
+  if (distinct) {
+    request_number = strstr(request, "?00000000");
+    if (!request_number) die("--distinct: a URL with ?00000000 expected");
+    request_number++;
+  }
   return load(timeout);
 }

@@ -48,7 +48,10 @@ HOP_BY_HOP = {
     b"transfer-encoding", b"trailer",
 }
 
-changed = threading.Condition()
+lock = threading.RLock()
+changed = threading.Condition(lock)
+# The same lock: an exchange that waits at a gate is not woken by every other one.
+opened = threading.Condition(lock)
 exchanges = {}  # id: list of exchanges
 scripts = {}  # id: list of scripts, each used once, the last one for ever
 gates = {}  # (id, gate): how often it was opened and not yet passed
@@ -278,7 +281,7 @@ def wait_for_gate(connection, exchange, gate):
         while not gates.get(key):
             if time.monotonic() > deadline:
                 raise Gone(f"gate {gate} was never opened")
-            changed.wait(1)
+            opened.wait(1)
         gates[key] -= 1
         exchange["waiting_at"] = None
 
@@ -475,7 +478,7 @@ def control(connection, exchange):
             scripts[name] = given
         elif url.path == "/gate":
             gates[(name, query["gate"])] = gates.get((name, query["gate"]), 0) + int(query.get("count", "1"))
-            changed.notify_all()
+            opened.notify_all()
         elif url.path == "/exchanges":
             # Waits until `count` exchanges of this name have reached `state`, have `body` bytes, or wait at `gate`.
             def there():

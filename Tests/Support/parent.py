@@ -7,18 +7,25 @@ standard input. POST /set to the control port changes the settings and answers w
     login       "user:password" that it wants (Basic, RFC 1929); null: none
     digest      null, or what its Digest challenges say instead of Basic ones (RFC 7616): {"algorithm": ..., "qop": ..., "uses": how often
                 a nonce is good, "nextnonce": whether it names the next one, "closes": whether a challenge ends its connection, "body":
-                bytes of a challenge's body, "always": its nonces are stale at once, "once_stale": the first is}
+                bytes of a challenge's body, "always": its nonces are stale at once, "once_stale": the first is, "rotates": each challenge has
+                another realm}
     answer      what it answers to CONNECT instead of its own, as latin-1 text; `{tunnel}` at its end: the tunnel opens none the less
+    late        seconds that it takes to refuse a credential
     hangs_up    closes the connection instead of refusing a credential that was presented
     piece       how many bytes of its answers leave at once; 0: all
     reply       the reply code of SOCKS
     bound       the address type in SOCKS replies: 1, 3 or 4
     closes      closes each connection at once
-    silent      never answers a request whose target contains this text; "": none of them
+    silent      never answers a request whose target contains this text; "": none of them. Over SOCKS: only its host
+    denied      it answers 407 to each request whose target contains this text, whatever the login; "": none
+    blocked     the same with 403, before it judges the login
+    drops       it closes the connection instead of answering each request whose target contains this text; null: none
+    refusal     what it sends in place of each 407 to a wrong login, before it closes; "": the 407
+    idle        seconds that it waits for the first head on a connection, before it answers 408 and closes; 0: long
     before      what it sends first in answer to a request in absolute-form
     pipe        port on loopback to which it passes each connection as it is; 0: none
     names       {name: address} that it resolves; others are 127.0.0.1
-    forget      clears what was recorded
+    forget      clears what was recorded, after the answer
     capture     keeps every byte that clients send, without the parent's own TLS
 State: `broken`, what no client of Digest may do; `asked`, a list of {kind: connect|absolute|socks, target, fields: {name: [values]}, user, connection, tls, alpn,
 certificate}, `open`, and `captured`, what was kept as latin-1 text.
@@ -39,12 +46,14 @@ import ssl
 import struct
 import sys
 import threading
+import time
 
 pki = pathlib.Path(sys.argv[1])
 lock = threading.Lock()
 numbers = itertools.count(1)
 settings = {"login": None, "digest": None, "answer": None, "piece": 0, "reply": 0, "bound": 1, "closes": False, "silent": None, "names": {},
-            "capture": False, "before": "", "pipe": 0, "hangs_up": False}
+            "capture": False, "before": "", "pipe": 0, "denied": "", "blocked": "", "hangs_up": False, "late": 0,
+            "drops": None, "refusal": "", "idle": 0}
 asked = []
 captured = bytearray()
 broken = []
@@ -149,7 +158,8 @@ def judge(method, target, fields):
 
     def challenge(stale=""):
         qop = wish.get("qop", "auth")
-        says = f'Proxy-Authenticate: Digest realm="parent", nonce="{new_nonce()}", algorithm={algorithm}{stale}'
+        realm = f"parent {next(numbers)}" if wish.get("rotates") else "parent"
+        says = f'Proxy-Authenticate: Digest realm="{realm}", nonce="{new_nonce()}", algorithm={algorithm}{stale}'
         return says + (f', qop="{qop}"' if qop else "") + '\r\nProxy-Authenticate: Basic realm="parent"\r\n', ""
 
     sent = fields.get("proxy-authorization")
@@ -187,6 +197,8 @@ def is_welcome(fields):
 
 def serve_http(client, number, tls):
     rest = b""
+    if settings["idle"] and not select.select([client], [], [], settings["idle"])[0]:
+        return send(client, b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     while True:
         line, fields, rest = read_head(client, rest)
         if line is None:
@@ -199,11 +211,22 @@ def serve_http(client, number, tls):
             while client.recv(65536):
                 pass
             return
+        if settings["drops"] is not None and settings["drops"] in target:
+            return
         if method != "CONNECT" and settings["before"]:
             client.sendall(settings["before"].encode("latin-1"))
+        if settings["blocked"] and settings["blocked"] in target:
+            send(client, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            continue
         challenge, info = judge(method, target, fields)
-        if challenge is not None and settings["hangs_up"] and "proxy-authorization" in fields:
-            return
+        if settings["denied"] and settings["denied"] in target:
+            challenge = 'Proxy-Authenticate: Basic realm="parent"\r\n'
+        if challenge is not None and "proxy-authorization" in fields:
+            time.sleep(settings["late"])
+            if settings["hangs_up"]:
+                return
+        if challenge is not None and settings["refusal"]:
+            return send(client, settings["refusal"].encode("latin-1"))
         if challenge is not None:
             wish = settings["digest"] or {}
             if method != "CONNECT":
@@ -287,6 +310,7 @@ def serve_socks(client, number):
         password = exactly(client, exactly(client, 1)[0]).decode()
         if f"{user}:{password}" != settings["login"]:
             record("socks", "", {}, user, number, False)
+            time.sleep(settings["late"])
             if settings["hangs_up"]:
                 return
             return send(client, b"\x01\x01")
@@ -300,6 +324,9 @@ def serve_socks(client, number):
         host = exactly(client, exactly(client, 1)[0]).decode()
     (port,) = struct.unpack(">H", exactly(client, 2))
     record("socks", f"{'name' if kind == 3 else 'address'} {host}:{port}", {}, user, number, False)
+    if settings["silent"] is not None and settings["silent"] in host:
+        # Until the other side leaves.
+        return client.recv(1)
     bound = {1: b"\x01" + bytes(4), 3: b"\x03\x09localhost", 4: b"\x04" + bytes(16)}[settings["bound"]] + b"\x00\x00"
     if settings["reply"]:
         return send(client, b"\x05" + bytes([settings["reply"], 0]) + bound)
@@ -352,12 +379,13 @@ class Control(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
         with lock:
-            if wish.pop("forget", False):
-                asked.clear()
-                captured.clear()
+            forgets = wish.pop("forget", False)
             settings.update(wish)
             state = {"asked": asked, "open": len(opened), "broken": broken, "captured": captured.decode("latin-1")}
             body = json.dumps(state).encode()
+            if forgets:
+                asked.clear()
+                captured.clear()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

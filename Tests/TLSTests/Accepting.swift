@@ -22,14 +22,17 @@ final class AcceptedWire {
 
   init(
     _ clientContext: TLSContext, _ serverContext: TLSContext, serverName: String = "api.example.com",
-    for expected: String? = "api.example.com", identity: TLSIdentity? = nil, session: TLSSession? = nil, received: [UInt8] = []
+    for expected: String? = "api.example.com", identity: TLSIdentity? = nil, offering offer: ALPNOffer? = nil,
+    accepting protocols: ALPNOffer? = nil, session: TLSSession? = nil, received: [UInt8] = []
   ) throws {
     let ends = nonblockingPairs(2)
     self.ends = ends
     self.identity = identity
-    client = try TLSConnection(context: clientContext, descriptor: ends[0], serverName: serverName, session: session)
+    client = try TLSConnection(
+      context: clientContext, descriptor: ends[0], serverName: serverName, offering: offer, session: session)
     server = try received.withUnsafeBytes {
-      try TLSConnection(context: serverContext, accepting: ends[2], for: expected.map { PeerName($0) }, received: $0)
+      try TLSConnection(
+        context: serverContext, accepting: ends[2], for: expected.map { PeerName($0) }, offering: protocols, received: $0)
     }
     client.becomeEdgeTriggered()
     server.becomeEdgeTriggered()

@@ -12,12 +12,16 @@ final class Wire {
   let client: TLSConnection
   let server: TLSConnection
 
-  init(_ clientContext: TLSContext, _ serverContext: TLSContext, host: String, session: TLSSession? = nil) throws {
+  init(
+    _ clientContext: TLSContext, _ serverContext: TLSContext, host: String, offering offer: ALPNOffer? = nil,
+    session: TLSSession? = nil
+  ) throws {
     signal(SIGPIPE, SIG_IGN)
     var pair: [Int32] = [0, 0]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
     descriptors = (pair[0], pair[1])
-    client = try TLSConnection(context: clientContext, descriptor: pair[0], serverName: host, session: session)
+    client = try TLSConnection(
+      context: clientContext, descriptor: pair[0], serverName: host, offering: offer, session: session)
     server = try TLSConnection(context: serverContext, accepting: pair[1])
   }
 

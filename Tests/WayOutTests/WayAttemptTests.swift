@@ -1,5 +1,5 @@
 import Testing
-import WayOut
+@testable import WayOut
 
 struct WayAttemptTests {
   private static func hop(_ name: String) -> Hop { Hop(scheme: .http, host: name, port: 8080) }
@@ -116,6 +116,47 @@ struct WayAttemptTests {
     #expect(attempt.ended(.broken, &health, now: 900, random: 0) == .stop(failedIndex: 2))
   }
 
+  private static let second: Int64 = 1_000_000_000
+
+  /// The whole time, when the first of two ends, and what a time-up then means for the second.
+  @Test(
+    arguments: [
+      // Half of an equal share is 0.25 s.
+      (second, second / 2, WayAttempt.Outcome.broken), (second, second * 3 / 4, .broken),
+      (second, second * 3 / 4 + 1, .unasked),
+      // A second is enough for any.
+      (10 * second, 9 * second, .broken), (10 * second, 9 * second + 1, .unasked), (4, 3, .broken), (4, 4, .unasked),
+    ])
+  func `a way that had little time is not to blame for its silence`(
+    _ whole: Int64, _ first: Int64, _ expected: WayAttempt.Outcome
+  ) {
+    var health = WayHealth()
+    var attempt = WayAttempt([a, b], until: whole)
+    _ = attempt.start(&health, now: 0)
+    #expect(attempt.timedOut(.broken) == .broken)
+    guard case .tryWay(1, whole)? = attempt.ended(.broken, &health, now: first, random: 0) else {
+      // No time is left at all: nothing was begun that could be blamed.
+      return #expect(first == whole)
+    }
+    #expect(attempt.timedOut(.broken) == expected && attempt.timedOut(.unusable) == .unusable)
+    _ = attempt.ended(attempt.timedOut(.broken), &health, now: whole, random: 0)
+    #expect(health.isUp(b) == (expected == .unasked))
+  }
+
+  @Test func `a try whose share was large enough is to blame, however many there are`() {
+    var health = WayHealth()
+    for count in 1...8 {
+      let hops = (0..<count).map { Self.hop("x\($0)") }
+      var attempt = WayAttempt(hops, until: 2 * Self.second)
+      var step: WayAttempt.Step? = attempt.start(&health, now: 0)
+      while case .tryWay(_, let until)? = step {
+        #expect(attempt.timedOut(.broken) == .broken)
+        step = attempt.ended(.unreachable, &health, now: until, random: 0)
+      }
+      #expect(step == .stop(failedIndex: count - 1))
+    }
+  }
+
   @Test func `no try begins after the end`() {
     var health = WayHealth()
     var attempt = WayAttempt([a, b], until: 900)
@@ -137,6 +178,58 @@ struct WayAttemptTests {
     #expect(third.start(&health, now: due) == .tryWay(index: 0, until: due + 50))
   }
 
+  @Test func `a single try that goes on keeps others away beyond its share, and no longer than it lasts`() {
+    var health = WayHealth()
+    health.broke(a, now: 0, random: 0)
+    let due = WayHealth.firstPause
+    var attempt = WayAttempt([a, b], until: due + 100)
+    #expect(attempt.start(&health, now: due) == .tryWay(index: 0, until: due + 50))
+    attempt.renew(&health, now: due, until: due + 300)
+    // A share is not cut short.
+    attempt.renew(&health, now: due, until: due + 200)
+    #expect(!health.isWorthTrying(a, now: due + 299) && health.isWorthTrying(a, now: due + 300))
+    guard case .single(let other)? = health.mayTry(a, now: due + 300, until: due + 400) else {
+      Issue.record("nobody may try")
+      return
+    }
+    // It is another one's now.
+    attempt.renew(&health, now: due, until: due + 900)
+    attempt.share(&health)
+    #expect(!attempt.isTrial && health.hopsThatAreTried(at: due + 399) == [a] && health.isWorthTrying(a, now: due + 400))
+    health.gaveUp(a, claim: other)
+    #expect(attempt.ended(.connected, isLast: true, &health, now: due + 301, random: 0) == nil && health.isUp(a))
+  }
+
+  @Test func `a single try that was shared is single again, unless another one is`() {
+    var health = WayHealth()
+    health.broke(a, now: 0, random: 0)
+    let due = WayHealth.firstPause
+    var (first, second) = (WayAttempt([a, b], until: due + 100), WayAttempt([a, b], until: due + 100))
+    _ = first.start(&health, now: due)
+    first.share(&health)
+    #expect(second.start(&health, now: due) == .tryWay(index: 0, until: due + 50))
+    first.renew(&health, now: due, until: due + 50)
+    #expect(!first.isTrial && second.isTrial)
+    second.share(&health)
+    first.renew(&health, now: due, until: due + 50)
+    second.renew(&health, now: due, until: due + 50)
+    #expect(first.isTrial && !second.isTrial)
+    first.cancel(&health)
+    second.cancel(&health)
+    #expect(health.hopsThatAreTried(at: due).isEmpty && health.isWorthTrying(a, now: due))
+  }
+
+  @Test(arguments: [WayAttempt.Outcome.connected, .silent, .broken, .refused, .unreachable, .unasked, .unusable])
+  func `the last try takes no other way from those who would try it`(outcome: WayAttempt.Outcome) {
+    var health = WayHealth()
+    health.broke(b, now: 0, random: 0)
+    let due = WayHealth.firstPause
+    var attempt = WayAttempt([a, b], until: due + 100)
+    #expect(attempt.start(&health, now: due) == .tryWay(index: 0, until: due + 50))
+    #expect(attempt.ended(outcome, isLast: true, &health, now: due, random: 0) == nil)
+    #expect(health.hopsThatAreTried(at: due).isEmpty && health.isWorthTrying(b, now: due))
+  }
+
   @Test func `a single try that is refused, or reaches no origin, shows that the hop is up`() {
     for outcome in [WayAttempt.Outcome.refused, .unreachable, .connected] {
       var health = WayHealth()
@@ -146,6 +239,18 @@ struct WayAttemptTests {
       _ = attempt.ended(outcome, &health, now: WayHealth.firstPause, random: 0)
       #expect(health.isUp(a))
     }
+  }
+
+  @Test func `a parent that has served others does not go on doing so by keeping them waiting`() {
+    var health = WayHealth()
+    health.worked(a, now: 0)
+    for now in stride(from: 0, to: 120, by: 10) as StrideTo<Int64> {
+      var attempt = WayAttempt([a], until: .max)
+      _ = attempt.start(&health, now: now * Self.second)
+      _ = attempt.ended(.overdue, &health, now: now * Self.second, random: 0)
+    }
+    #expect(health.isUp(a) && health.hasWorkedLately(a, now: 59 * Self.second))
+    #expect(!health.hasWorkedLately(a, now: 60 * Self.second))
   }
 
   @Test func `a connection whose hop is silent shows nothing, and keeps its claim until somebody reports`() throws {

@@ -80,6 +80,15 @@ static inline long csys_send2(int fd, const void *a, size_t a_count, const void 
   return n < 0 ? -errno : n;
 }
 
+/// Sends up to `count` ranges in order, in one call.
+static inline long csys_send_all(int fd, const struct iovec *ranges, size_t count) {
+  struct msghdr m = {.msg_iov = (struct iovec *)ranges, .msg_iovlen = count};
+  ssize_t n;
+  do n = sendmsg(fd, &m, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
 static inline int csys_epoll_wait(int epoll, struct epoll_event *events, int capacity, int milliseconds) {
   int n = epoll_wait(epoll, events, capacity, milliseconds);
   return n < 0 ? -errno : n;
@@ -108,6 +117,11 @@ uint64_t csys_raise_descriptor_limit(void);
 /// Large blocks of memory go back to the kernel when they are freed. Otherwise malloc learns from the first one that is freed to keep all up
 /// to 32 MiB, in pieces that fit no other: bodies that are kept would occupy many times `limits.buffers`.
 void csys_return_large_memory(void);
+/// All threads that are made from now on allocate from one heap. Otherwise each has its own, and what one thread stores and another evicts
+/// leaves holes in both.
+void csys_share_memory(void);
+/// The allocator returns its free pages to the kernel, also those between others.
+void csys_trim_memory(void);
 /// CPUs that this process may run on.
 int csys_cpu_affinity_count(void);
 /// open(2) with O_CLOEXEC.
@@ -141,6 +155,8 @@ static inline uint64_t csys_inode(const char *path) {
 }
 /// A listening unix stream socket of this name in the abstract name space (unix(7)), non-blocking and close-on-exec; or -errno.
 int csys_abstract_listener(const void *name, size_t count);
+/// The user at the other end of a unix socket; -1: it is none.
+int64_t csys_peer_user(int fd);
 /// Whether the other end of a unix socket was connected by this process.
 int csys_peer_is_this_process(int fd);
 static inline int csys_page_size(void) { return (int)sysconf(_SC_PAGESIZE); }

@@ -53,6 +53,8 @@ public struct FetchMachine: Sendable {
 
   public var isFinished: Bool { phase == .ended }
   public var readerCount: Int { readers.count }
+  /// The fetch depends on how far its readers are.
+  public var isWindowed: Bool { window != nil }
 
   // MARK: - Readers
 
@@ -102,8 +104,9 @@ public struct FetchMachine: Sendable {
     var step = FetchStep()
     guard phase == .waiting else { return finish(step) }
     switch verdict {
-    case .release: release(&step)
-    case .store(let length?) where length > maxObject, .share(let length?) where length > maxObject: release(&step)
+    case .release: release(&step, .relay)
+    case .renewedForOne: release(&step, .answer)
+    case .store(let length?) where length > maxObject, .share(let length?) where length > maxObject: release(&step, .relay)
     case .renewed:
       for reader in readers.keys { step.messages.append((reader, reader == leader || matches(reader) ? .answer : .lookAgain)) }
       end(&step, [])
@@ -217,9 +220,9 @@ public struct FetchMachine: Sendable {
     endIfUnread(&step)
   }
 
-  private mutating func release(_ step: inout FetchStep) {
-    for id in readers.keys { step.messages.append((id, id == leader ? .relay : .goAlone)) }
-    let isTaken = leader != nil
+  private mutating func release(_ step: inout FetchStep, _ message: ReaderMessage) {
+    for id in readers.keys { step.messages.append((id, id == leader ? message : .goAlone)) }
+    let isTaken = leader != nil || message == .answer
     end(&step, isTaken ? [.stopCollapsing] : [.stopCollapsing, .cancel])
   }
 
@@ -228,6 +231,7 @@ public struct FetchMachine: Sendable {
     isStored = false
     step.effects.formUnion([.discard, .stopCollapsing])
     detach(&step)
+    endIfUnread(&step)
   }
 
   private mutating func detach(_ step: inout FetchStep) {
@@ -244,9 +248,10 @@ public struct FetchMachine: Sendable {
     deadline = nil
   }
 
-  /// The last reader has left.
+  /// The last reader has left. A validation in the background is for the store, as long as the store takes its answer.
   private mutating func endIfUnread(_ step: inout FetchStep) {
-    guard readers.isEmpty, !isBackground, phase != .ended else { return }
+    guard readers.isEmpty, phase != .ended else { return }
+    if isBackground, phase == .waiting || isStored { return }
     if phase == .streaming, isStored, let length, length - written <= Self.worthFinishing { return }
     end(&step, phase == .waiting ? [.cancel] : [.cancel, .broken, .discard])
   }

@@ -14,6 +14,9 @@ public enum FetchVerdict: Sendable, Hashable {
   case release
   /// A 304: the stored answer is renewed, and serves all who wait.
   case renewed
+  /// A 304 after which the answer must not be stored, or serve others: it sets a cookie, or says no-store or private. The renewed answer is
+  /// for the request alone that fetched it.
+  case renewedForOne
 }
 
 /// What a reader is told. `read` may be followed by one of the last three; all others are the end.

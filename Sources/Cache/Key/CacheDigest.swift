@@ -32,7 +32,8 @@ public struct CacheDigest: Sendable, Hashable {
   }
   public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
   var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
-  func append(to bytes: inout [UInt8]) { withUnsafeBytes(of: words) { bytes.append(contentsOf: $0) } }
+  /// 32 bytes.
+  func write(to bytes: UnsafeMutableRawBufferPointer) { withUnsafeBytes(of: words) { bytes.copyMemory(from: $0) } }
 }
 
 extension [UInt8] {

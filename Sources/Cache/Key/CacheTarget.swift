@@ -1,37 +1,48 @@
-/// The primary key: origin and target URI. The URI counts byte for byte, with its query; only the host is lower-case.
+import HTTPWire
+
+/// The primary key: an origin, and path and query of a target URI there, byte for byte. Which Host it was asked for is the partition's, so
+/// that all of them are invalidated at once.
 public struct CacheTarget: Sendable, Hashable {
-  /// 32 bytes of the origin's digest, `host[:port]`, and the target in origin-form.
+  /// 32 bytes of the origin's digest, and the target in origin-form.
   private let bytes: [UInt8]
   let hash: Int
-  private let pathStart: Int
+  private static let pathStart = 32
 
   /// - Parameters:
   ///   - origin: of the partition.
-  ///   - authority: as forwarded in Host; it is made lower-case.
   ///   - path: target in origin-form as forwarded, without what the credential adds.
-  public init(origin: CacheDigest, authority: UnsafeRawBufferPointer, path: UnsafeRawBufferPointer) {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(32 + authority.count + max(1, path.count))
-    origin.append(to: &bytes)
-    for byte in authority { bytes.append(lowerCase(byte)) }
-    pathStart = bytes.count
-    // An empty path and `/` are one target (RFC 9110 section 4.2.3).
-    if path.first != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
-    bytes.append(contentsOf: path)
-    self.bytes = bytes
+  public init(origin: CacheDigest, path: UnsafeRawBufferPointer) {
+    let start = Self.pathStart
     var hasher = Hasher()
-    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    bytes = [UInt8](unsafeUninitializedCapacity: start + 1 + path.count) { buffer, count in
+      let bytes = UnsafeMutableRawBufferPointer(buffer)
+      origin.write(to: bytes)
+      var end = start
+      // An empty path and `/` are one target (RFC 9110 section 4.2.3).
+      if path.first != UInt8(ascii: "/") {
+        bytes[end] = UInt8(ascii: "/")
+        end += 1
+      }
+      if !path.isEmpty { UnsafeMutableRawBufferPointer(rebasing: bytes[end...]).copyMemory(from: path) }
+      count = end + path.count
+      hasher.combine(origin.short)
+      hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<count]))
+    }
     hash = hasher.finalize()
   }
 
   /// Bytes that it occupies.
   var size: Int { bytes.count }
 
-  /// `host[:port]`, lower-case.
-  public var authority: [UInt8] { Array(bytes[32..<pathStart]) }
   /// Path and query.
-  public var path: [UInt8] { Array(bytes[pathStart...]) }
+  public var path: [UInt8] { Array(bytes[Self.pathStart...]) }
 
-  public static func == (one: CacheTarget, other: CacheTarget) -> Bool { one.hash == other.hash && one.bytes == other.bytes }
+  public static func == (one: CacheTarget, other: CacheTarget) -> Bool {
+    one.hash == other.hash
+      && one.bytes.withUnsafeBytes { bytes in other.bytes.withUnsafeBytes { equalBytes(bytes, $0) } }
+  }
   public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  /// Of tables: the hash is made with the process's seed already, so to hash it again would gain nothing. Tables use the low bits first,
+  /// and a shard has those targets whose low six bits are the same.
+  public func _rawHashValue(seed: Int) -> Int { hash >> 6 ^ seed }
 }

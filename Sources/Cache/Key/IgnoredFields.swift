@@ -7,6 +7,8 @@ public struct IgnoredFields: Sendable, Hashable {
   private let names: [[UInt8]]
   private let prefixes: [[UInt8]]
 
+  public var isEmpty: Bool { !ignoresAll && names.isEmpty && prefixes.isEmpty }
+
   /// - Parameter names: in any case; one that ends in `*` stands for every name that begins so.
   public init(_ names: [String] = []) {
     ignoresAll = names.contains("*")
@@ -30,34 +32,50 @@ private func hasPrefix(_ name: UnsafeRawBufferPointer, _ prefix: [UInt8]) -> Boo
   name.count >= prefix.count && equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: name[..<prefix.count]), prefix)
 }
 
+extension IgnoredFields: CustomStringConvertible {
+  public var description: String {
+    if ignoresAll { return "all fields that Vary does not name" }
+    func text(_ name: [UInt8]) -> String { String(decoding: name, as: UTF8.self) }
+    return (names.map(text) + prefixes.map { text($0) + "*" }).joined(separator: ", ")
+  }
+}
+
 /// Fields that say nothing about which answer is right, or that the cache itself obeys. All others count as if Vary listed them: an
 /// answer for one cookie, user or tenant then never serves another, also where an origin forgets Vary.
 enum HarmlessFields {
-  private static let names: [[UInt8]] = lower([
-    "Accept-Charset", "Accept-Encoding", "User-Agent", "Cache-Control", "Pragma", "Date", "Range", "DNT", "Priority", "Host",
-    "Connection", "TE", "Content-Length", "traceparent", "tracestate", "X-Request-Id", "X-Amzn-Trace-Id",
-    "X-Cloud-Trace-Context",
-    "sentry-trace", "x-ms-client-request-id", "amz-sdk-invocation-id", "amz-sdk-request",
-  ])
-  private static let prefixes: [[UInt8]] = lower(["If-", "Sec-Fetch-", "X-B3-", "x-datadog-"])
-  /// Where an answer serves one client, its app asks for the representation that it understands.
-  private static let ofOneClient: [[UInt8]] = lower(["Accept", "Accept-Language"])
-
-  private static func lower(_ names: [String]) -> [[UInt8]] { names.map { $0.utf8.map(lowerCase) } }
-
   static func contains(_ field: Field, in head: UnsafeRawBufferPointer, servesSeveral: Bool) -> Bool {
     switch field.id {
     case .acceptEncoding, .userAgent, .cacheControl, .date, .range, .ifMatch, .ifNoneMatch, .ifRange, .host, .connection, .te,
       .contentLength:
       return true
+    // Where an answer serves one client, its app asks for the representation that it understands.
     case .accept: return !servesSeveral
-    case .other: break
+    case .other: return contains(field.name.bytes(in: head), servesSeveral: servesSeveral)
     default: return false
     }
-    let name = field.name.bytes(in: head)
-    for known in names where equalsIgnoringCase(name, known) { return true }
-    for prefix in prefixes where hasPrefix(name, prefix) { return true }
-    if !servesSeveral { for known in ofOneClient where equalsIgnoringCase(name, known) { return true } }
-    return false
+  }
+
+  /// By length, so that an unknown name is compared with few.
+  private static func contains(_ name: UnsafeRawBufferPointer, servesSeveral: Bool) -> Bool {
+    func named(_ text: StaticString) -> Bool { equalsIgnoringCase(name, text) }
+    func begins(_ text: StaticString) -> Bool {
+      let count = text.utf8CodeUnitCount
+      return name.count >= count && equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: name[..<count]), text)
+    }
+    let isKnown =
+      switch name.count {
+      case 3: named("DNT")
+      case 6: named("Pragma")
+      case 8: named("Priority")
+      case 10: named("tracestate")
+      case 11: named("traceparent")
+      case 12: named("X-Request-Id") || named("sentry-trace")
+      case 14: named("Accept-Charset")
+      case 15: named("X-Amzn-Trace-Id") || named("amz-sdk-request") || !servesSeveral && named("Accept-Language")
+      case 21: named("X-Cloud-Trace-Context") || named("amz-sdk-invocation-id")
+      case 22: named("x-ms-client-request-id")
+      default: false
+      }
+    return isKnown || begins("If-") || begins("Sec-Fetch-") || begins("X-B3-") || begins("x-datadog-")
   }
 }

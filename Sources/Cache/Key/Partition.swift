@@ -16,6 +16,23 @@ public final class Partition: Sendable {
     }
   }
 
+  /// The authority that an app has asked for.
+  public struct Asked: Sendable, Hashable {
+    /// As the router takes it.
+    public let host: String
+    public let port: UInt16
+    /// Host as the origin gets it, lower-case; empty: it is the origin's own.
+    let field: [UInt8]
+
+    public init(host: String, port: UInt16, field: [UInt8]) {
+      self.host = host
+      self.port = port
+      self.field = field.map(lowerCase)
+    }
+
+    fileprivate var parts: [[UInt8]] { [Array(host.utf8), Array("\(port)".utf8), field] }
+  }
+
   /// What all requests of an entry have in common, for one of its matches and origins. Made with the configuration.
   public struct Base: Sendable, Hashable {
     /// Name of the entry, as in `purge`.
@@ -28,11 +45,13 @@ public final class Partition: Sendable {
     public var rules: [UInt8]
     /// The match that the request came by, as text.
     public var match: String
+    /// nil: answers do not depend on it beyond the match.
+    public var asked: Asked?
     public var share: CacheRules.Share
 
     public init(
       entry: String, origin: [UInt8], trust: [UInt8], certificate: [UInt8], rules: [UInt8], match: String,
-      share: CacheRules.Share
+      asked: Asked? = nil, share: CacheRules.Share
     ) {
       self.entry = entry
       self.origin = origin
@@ -40,6 +59,7 @@ public final class Partition: Sendable {
       self.certificate = certificate
       self.rules = rules
       self.match = match
+      self.asked = asked
       self.share = share
     }
   }
@@ -69,10 +89,11 @@ public final class Partition: Sendable {
       case .all: 3
       case .credential: 4
       }
-    id = CacheDigest(parts: [
+    let parts: [[UInt8]] = [
       Array(base.entry.utf8), base.origin, base.trust, base.certificate, base.rules, Array(base.match.utf8), [share],
       credential.bytes, [takesGzip.map { $0 ? 1 : 2 } ?? 0], self.client?.part ?? [],
-    ])
+    ]
+    id = CacheDigest(parts: parts + (base.asked?.parts ?? []))
   }
 }
 

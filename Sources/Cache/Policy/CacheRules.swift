@@ -1,11 +1,11 @@
 /// What an entry's `cache` says. Times are seconds.
 public struct CacheRules: Sendable, Hashable {
   /// Whose requests one stored answer may serve.
-  public enum Share: Sendable, Hashable {
+  public enum Share: String, Sendable, Hashable {
     /// Its own client's: a private cache for each client.
     case client
     /// All clients of the entry, where the origin says so (RFC 9111 section 3.5).
-    case everyone
+    case everyone = "public"
     /// All clients of the entry: everything but `private`.
     case all
     /// All clients of the entry: the credential's own private cache.
@@ -20,7 +20,7 @@ public struct CacheRules: Sendable, Hashable {
   }
 
   /// Which identical requests wait for the answer of one of them.
-  public enum Collapse: Sendable, Hashable {
+  public enum Collapse: String, Sendable, Hashable {
     /// Those whose answer may be stored.
     case storable
     /// Also those whose answer only lacks freshness.

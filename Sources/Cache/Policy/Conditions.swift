@@ -26,11 +26,21 @@ public enum CacheCondition: Sendable, Hashable {
       return
     }
     // Repeated or no date: ignored (RFC 9110 section 13.1.3).
-    if let field = head.fields.only("If-Modified-Since", in: bytes), !field.dropped,
+    if let field = Self.dateCondition(head.fields, in: bytes), !field.dropped,
       let time = parseHTTPDate(field.value.bytes(in: bytes), now: wall)
     {
       self = .modifiedSince(time)
     }
+  }
+
+  /// The only If-Modified-Since.
+  private static func dateCondition(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) -> Field? {
+    var found: Field?
+    for field in fields where field.id == .other && field.name.equalsIgnoringCase("If-Modified-Since", in: bytes) {
+      if found != nil { return nil }
+      found = field
+    }
+    return found
   }
 
   /// Whether the app has what is stored: the answer is a 304. Conditions count for 200 only (RFC 9110 section 13.2.1).
@@ -61,17 +71,19 @@ extension ResponseFacts {
       guard let tag else { return .mismatch }
       // A strong validator selects what has the same; a weak one is enough if ours is weak.
       guard newer.isWeak || tag.isWeak ? newer.matchesWeakly(tag) : newer.matchesStrongly(tag) else { return .mismatch }
-    } else if tag == nil, let newer = answer.lastModifiedTime, newer != lastModifiedTime {
+    } else if let newer = answer.lastModifiedTime, newer != lastModifiedTime {
+      // An origin that knows dates only: a restored backup is older, and so not modified.
       return .mismatch
     }
     return .renewed(renewed(by: answer))
   }
 
-  /// Whether a 200 to HEAD is about this stored answer, which it then renews; else it drops it (section 4.3.5).
+  /// Whether a 200 to HEAD is about this stored answer, which it then renews; else it drops it (section 4.3.5). Without a validator
+  /// nothing says so.
   /// - Parameter size: bytes of the stored body.
   public func isRenewed(byHead answer: ResponseFacts, size: Int) -> Bool {
-    guard answer.status == 200, status == 200 else { return false }
-    if let length = answer.length, length != Int64(size) { return false }
+    guard answer.status == 200, status == 200, hasValidator else { return false }
+    if !isDecoded, let length = answer.length, length != Int64(size) { return false }
     return answer.tag == tag && answer.lastModifiedTime == lastModifiedTime
   }
 }

@@ -15,6 +15,9 @@ public struct CacheDirectives: Sendable, Hashable {
     public static let proxyRevalidate = Flags(rawValue: 32)
     public static let mustUnderstand = Flags(rawValue: 64)
     public static let onlyIfCached = Flags(rawValue: 128)
+    /// public, s-maxage or must-revalidate, each as it is written in the standard: a shared cache may store what was asked for with a
+    /// credential (RFC 9111 section 3.5).
+    static let permitsSharing = Flags(rawValue: 256)
   }
 
   /// Larger numbers count as this one (RFC 9111 section 1.2.2).
@@ -29,7 +32,7 @@ public struct CacheDirectives: Sendable, Hashable {
   public private(set) var minFresh: Int64?
   /// Seconds; without a number the longest time; nil: absent or not readable.
   public private(set) var maxStale: Int64?
-  /// A quoted string does not end. Only directives that restrict count, wherever they are.
+  /// A quoted string does not end, or a quotation mark is where none can be. Only directives that restrict count, wherever they are.
   public private(set) var isMalformed = false
 
   public init() {}
@@ -37,15 +40,16 @@ public struct CacheDirectives: Sendable, Hashable {
   public init(_ fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
     for field in fields where field.id == .cacheControl && !field.dropped {
       var members = ListMembers(field.value, in: head, quotedStrings: true)
-      while let member = members.next() { read(member, in: head) }
-      guard members.isMalformed else { continue }
+      var isQuotedWell = true
+      while let member = members.next() { if !read(member, in: head) { isQuotedWell = false } }
+      guard members.isMalformed || !isQuotedWell else { continue }
       // Another recipient might not see the quotation mark, and so the directives behind it.
       isMalformed = true
       var all = ListMembers(field.value, in: head)
-      while let member = all.next() { read(member, in: head) }
+      while let member = all.next() { _ = read(member, in: head) }
     }
     guard isMalformed else { return }
-    flags.remove(.isPublic)
+    flags.subtract([.isPublic, .permitsSharing])
     maxAge = 0
     sharedMaxAge = nil
     staleWhileRevalidate = nil
@@ -53,7 +57,8 @@ public struct CacheDirectives: Sendable, Hashable {
     maxStale = nil
   }
 
-  private mutating func read(_ member: ByteSlice, in head: UnsafeRawBufferPointer) {
+  /// - Returns: whether each quotation mark is one of a quoted string that is a whole value.
+  private mutating func read(_ member: ByteSlice, in head: UnsafeRawBufferPointer) -> Bool {
     let text = member.bytes(in: head)
     let equals = text.firstIndex(of: UInt8(ascii: "="))
     var end = equals ?? text.count
@@ -62,16 +67,20 @@ public struct CacheDirectives: Sendable, Hashable {
     let value = equals.map { UnsafeRawBufferPointer(rebasing: text[($0 + 1)...]) }
     // Blanks around `=` are no syntax: the number is not readable, but a restriction stays one.
     let number = end == (equals ?? end) ? value.flatMap(Self.seconds) : nil
+    @inline(__always)
     func named(_ text: StaticString) -> Bool { equalsIgnoringCase(name, text) }
     switch name.count {
-    case 6: if named("public"), value == nil { flags.insert(.isPublic) }
+    case 6: if named("public"), value == nil { flags.formUnion([.isPublic, .permitsSharing]) }
     case 7:
       if named("private") { flags.insert(.isPrivate) }
       if named("max-age") { Self.set(&maxAge, number ?? 0) }
     case 8:
       if named("no-store") { flags.insert(.noStore) }
       if named("no-cache") { flags.insert(.noCache) }
-      if named("s-maxage") { Self.set(&sharedMaxAge, number ?? 0) }
+      if named("s-maxage") {
+        if number != nil { flags.insert(.permitsSharing) }
+        Self.set(&sharedMaxAge, number ?? 0)
+      }
     case 9:
       if named("min-fresh") { Self.set(&minFresh, number ?? Self.longest) }
       if named("max-stale"), let stale = value == nil ? Self.longest : number { Self.set(&maxStale, stale) }
@@ -79,12 +88,22 @@ public struct CacheDirectives: Sendable, Hashable {
       if named("only-if-cached") { flags.insert(.onlyIfCached) }
       if named("stale-if-error"), let number { Self.set(&staleIfError, number) }
     case 15:
-      if named("must-revalidate") { flags.insert(.mustRevalidate) }
+      if named("must-revalidate") { flags.formUnion(value == nil ? [.mustRevalidate, .permitsSharing] : .mustRevalidate) }
       if named("must-understand") { flags.insert(.mustUnderstand) }
     case 16: if named("proxy-revalidate") { flags.insert(.proxyRevalidate) }
     case 22: if named("stale-while-revalidate"), let number { Self.set(&staleWhileRevalidate, number) }
     default: break
     }
+    return Self.isQuotedWell(text, value: equals.map { $0 + 1 })
+  }
+
+  private static func isQuotedWell(_ text: UnsafeRawBufferPointer, value: Int?) -> Bool {
+    let quote = UInt8(ascii: "\"")
+    guard let first = text.firstIndex(of: quote) else { return true }
+    guard var index = value, text[index...].prefix(while: isBlank).endIndex == first else { return false }
+    index = first + 1
+    while index < text.count, text[index] != quote { index += text[index] == UInt8(ascii: "\\") ? 2 : 1 }
+    return index == text.count - 1
   }
 
   private static func set(_ directive: inout Int64?, _ value: Int64) { if directive == nil { directive = value } }
@@ -111,5 +130,15 @@ public struct CacheDirectives: Sendable, Hashable {
 
 @inline(__always)
 func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+/// tchar of RFC 9110 section 5.6.2.
+func isTokenByte(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+  case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"),
+    UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+    true
+  default: false
+  }
+}
 @inline(__always)
 func lowerCase(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }

@@ -102,6 +102,8 @@ public enum RangeCondition: Sendable, Hashable {
 
   /// Only a strong validator permits a part. A date is one if the answer was made at least a second later (section 8.8.2.2).
   public func permitsPart(of facts: ResponseFacts) -> Bool {
+    // Of a body without its coding all validators are weak.
+    if facts.isDecoded { return self == .none }
     switch self {
     case .none: return true
     case .tag(let tag): return facts.tag.map { $0.matchesStrongly(tag) } ?? false

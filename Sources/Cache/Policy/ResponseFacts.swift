@@ -23,7 +23,10 @@ public struct ResponseFacts: Sendable {
   /// The same as Unix time.
   public private(set) var lastModifiedTime: Int64?
   public private(set) var vary: VaryReading
-  public let setsCookie, isEventStream, announcesTrailers: Bool
+  public private(set) var setsCookie: Bool
+  /// The proxy has taken the coding away: the body is another representation than the one that the validators are about.
+  public private(set) var isDecoded = false
+  public let isEventStream, announcesTrailers: Bool
   /// Content-Length, if there is one.
   public let length: Int64?
   private let hasDirectives: Bool
@@ -52,16 +55,25 @@ public struct ResponseFacts: Sendable {
       lastModifiedTime = time
     }
     vary = VaryReading(head.fields, present, in: bytes)
-    setsCookie = present.contains(.setCookie) || head.fields.contains { $0.name.equalsIgnoringCase("Set-Cookie2", in: bytes) }
+    setsCookie =
+      present.contains(.setCookie)
+      || head.fields.contains { $0.id == .other && $0.name.equalsIgnoringCase("Set-Cookie2", in: bytes) }
     isEventStream = head.isEventStream(in: bytes)
     announcesTrailers = present.contains(.trailer)
     length = head.contentLength(in: bytes)
   }
 
+  public var decoded: ResponseFacts {
+    var facts = self
+    facts.isDecoded = true
+    return facts
+  }
+
   /// A validator for a conditional request.
   public var hasValidator: Bool { tag != nil || lastModifiedTime != nil }
 
-  /// These facts with the newer ones of a 304 (RFC 9111 section 3.2): a field that the 304 has replaces all of its name.
+  /// These facts with the newer ones of a 304 (RFC 9111 section 3.2): a field that the 304 has replaces all of its name. A cookie that
+  /// it sets is for who asked, and would be in the renewed head.
   public func renewed(by newer: ResponseFacts) -> ResponseFacts {
     var facts = self
     if newer.hasDirectives { facts.directives = newer.directives }
@@ -69,6 +81,7 @@ public struct ResponseFacts: Sendable {
     facts.date = newer.date
     facts.age = newer.age
     if newer.expiry != .none { facts.expiry = newer.expiry }
+    facts.setsCookie = setsCookie || newer.setsCookie
     if newer.tag != nil { facts.tag = newer.tag }
     if newer.lastModifiedTime != nil {
       facts.lastModified = newer.lastModified

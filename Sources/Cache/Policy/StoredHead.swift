@@ -9,7 +9,8 @@ public struct StoredHead: Sendable {
   private let fieldsStart: Int
 
   private static let messageFields = FieldSet(
-    .age, .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization,
+    .age, .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo,
+    .proxyAuthorization,
     .proxyConnection, .te, .trailer, .transferEncoding, .upgrade)
 
   /// - Parameters:
@@ -18,35 +19,49 @@ public struct StoredHead: Sendable {
   /// - Returns: nil: it is no head.
   public init?(relayed: UnsafeRawBufferPointer, name: [UInt8]) {
     var head = ResponseHead()
+    // More than most heads have: to grow by doubling costs more than to parse.
+    head.fields.reserveCapacity(24)
     guard head.parse(relayed, limit: relayed.count + 1) == .complete else { return nil }
-    var rendered = [UInt8]()
-    rendered.reserveCapacity(relayed.count + 16)
-    rendered += Array("HTTP/1.1 \(head.status) ".utf8)
-    rendered += head.reason.bytes(in: relayed)
-    rendered += [13, 10]
-    Self.append(head.fields, in: relayed, name: name, to: &rendered)
-    self.init(rendered: rendered, status: head.status)
+    // Each field and each member of a list may get a blank.
+    let limit = relayed.count * 2 + 64
+    let (rendered, start) = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
+      var writer = ByteWriter(buffer)
+      writer.append(statusLineOf: head, in: relayed)
+      let start = writer.count
+      Self.append(head.fields, in: relayed, name: name, to: &writer)
+      return (Array(writer.written), start)
+    }
+    self.init(bytes: rendered, status: head.status, fieldsStart: start)
   }
 
   private init(rendered: [UInt8], status: Int) {
-    bytes = rendered
+    self.init(bytes: rendered, status: status, fieldsStart: rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) })
+  }
+
+  private init(bytes: [UInt8], status: Int, fieldsStart: Int) {
+    self.bytes = bytes
     self.status = status
-    fieldsStart = rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) }
+    self.fieldsStart = fieldsStart
   }
 
   /// This head with the fields of a 304 (RFC 9111 section 3.2): they replace all of their name, but those that say what the stored
   /// body is.
-  public func renewed(relayed: UnsafeRawBufferPointer, name: [UInt8]) -> StoredHead? {
+  /// - Parameter isDecoded: this head is of the body without its coding, and the newer one of the body with it: the tag stays weak, and
+  ///   Vary has Accept-Encoding.
+  public func renewed(relayed: UnsafeRawBufferPointer, name: [UInt8], isDecoded: Bool = false) -> StoredHead? {
     guard let newer = StoredHead(relayed: relayed, name: name) else { return nil }
     return newer.bytes.withUnsafeBytes { new in
       bytes.withUnsafeBytes { old in
-        let lines = Self.names(new, from: newer.fieldsStart).filter { !Self.describesBody($0.id, $0.name) }
+        let lines = Self.names(new, from: newer.fieldsStart).filter {
+          !Self.describesBody($0.id, $0.name) && !(isDecoded && $0.id == .etag)
+        }
         var rendered = Array(old[..<fieldsStart])
         for line in Self.names(old, from: fieldsStart) where !lines.contains(where: { equalsIgnoringCase($0.name, line.name) })
         {
           rendered += old[line.range]
         }
         for line in lines { rendered += new[line.range] }
+        if isDecoded, lines.contains(where: { $0.id == .vary }) { rendered += Array("Vary: Accept-Encoding\r\n".utf8) }
         return StoredHead(rendered: rendered, status: status)
       }
     }
@@ -65,7 +80,7 @@ public struct StoredHead: Sendable {
       if status != 204 { writer.appendField("Content-Length", decimal: Int64(size)) }
     case .part(let range):
       writer.append("HTTP/1.1 206 Partial Content\r\n")
-      bytes.withUnsafeBytes { writer.append(UnsafeRawBufferPointer(rebasing: $0[fieldsStart...])) }
+      appendForPart(into: &writer)
       writer.append("Content-Range: bytes ")
       writer.appendDecimal(range.lowerBound)
       writer.append("-")
@@ -87,6 +102,15 @@ public struct StoredHead: Sendable {
     writer.appendField("Age", decimal: min(age, CacheDirectives.longest))
   }
 
+  /// All fields but a Content-Range that the origin sent with the whole: the part has its own.
+  private func appendForPart(into writer: inout ByteWriter) {
+    bytes.withUnsafeBytes { bytes in
+      for line in Self.names(bytes, from: fieldsStart) where line.id != .contentRange {
+        writer.append(UnsafeRawBufferPointer(rebasing: bytes[line.range]))
+      }
+    }
+  }
+
   /// All fields but those that are not for a 304.
   private func appendWithoutRepresentation(into writer: inout ByteWriter) {
     bytes.withUnsafeBytes { bytes in
@@ -101,22 +125,18 @@ public struct StoredHead: Sendable {
   // MARK: - Fields
 
   private static func append(
-    _ fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer, name: [UInt8], to rendered: inout [UInt8]
+    _ fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer, name: [UInt8], to writer: inout ByteWriter
   ) {
-    withUnsafeTemporaryAllocation(byteCount: head.count * 2 + 64, alignment: 8) { buffer in
-      var writer = ByteWriter(buffer)
-      for field in fields where !messageFields.contains(field.id) {
-        if field.id == .proxyStatus || field.name.equalsIgnoringCase("Cache-Status", in: head) {
-          writer.append(listField: field, without: name, in: head)
-          continue
-        }
-        writer.append(field.name, of: head)
-        writer.append(": ")
-        writer.append(field.value, of: head)
-        writer.appendCRLF()
+    var lines = FieldLines(of: head)
+    for field in fields {
+      if field.id == .proxyStatus || field.id == .other && field.name.equalsIgnoringCase("Cache-Status", in: head) {
+        lines.end(in: &writer)
+        writer.append(listField: field, without: name, in: head)
+      } else if !messageFields.contains(field.id) {
+        lines.append(field, to: &writer)
       }
-      rendered += writer.written
     }
+    lines.end(in: &writer)
   }
 
   private struct Line {
@@ -169,6 +189,12 @@ public struct StoredHead: Sendable {
 }
 
 extension ByteWriter {
+  /// The head of an answer whose body is still coming, without its framing and the empty line.
+  public mutating func append(_ head: StoredHead, age: Int64) {
+    append(head.bytes)
+    if age > 0 { appendField("Age", decimal: min(age, CacheDirectives.longest)) }
+  }
+
   /// The head of a stored answer for an app, without the empty line: the caller adds Cache-Status and Connection.
   /// - Parameters:
   ///   - size: bytes of the stored body.

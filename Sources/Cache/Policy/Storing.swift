@@ -15,7 +15,7 @@ public enum StoreRefusal: String, Sendable, Hashable, CaseIterable {
   case tooLarge = "too-large"
   case eventStream = "event-stream"
   case trailers
-  /// It was asked for before an invalidation, a purge or a reload.
+  /// It was asked for before an invalidation, a purge or a reload, or a newer one came while it was validated.
   case invalidated
   /// The store has no room.
   case full
@@ -55,9 +55,8 @@ extension ResponseFacts {
     if flags.contains(.noStore), !flags.contains(.mustUnderstand) || directives.isMalformed { return .noStore }
     if rules.isShared {
       if flags.contains(.isPrivate) { return .isPrivate }
-      let isPermitted = flags.contains(.isPublic) || directives.sharedMaxAge != nil || flags.contains(.mustRevalidate)
       let isAuthorized = authorizing.byApp || authorizing.byProxy && rules.share != .all
-      if isAuthorized, !isPermitted || directives.isMalformed { return .authorized }
+      if isAuthorized, !flags.contains(.permitsSharing) { return .authorized }
     }
     if setsCookie { return .setCookie }
     guard case .names = vary else { return .vary }

@@ -8,9 +8,21 @@ public final class VaryNames: Sendable {
   public static let none = VaryNames([])
 
   public let names: [[UInt8]]
-  init(_ names: [[UInt8]]) { self.names = names }
+  /// All of them, to compare lists at once: no name has a comma.
+  private let text: [UInt8]
 
-  public func isEqual(to other: VaryNames) -> Bool { self === other || names == other.names }
+  init(_ names: [[UInt8]]) {
+    self.names = names
+    text = Array(names.joined(separator: [UInt8(ascii: ",")]))
+  }
+
+  public func isEqual(to other: VaryNames) -> Bool { self === other || text == other.text }
+
+  /// - Parameter name: in any case.
+  func contains(_ name: UnsafeRawBufferPointer) -> Bool {
+    for known in names where equalsIgnoringCase(name, known) { return true }
+    return false
+  }
 }
 
 /// What Vary says.
@@ -32,6 +44,11 @@ public enum VaryReading: Sendable {
         let name = member.bytes(in: head).map(lowerCase)
         if name == [UInt8(ascii: "*")] {
           self = .everything
+          return
+        }
+        // Another reader may find a field's name in it.
+        guard name.allSatisfy(isTokenByte) else {
+          self = .tooMuch
           return
         }
         size += name.count

@@ -12,29 +12,110 @@ final class CacheShard: Sendable {
     /// Changes with each change.
     var version: UInt64 = 0
     var isEmpty: Bool { answers.isEmpty && flights.isEmpty }
+
+    /// - Parameter dropped: gets the answers whose place it takes.
+    mutating func put(
+      _ answer: StoredAnswer, replacing replaced: StoredAnswer?, _ version: UInt64, _ dropped: inout [StoredAnswer]
+    ) {
+      if !answers.isEmpty {
+        answers.removeAll { old in
+          let isSame = old.isFor(answer) || old === replaced
+          if isSame { dropped.append(old) }
+          return isSame
+        }
+        if answers.count >= CacheStore.answersPerTarget { dropped.append(answers.removeFirst()) }
+      }
+      answers.append(answer)
+      vary = answer.vary
+      self.version = version
+    }
+
+    mutating func remove(_ answer: StoredAnswer, _ version: UInt64) {
+      guard let index = answers.firstIndex(where: { $0 === answer }) else { return }
+      answers.remove(at: index)
+      self.version = version
+    }
+
+    /// - Returns: whether it was there.
+    mutating func remove(_ flight: Flight, _ version: UInt64) -> Bool {
+      guard let index = flights.firstIndex(where: { $0 === flight }) else { return false }
+      flights.remove(at: index)
+      self.version = version
+      return true
+    }
+  }
+
+  /// The slots of one target, by partition. Nearly every target has one, which needs no table. Confined to the lock; an object, so that
+  /// nothing is copied to change it.
+  final class SlotsOfTarget {
+    private var partition: CacheDigest
+    private var slot = Slot()
+    private var others: [CacheDigest: Slot] = [:]
+
+    init(_ partition: CacheDigest) { self.partition = partition }
+
+    var isEmpty: Bool { slot.isEmpty && others.isEmpty }
+    var answers: [StoredAnswer] { Array(slot.answers) + others.values.flatMap { $0.answers } }
+
+    subscript(_ id: CacheDigest) -> Slot? { id == partition ? slot : others.isEmpty ? nil : others[id] }
+
+    @inline(__always)
+    fileprivate func withSlot(_ id: CacheDigest, _ body: (inout Slot) -> Void) {
+      if slot.isEmpty, others.isEmpty { partition = id }
+      guard id == partition else {
+        body(&others[id, default: Slot()])
+        if others[id]?.isEmpty == true { others[id] = nil }
+        return
+      }
+      body(&slot)
+      if slot.isEmpty { slot = Slot() }
+    }
   }
 
   struct State {
-    var targets: [CacheTarget: [CacheDigest: Slot]] = [:]
+    var targets: [CacheTarget: SlotsOfTarget] = [:]
     var versions: UInt64 = 0
     /// By a part of the target's hash: when a target was last invalidated. Two targets that share a place are invalidated together:
     /// it costs a fetch, and no memory.
-    var invalidated = [UInt64](repeating: 0, count: CacheShard.places)
+    private var invalidated: [UInt64] = []
     /// By a part of the key's hash: until when a key does not collapse.
-    var uncollapsed = [(key: UInt64, until: Int64)](repeating: (0, 0), count: CacheShard.places)
+    private var uncollapsed: [(key: UInt64, until: Int64)] = []
 
-    /// Changes a slot, and removes it if nothing is left in it.
-    mutating func change<Result>(_ target: CacheTarget, _ partition: CacheDigest, _ body: (inout Slot) -> Result) -> Result {
+    // Both tables come with their first entry: who stores nothing pays nothing.
+
+    func lastInvalidation(_ hash: UInt64) -> UInt64 { invalidated.isEmpty ? 0 : invalidated[CacheShard.place(hash)] }
+
+    /// Of two at once, the later one may come first.
+    mutating func invalidate(_ hash: UInt64, at number: UInt64) {
+      if invalidated.isEmpty { invalidated = [UInt64](repeating: 0, count: CacheShard.places) }
+      invalidated[CacheShard.place(hash)] = max(invalidated[CacheShard.place(hash)], number)
+    }
+
+    func mayCollapse(_ key: UInt64, now: Int64) -> Bool {
+      if uncollapsed.isEmpty { return true }
+      let mark = uncollapsed[CacheShard.place(key)]
+      return mark.key != key || now >= mark.until
+    }
+
+    mutating func stopCollapsing(_ key: UInt64, until: Int64) {
+      if uncollapsed.isEmpty { uncollapsed = [(key: UInt64, until: Int64)](repeating: (0, 0), count: CacheShard.places) }
+      uncollapsed[CacheShard.place(key)] = (key, until)
+    }
+
+    /// Calls `body` with a slot where it is, which may be a new one, and removes it if nothing is left in it.
+    /// - Parameter body: gets the version to set if it changes the slot.
+    @inline(__always)
+    mutating func withSlot(_ target: CacheTarget, _ partition: CacheDigest, _ body: (inout Slot, UInt64) -> Void) {
       versions += 1
-      var slots = targets[target] ?? [:]
-      targets[target] = nil
-      var slot = slots[partition] ?? Slot()
-      slots[partition] = nil
-      slot.version = versions
-      let result = body(&slot)
-      if !slot.isEmpty { slots[partition] = slot }
-      if !slots.isEmpty { targets[target] = slots }
-      return result
+      let version = versions
+      guard let slots = targets[target] else {
+        let slots = SlotsOfTarget(partition)
+        slots.withSlot(partition) { body(&$0, version) }
+        if !slots.isEmpty { targets[target] = slots }
+        return
+      }
+      slots.withSlot(partition) { body(&$0, version) }
+      if slots.isEmpty { targets[target] = nil }
     }
   }
 

@@ -54,21 +54,21 @@ struct EvictionQueues {
   }
 
   /// Takes out the answer that is worth least. nil: none is left.
-  /// - Parameter limit: bytes of the whole store.
-  mutating func evict(limit: Int) -> StoredAnswer? {
-    // Hits in the meantime could give each answer another round, but not for ever.
-    var rounds = 4 * count + 4
+  /// - Parameters:
+  ///   - limit: bytes of the whole store.
+  ///   - patience: how many answers in use it may pass over; then one in use goes. With everything in use it could go round three times.
+  mutating func evict(limit: Int, patience: inout Int) -> StoredAnswer? {
     while count > 0 {
-      rounds -= 1
       let isMain = small.oldest < 0 || small.bytes <= limit / 10 && main.oldest >= 0
       let index = isMain ? main.oldest : small.oldest
       guard let answer = nodes[index].answer else { return nil }
-      let uses = rounds > 0 ? answer.useCount : 0
+      let uses = patience > 0 ? answer.useCount : 0
       if uses == 0 {
         release(index)
         if !isMain { ghosts.insert(answer.fingerprint, limit: count) }
         return answer
       }
+      patience -= 1
       unlink(index)
       answer.set(useCount: isMain ? uses - 1 : 0)
       push(index, isMain: true)
@@ -124,17 +124,21 @@ struct EvictionQueues {
 struct GhostList {
   private var order: [UInt64] = []
   private var first = 0
+  /// How many came before the first in `order`.
+  private var forgotten = 0
+  /// By fingerprint: its last number among all that came.
   private var known: [UInt64: Int] = [:]
 
   mutating func insert(_ fingerprint: UInt64, limit: Int) {
+    known[fingerprint] = forgotten + order.count
     order.append(fingerprint)
-    known[fingerprint, default: 0] += 1
     while order.count - first > max(limit, 16) {
-      forget(order[first])
+      if known[order[first]] == forgotten + first { known[order[first]] = nil }
       first += 1
     }
     if first > 1024, first > order.count / 2 {
       order.removeFirst(first)
+      forgotten += first
       first = 0
     }
   }
@@ -143,9 +147,4 @@ struct GhostList {
   mutating func remove(_ fingerprint: UInt64) -> Bool { known.removeValue(forKey: fingerprint) != nil }
 
   var count: Int { order.count - first }
-
-  private mutating func forget(_ fingerprint: UInt64) {
-    guard let places = known[fingerprint] else { return }
-    known[fingerprint] = places > 1 ? places - 1 : nil
-  }
 }

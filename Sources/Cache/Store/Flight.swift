@@ -14,8 +14,9 @@ public final class Flight: Sendable {
     }
   }
 
-  /// What one costs in the index.
+  /// What one costs in the index, with a target of usual length.
   static let cost = 1024
+  static func cost(_ target: CacheTarget) -> Int { cost + max(0, target.size - 256) }
 
   public let target: CacheTarget
   public let partition: Partition
@@ -29,7 +30,7 @@ public final class Flight: Sendable {
   private let published = AtomicLazyReference<Head>()
   private let ledger: MemoryLedger
 
-  /// The caller has taken `cost`.
+  /// The caller has taken `cost(target)`.
   init(
     target: CacheTarget, partition: Partition, vary: VaryNames, variant: CacheDigest, began: CacheStore.Beginning, loop: Int,
     ledger: MemoryLedger
@@ -43,7 +44,7 @@ public final class Flight: Sendable {
     self.ledger = ledger
   }
 
-  deinit { ledger.give(Self.cost) }
+  deinit { ledger.give(Self.cost(target)) }
 
   /// Once; see `CacheStore.publish`.
   func publish(_ head: Head) { _ = published.storeIfNil(head) }

@@ -4,21 +4,33 @@ import Synchronization
 public final class BodyProgress: Sendable {
   public enum State: UInt8, Sendable { case open, complete, broken }
   private let state = Atomic<UInt8>(0)
+  private let ending = AtomicLazyReference<BodyEnding>()
 
   /// Read it before the bytes: if it is not `open`, no more follow.
   public var current: State { State(rawValue: state.load(ordering: .acquiring)) ?? .broken }
   func end(_ end: State) { state.store(end.rawValue, ordering: .releasing) }
+
+  /// Before the end, once.
+  func note(_ ending: BodyEnding) { _ = self.ending.storeIfNil(ending) }
+  var lastChunk: [UInt8]? { ending.load()?.lastChunk }
+}
+
+/// The end of a body that has trailers.
+final class BodyEnding: Sendable {
+  let lastChunk: [UInt8]
+  init(_ lastChunk: [UInt8]) { self.lastChunk = lastChunk }
 }
 
 /// A reader's place in a body. Each reader has its own, on its own loop.
 public struct BodyReader: Sendable {
-  private var block: Block
+  private var block: BodyBlock
   private var offset = 0
-  private let progress: BodyProgress
+  /// nil: it is complete.
+  private let progress: BodyProgress?
   /// Bytes read.
   public private(set) var position = 0
 
-  init(root: Block, progress: BodyProgress) {
+  init(root: BodyBlock, progress: BodyProgress?) {
     block = root
     self.progress = progress
   }
@@ -32,7 +44,7 @@ public struct BodyReader: Sendable {
   }
 
   public mutating func next() -> Next {
-    let state = progress.current
+    let state = progress?.current ?? .complete
     while true {
       // Before the bytes: the writer fills a block before it appends another.
       let following = block.next
@@ -49,6 +61,9 @@ public struct BodyReader: Sendable {
     }
   }
 
+  /// After `complete`: the last chunk of the body with its trailers; nil: it has none.
+  public var lastChunk: [UInt8]? { progress?.lastChunk }
+
   /// The first `count` bytes of what `next` gave are done with.
   public mutating func advance(_ count: Int) {
     offset += count
@@ -58,24 +73,32 @@ public struct BodyReader: Sendable {
 
 /// A complete body.
 public struct StoredBody: Sendable {
-  private let root: Block
-  private let progress: BodyProgress
+  private let root: BodyBlock
   public let size: Int
   /// Bytes that its blocks occupy.
   let cost: Int
 
-  fileprivate init(root: Block, progress: BodyProgress, size: Int, cost: Int) {
+  fileprivate init(root: BodyBlock, size: Int, cost: Int) {
     self.root = root
-    self.progress = progress
     self.size = size
     self.cost = cost
   }
 
-  public func reader() -> BodyReader { BodyReader(root: root, progress: progress) }
+  /// A copy of a body that is there as a whole: at most `BodyBlock.size` bytes.
+  /// - Returns: nil: no room.
+  public init?(copying bytes: UnsafeRawBufferPointer, in store: CacheStore) {
+    let cost = BodyBlock.cost(bytes.count)
+    guard bytes.count <= BodyBlock.size, store.reserve(cost) else { return nil }
+    let block = BodyBlock(capacity: bytes.count, ledger: store.ledger)
+    _ = block.append(bytes)
+    self.init(root: block, size: bytes.count, cost: cost)
+  }
+
+  public func reader() -> BodyReader { BodyReader(root: root, progress: nil) }
 
   /// Calls `body` with the pieces of a part, in order, for one writev. They are valid as long as this value.
   public func forEachPiece(of range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void) {
-    var block: Block? = root
+    var block: BodyBlock? = root
     var start = 0
     while let current = block, start < range.upperBound {
       let bytes = current.bytes
@@ -92,9 +115,9 @@ public struct StoredBody: Sendable {
 public final class BodyWriter {
   private let store: CacheStore
   private let progress = BodyProgress()
-  /// Begins with a block without bytes, so that readers can wait for the first one. nil: the body is not stored any more.
-  private var root: Block?
-  private var last: Block
+  /// If the length is not known, a block without bytes, so that readers can wait for the first one. nil: the body is not stored any more.
+  private var root: BodyBlock?
+  private var last: BodyBlock
   /// Taken for blocks to come.
   private var reserved: Int
   /// Taken for blocks that are there, as long as they are ours.
@@ -103,23 +126,28 @@ public final class BodyWriter {
   private let length: Int?
   /// Capacity of all blocks so far.
   private var allocated = 0
+  /// Blocks beside the ledger.
+  private let spare = SpareBlocks()
   public private(set) var written = 0
 
   /// - Parameter length: of the body, if known: its memory is taken at once, so it cannot run out in the middle.
   /// - Returns: nil: no room.
   public init?(_ store: CacheStore, length: Int?) {
-    var needed = Block.cost(0)
+    let first = length.map { min($0, BodyBlock.size) } ?? 0
+    var needed = first > 0 ? 0 : BodyBlock.cost(0)
     if let length {
-      needed += length + (length + Block.size - 1) / Block.size * Block.overhead
+      guard length <= store.ledger.limit else { return nil }
+      needed += length + (length + BodyBlock.size - 1) / BodyBlock.size * BodyBlock.overhead
     }
     guard store.reserve(needed) else { return nil }
     store.flying(needed)
     self.store = store
     self.length = length
-    let root = Block(capacity: 0, ledger: store.ledger)
+    let root = BodyBlock(capacity: first, ledger: store.ledger)
     self.root = root
     last = root
-    used = Block.cost(0)
+    allocated = first
+    used = BodyBlock.cost(first)
     reserved = needed - used
   }
 
@@ -132,7 +160,8 @@ public final class BodyWriter {
   /// A reader from the beginning; nil: the beginning is gone.
   public func reader() -> BodyReader? { root.map { BodyReader(root: $0, progress: progress) } }
 
-  /// - Returns: bytes taken. Fewer than there are: no room now.
+  /// - Returns: bytes taken. Fewer than there are: no room now. For a body that is stored, `FetchMachine.noRoom` says what to do; one that
+  ///   is not has room as soon as its readers have passed what there is.
   public func append(_ bytes: UnsafeRawBufferPointer) -> Int {
     var taken = 0
     while taken < bytes.count {
@@ -147,20 +176,23 @@ public final class BodyWriter {
     return taken
   }
 
-  private func makeBlock() -> Block? {
-    let capacity = length.map { min(Block.size, $0 - allocated) } ?? (allocated == 0 ? Block.size / 8 : Block.size)
+  private func makeBlock() -> BodyBlock? {
+    let capacity = length.map { min(BodyBlock.size, $0 - allocated) } ?? (allocated == 0 ? BodyBlock.size / 8 : BodyBlock.size)
     guard capacity > 0 else { return nil }
-    let cost = Block.cost(capacity)
+    let cost = BodyBlock.cost(capacity)
     if length != nil {
       guard reserved >= cost else { return nil }
       reserved -= cost
-    } else {
-      guard store.reserve(cost) else { return nil }
+    } else if store.reserve(cost) {
       if root != nil { store.flying(cost) }
+    } else {
+      // Others hold all memory, and their readers may be slow. This body is only passed on, as it would be without a store.
+      guard root == nil, let block = spare.make(capacity) else { return nil }
+      return block
     }
     if root != nil || length != nil { used += cost }
     allocated += capacity
-    return Block(capacity: capacity, ledger: store.ledger)
+    return BodyBlock(capacity: capacity, ledger: store.ledger)
   }
 
   /// It is too large, or must not be stored: from now on its blocks go as soon as all readers have passed them.
@@ -171,6 +203,9 @@ public final class BodyWriter {
     store.flying(-used)
     used = 0
   }
+
+  /// The body has trailers, and is about to end.
+  public func noteLastChunk(_ bytes: [UInt8]) { progress.note(BodyEnding(bytes)) }
 
   /// The body is cut: every reader sees it, whatever it has read.
   public func breakOff() { progress.end(.broken) }
@@ -184,12 +219,12 @@ public final class BodyWriter {
     }
     progress.end(.complete)
     guard let root else { return nil }
-    // A short body in a block for a longer one is copied: most are short.
-    if length == nil, written > 0, root.next === last, last.capacity - written > written / 4,
-      let copy = BodyWriter(store, length: written), copy.append(last.bytes) == written
-    {
-      return copy.finish()
-    }
-    return StoredBody(root: root, progress: progress, size: written, cost: used)
+    let stored = StoredBody(root: root, size: written, cost: used)
+    // A short body in blocks for a longer one is copied: most are short.
+    guard length == nil, written <= 4 * BodyBlock.size, allocated - written > written / 4,
+      let copy = BodyWriter(store, length: written)
+    else { return stored }
+    stored.forEachPiece(of: 0..<written) { _ = copy.append($0) }
+    return copy.finish() ?? stored
   }
 }

@@ -62,6 +62,9 @@ public final class StoredAnswer: Sendable {
   /// - Returns: whether it was there until now.
   func markGone() -> Bool { !gone.exchange(true, ordering: .acquiringAndReleasing) }
 
+  /// It answers the same requests.
+  func isFor(_ other: StoredAnswer) -> Bool { variant == other.variant && vary.isEqual(to: other.vary) }
+
   /// What remembers it after it was evicted.
   var fingerprint: UInt64 {
     UInt64(bitPattern: Int64(target.hash)) ^ partition.id.short ^ variant.short &* 0x9e37_79b9_7f4a_7c15

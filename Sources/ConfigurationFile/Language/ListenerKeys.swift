@@ -54,7 +54,8 @@ struct AdminKeys: KeySet {
   let socket = SocketKeys()
   let expose = Key(
     "expose", .texts(of: .words(AdminSettings.Page.allCases.map(\.rawValue))),
-    .otherwise("healthz, readyz and metrics; on loopback or unix also status"), "Lists the pages that the listener serves.")
+    .otherwise("healthz, readyz and metrics; on loopback or unix also status, on unix also purge"),
+    "Lists the pages that the listener serves; purge is POST /cache/purge.")
 }
 
 /// The address of a listener, and the permissions of a unix socket.

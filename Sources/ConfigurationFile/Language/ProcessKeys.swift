@@ -50,6 +50,15 @@ struct LimitKeys: KeySet {
   let upstreamConnections = Key(
     "upstream_connections", .integer(1...1_000_000), default: standard.upstreamConnections,
     "Bounds connections to one origin; above it a request waits up to 'connect', then gets 503.")
+  let upstreamStreams = Key(
+    "upstream_streams", .integer(1...1000), default: standard.upstreamStreams,
+    "Bounds requests at once on one HTTP/2 connection to an origin, whose own limit holds too.")
+  let clientStreams = Key(
+    "client_streams", .integer(1...1000), default: standard.clientStreams,
+    "Bounds requests at once on one HTTP/2 connection of an app.")
+  let cache = Key(
+    "cache", .size(0...(1 << 40)), default: standard.cache,
+    "Bounds the memory of all stored answers; it is taken as they come.")
 }
 
 /// `timeouts`.
@@ -94,6 +103,7 @@ struct OriginTimeoutKeys: KeyGroup {
   let stall: Key<Int?>
   let tunnel: Key<Int?>
   let credential: Key<Int?>
+  let collapse: Key<Int?>
 
   init(_ absence: (Swift.KeyPath<Timeouts, Int>) -> KeyDescription.Absence) {
     upstreamIdle = Key(
@@ -110,5 +120,8 @@ struct OriginTimeoutKeys: KeyGroup {
       "tunnel", .duration(), absence(\.tunnel),
       "Closes tunnels, upgraded connections and event streams that are idle for this long.")
     credential = Key("credential", .duration(), absence(\.credential), "Bounds the time that a request waits for a token.")
+    collapse = Key(
+      "collapse", .duration(), absence(\.collapse),
+      "Bounds the time that a request waits for the answer to an identical one.")
   }
 }

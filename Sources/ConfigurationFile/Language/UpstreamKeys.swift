@@ -20,6 +20,9 @@ struct UpstreamKeys: KeySet {
   let redirects = Key(
     "redirects", .text(.words([RedirectKeys.relay]), or: RedirectKeys.self), .text(RedirectKeys.relay),
     "Says which redirects the proxy follows itself; it relays all others.")
+  let cache = Key(
+    "cache", .text(.words([CacheKeys.off]), or: CacheKeys.self), .text(CacheKeys.off),
+    "Stores answers in memory, and lets identical requests wait for one answer.")
   let credential = Key("credential", .text(.nameInCredentials), .otherwise("none"), "Names the credential that the proxy adds.")
   let wildcardCredential = Key(
     "wildcard_credential", .boolean, default: false,
@@ -46,6 +49,9 @@ struct UpstreamKeys: KeySet {
   let hostHeader = Key(
     "host_header", .choice([UpstreamSettings.HostHeader.origin, .app]), default: .origin,
     "Says which authority the proxy sends in Host; SNI is always the origin's.")
+  let httpVersion = Key(
+    "http_version", .httpVersion, default: .http1,
+    "Says which versions of HTTP the proxy offers the origin; with 2 an origin without HTTP/2 is an error.")
   let requestHeaders = Key(
     "request_headers", .section(HeaderRuleKeys.self), .otherwise("none"),
     "Changes fields of requests: 'remove', then 'set', then the credential.")

@@ -21,46 +21,58 @@ struct AdminPages {
 
   /// - Parameter reply: called once, on any thread.
   func answer(_ request: ServedRequest, _ reply: @escaping HTTPServer.Reply) {
+    if request.path == PurgePage.path, settings.expose.contains(.purge) {
+      return PurgePage(service: service).answer(request, reply)
+    }
     guard request.method == "GET" || request.method == "HEAD" else {
-      return reply(ServedAnswer(405, text: "only GET and HEAD are allowed\n", fields: uncached + [("Allow", "GET, HEAD")]))
+      return reply(.methodNotAllowed("GET, HEAD"))
     }
     let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts.first.map { $0.drop { $0 == "/" } } ?? ""
-    guard let page = AdminSettings.Page(rawValue: String(name)), settings.expose.contains(page) else {
-      let pages = settings.expose.map { "/\($0.rawValue)" }.sorted().joined(separator: " ")
-      return reply(text(404, "No such page, or admin.expose does not list it. Pages: \(pages)\n"))
+    guard let page = AdminSettings.Page(rawValue: String(name)), settings.expose.contains(page), page != .purge else {
+      let pages = settings.expose.map { $0 == .purge ? PurgePage.path : "/\($0.rawValue)" }.sorted().joined(separator: " ")
+      return reply(.text(404, "No such page, or admin.expose does not list it. Pages: \(pages)\n"))
     }
     let wantsCredentials =
       parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
     switch page {
-    case .healthz: reply(text(200, "ok\n"))
+    case .healthz, .purge: reply(.text(200, "ok\n"))
     case .readyz: readiness(wantsCredentials: wantsCredentials, reply)
-    case .metrics: service.gather { reply(document(MetricsText.contentType, Array($0.text().utf8))) }
-    case .status: service.gather { reply(document("application/json", $0.json())) }
+    case .metrics: service.gather { reply(.document(MetricsText.contentType, Array($0.text().utf8))) }
+    case .status: service.gather { reply(.document("application/json", $0.json())) }
     }
   }
 
   private func readiness(wantsCredentials: Bool, _ reply: @escaping HTTPServer.Reply) {
-    if let reason = service.lifecycle.notReady { return reply(text(503, "not ready: \(reason)\n")) }
-    guard wantsCredentials else { return reply(text(200, "ready\n")) }
+    if let reason = service.lifecycle.notReady { return reply(.text(503, "not ready: \(reason)\n")) }
+    guard wantsCredentials else { return reply(.text(200, "ready\n")) }
     service.gather { figures in
       let dead = figures.credentials.filter { $0.phase == .needsOperator }
-      if dead.isEmpty { return reply(text(200, "ready\n")) }
+      if dead.isEmpty { return reply(.text(200, "ready\n")) }
       let lines = dead.map { credential in
         let what = credential.login?.isNeeded == true ? "" : "needs an operator: "
         return "credential \(credential.name) \(what)\(credential.reason ?? "")\n"
       }
-      reply(text(503, "not ready\n" + lines.joined()))
+      reply(.text(503, "not ready\n" + lines.joined()))
     }
   }
 }
 
-private let uncached = [(name: "Cache-Control", value: "no-store")]
+extension ServedAnswer {
+  private static let uncached = [(name: "Cache-Control", value: "no-store")]
 
-private func text(_ status: Int, _ body: String) -> ServedAnswer { ServedAnswer(status, text: body, fields: uncached) }
+  static func text(_ status: Int, _ body: String) -> ServedAnswer { ServedAnswer(status, text: body, fields: uncached) }
 
-private func document(_ type: String, _ body: [UInt8]) -> ServedAnswer {
-  ServedAnswer(200, type: type, fields: uncached, body: body)
+  static func document(_ type: String, _ body: [UInt8]) -> ServedAnswer {
+    ServedAnswer(200, type: type, fields: uncached, body: body)
+  }
+
+  /// - Parameter allowed: as in Allow.
+  static func methodNotAllowed(_ allowed: String) -> ServedAnswer {
+    let names = allowed.replacing(", ", with: " and ")
+    return ServedAnswer(
+      405, text: "only \(names) \(allowed == names ? "is" : "are") allowed\n", fields: uncached + [("Allow", allowed)])
+  }
 }
 
 extension LifecycleReport {
@@ -88,6 +100,7 @@ extension Figures {
       "client_connections": .integer(connections),
       "tunnels": .integer(counters.tunnels),
       "upstreams": .array(counters.upstreams.map { json($0) }),
+      "cache": cache.json,
       "credentials": .array(credentials.map(\.json)),
       "pins": .array(lifecycle.pinExpiries.map { ["trust": .string($0.name), "expiry": .integer($0.expiry)] }),
     ]
@@ -109,6 +122,10 @@ extension Figures {
       if let expiry = pool.certificateExpiry { members.append(.init(name: "certificate_expiry", value: .integer(expiry))) }
     }
     members.append(.init(name: "connection_reuses", value: .integer(upstream.reuses)))
+    if !upstream.cache.entries.isEmpty {
+      let results = upstream.cache.entries.map { JSONValue.Member(name: $0.label.rawValue, value: .integer($0.count)) }
+      members.append(.init(name: "cache", value: .object(results)))
+    }
     let origins = health.origins.filter { $0.upstream == upstream.name }
     if !origins.isEmpty {
       members.append(

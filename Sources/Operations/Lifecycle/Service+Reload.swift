@@ -124,6 +124,8 @@ extension Service {
       logger.warning("a change of threads needs a restart", metadata: ["threads": "\(group.executors.count)"])
     }
     swap(to: snapshot, bound.0, bound.1, leaving: plan.leaving, formerAdmin: admin)
+    shared.dropStored(under: snapshot)
+    shared.cache.set(limit: settings.limits.cache)
     return .changed
   }
 

@@ -24,6 +24,7 @@ public final class Service: Sendable {
   let supervisor: Supervisor
   let reloads = DispatchQueue(label: "reloads")
   let shutdowns = DispatchQueue(label: "shutdown")
+  let purges = DispatchQueue(label: "purges")
   private let reopenings = DispatchQueue(label: "log reopening")
   let state: Mutex<State>
   private let threads: Int
@@ -82,6 +83,7 @@ public final class Service: Sendable {
     let published = publication
     let (listeners, admin) = Self.split(plan.listeners, settings)
     group.connectionLimit = settings.limits.connections
+    shared.cache.set(limit: settings.limits.cache)
     group.start()
     let (shared, output, format, trustLog) = (shared, output, format, trustLog)
     let others = admin.map { [$0.socket.address] } ?? []
@@ -164,6 +166,7 @@ public final class Service: Sendable {
     figures.logLinesDropped = output.dropped
     figures.credentials = shared.credentialReports
     figures.leafs = shared.handshakes.leafs.figures
+    figures.cache = StoreFigures(shared.cache)
     let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for executor in group.executors {
       executor.call { loop in
@@ -171,10 +174,12 @@ public final class Service: Sendable {
         let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), worker.upstreams.poolReports())
         let (hashed, kept) = (worker.hashedBodies, worker.keptBodies)
         let (parentsUp, originsUp) = (worker.parentsUp, worker.originsUp)
+        let waiting = worker.waitingForAnswers
         gathering.add {
           $0.counters += counters
           $0.bodies.hashed += hashed
           $0.bodies.kept += kept
+          $0.cache.waiting += waiting
           // The process has one memory of it.
           $0.health = Figures.Health(parents: parentsUp, origins: originsUp)
           $0.add(pools)

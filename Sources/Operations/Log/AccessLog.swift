@@ -32,6 +32,7 @@ final class AccessLog: EventHandler {
     if let sender = request.sender { line.add("sender", sender.address.description) }
     line.add("method", request.target.method)
     if request.target.isSecure { line.add("scheme", "https") }
+    if request.target.isStream { line.add("protocol", "h2") }
     line.add("authority", request.target.authority)
     line.add("path", request.target.path)
     line.add("status", request.answer.status)
@@ -52,6 +53,10 @@ final class AccessLog: EventHandler {
     if let address = request.upstream.address {
       line.add(request.upstream.parent == nil ? "upstream_address" : "parent_address", address.description)
       line.add("reused", request.upstream.isReused)
+      if request.upstream.stream > 0 {
+        line.add("upstream_protocol", "h2")
+        line.add("upstream_stream", Int(request.upstream.stream))
+      }
     }
     if let credential = request.credential.name {
       line.add("credential", credential)
@@ -64,6 +69,11 @@ final class AccessLog: EventHandler {
     line.add("attempts", request.upstream.attempts)
     if request.upstream.redirects > 0 { line.add("redirects", Int(request.upstream.redirects)) }
     if let trust = request.upstream.trust { line.add("trust", trust) }
+    if let cache = request.cache {
+      line.add("cache", cache.outcome.result.rawValue)
+      if let age = cache.age { line.add("cache_age", age) }
+      if let detail = cache.detail { line.add("cache_detail", detail) }
+    }
     buffer = line.finish()
     if buffer.count >= Self.flushAt { return flush() }
     if !isScheduled {

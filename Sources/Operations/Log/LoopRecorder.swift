@@ -4,6 +4,7 @@ import Logging
 import Proxy
 import Settings
 import SmallHTTP
+import TLS
 import Trust
 import Upstreams
 
@@ -40,12 +41,50 @@ final class LoopRecorder: LoopObserver {
     if logsAccess { access.add(request) }
   }
   override func discarded(upstream: String) { counters.upstreams[counters.place(of: upstream)].discards += 1 }
+  override func negotiated(upstream: String, _ chosen: ApplicationProtocol) {
+    counters.upstreams[counters.place(of: upstream)].note(.chosen(chosen))
+  }
+  override func streamReset(upstream: String, byOrigin: Bool, code: UInt32) {
+    counters.upstreams[counters.place(of: upstream)].note(.reset(.init(byOrigin: byOrigin, code: .init(code))))
+  }
+  override func wentAway(upstream: String, code: UInt32, lastStream: Int32, text: String) {
+    counters.upstreams[counters.place(of: upstream)].note(.goAway(.init(code)))
+    var metadata: Logger.Metadata = [
+      "upstream": "\(upstream)", "code": "\(HTTP2Failure.name(ofCode: code))", "last_stream": "\(lastStream)",
+    ]
+    if !text.isEmpty { metadata["debug"] = "\(text)" }
+    if code == 0 {
+      logger.debug("an origin takes no more requests on a connection", metadata: metadata)
+    } else {
+      logger.warning("an origin has ended an HTTP/2 connection", metadata: metadata)
+    }
+  }
+  override func misdirected(upstream: String) {
+    logger.warning(
+      "an origin does not serve the authority that it was asked for (421): compare host_header",
+      metadata: ["upstream": "\(upstream)"])
+  }
+  override func pinged(upstream: String, isAnswered: Bool) {
+    counters.upstreams[counters.place(of: upstream)].note(.ping(isAnswered: isAnswered))
+  }
+  override func abused(upstream: String, _ abuse: HTTP2Abuse) {
+    counters.upstreams[counters.place(of: upstream)].note(.abuse(abuse))
+    logger.warning(
+      "an HTTP/2 connection was ended: its origin broke a bound",
+      metadata: ["upstream": "\(upstream)", "kind": "\(abuse.rawValue)"])
+  }
+  override func abused(by app: Address, _ abuse: HTTP2Abuse) {
+    counters.appAbuses.add(abuse)
+    logger.warning(
+      "an HTTP/2 connection was ended: its app broke a bound", metadata: ["peer": "\(app)", "kind": "\(abuse.rawValue)"])
+  }
   override func retried(_ entry: Entry, _ reason: RetryReason) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].retries.add(reason)
   }
   override func redirected(_ entry: Entry, _ result: RedirectResult) {
     counters.upstreams[counters.place(of: entry, in: snapshot)].note(result)
   }
+  override func leftHop(_ request: borrowing RequestRecord) { counters.countHop(request, in: snapshot) }
   override func challenged(_ entry: Entry) { counters.upstreams[counters.place(of: entry, in: snapshot)].nonceRetries += 1 }
   override func challenged(_ credential: String, _ result: ChallengeResult) {
     guard let index = counters.credentials.firstIndex(where: { $0.name == credential }) else { return }
@@ -84,11 +123,13 @@ final class LoopRecorder: LoopObserver {
       logger.warning("an origin is down; requests go to the next of the list", metadata: metadata)
     }
   }
-  override func parentChanged(_ parent: String, isUp: Bool) {
+  override func parentChanged(_ parent: String, isUp: Bool, reason: String?) {
     if isUp {
       logger.info("a parent proxy works again", metadata: ["parent": "\(parent)"])
     } else {
-      logger.warning("a parent proxy is down", metadata: ["parent": "\(parent)"])
+      var metadata: Logger.Metadata = ["parent": "\(parent)"]
+      metadata["error"] = reason.map { "\($0)" }
+      logger.warning("a parent proxy is down", metadata: metadata)
     }
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }

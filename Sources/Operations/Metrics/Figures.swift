@@ -1,3 +1,4 @@
+import Cache
 import Proxy
 import Settings
 import Trust
@@ -10,11 +11,12 @@ struct Figures: Sendable {
   var connections = 0
   var health = Health()
   var bodies = Bodies()
+  var cache = StoreFigures()
   var credentials: [CredentialReport] = []
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
-  var version: String
+  let version: String
 
   /// Bytes of bodies in memory.
   struct Bodies: Sendable {
@@ -36,8 +38,10 @@ struct Figures: Sendable {
     requests(&metrics)
     connections(&metrics)
     ways(&metrics)
+    streams(&metrics)
     credentials(&metrics)
     signing(&metrics)
+    cache(&metrics)
     trust(&metrics)
     intercept(&metrics)
     life(&metrics)
@@ -127,6 +131,47 @@ struct Figures: Sendable {
     metrics.sample(counters.tunnels)
   }
 
+  private func streams(_ metrics: inout MetricsText) {
+    metrics.family(
+      "authproxy_upstream_protocol_connections_total", .counter,
+      "Connections to origins to which HTTP/2 was offered, by the protocol that they chose.")
+    for upstream in counters.upstreams {
+      for (chosen, count) in upstream.streams.protocols.entries {
+        metrics.sample([("upstream", upstream.name), ("protocol", chosen.rawValue)], count)
+      }
+    }
+    metrics.family("authproxy_upstream_streams", .gauge, "Requests in progress on HTTP/2 connections to origins.")
+    for pool in pools where pool.hasStreams { metrics.sample([("upstream", pool.upstream)], pool.streams) }
+    metrics.family(
+      "authproxy_upstream_stream_resets_total", .counter, "HTTP/2 requests to origins that ended by RST_STREAM.")
+    for upstream in counters.upstreams {
+      for (reset, count) in upstream.streams.resets.entries {
+        metrics.sample(
+          [
+            ("upstream", upstream.name), ("by", reset.by), ("code", reset.code.name),
+          ], count)
+      }
+    }
+    metrics.family("authproxy_upstream_goaways_total", .counter, "GOAWAY frames of origins.")
+    for upstream in counters.upstreams {
+      for (code, count) in upstream.streams.goAways.entries {
+        metrics.sample([("upstream", upstream.name), ("code", code.name)], count)
+      }
+    }
+    metrics.family("authproxy_upstream_pings_total", .counter, "PING frames to origins whose connections had been silent.")
+    for upstream in counters.upstreams {
+      for (isAnswered, count) in upstream.streams.pings.entries {
+        metrics.sample([("upstream", upstream.name), ("result", isAnswered ? "answered" : "dead")], count)
+      }
+    }
+    metrics.family(
+      "authproxy_http2_abuse_total", .counter, "HTTP/2 connections that the proxy ended because the other end broke a bound.")
+    var kinds = Tally<HTTP2Abuse>()
+    for upstream in counters.upstreams { kinds += upstream.streams.abuses }
+    for (kind, count) in kinds.entries { metrics.sample([("side", "origin"), ("kind", kind.rawValue)], count) }
+    for (kind, count) in counters.appAbuses.entries { metrics.sample([("side", "app"), ("kind", kind.rawValue)], count) }
+  }
+
   private func ways(_ metrics: inout MetricsText) {
     metrics.family(
       "authproxy_parent_connections_total", .counter, "Connections that were tried through a parent proxy, by result.")
@@ -171,6 +216,26 @@ struct Figures: Sendable {
     metrics.family(
       "authproxy_kept_body_bytes", .gauge, "Bytes of bodies that the proxy keeps, as limits.buffers counts them.")
     metrics.sample(bodies.kept)
+  }
+
+  private func cache(_ metrics: inout MetricsText) {
+    metrics.family(
+      "authproxy_cache_requests_total", .counter, "Requests to entries with a cache, by what the store did for them.")
+    for upstream in counters.upstreams {
+      for (result, count) in upstream.cache.entries {
+        metrics.sample([("upstream", upstream.name), ("result", result.rawValue)], count)
+      }
+    }
+    metrics.family("authproxy_cache_bytes", .gauge, "Bytes that the store of answers holds, as limits.cache counts them.")
+    metrics.sample(cache.bytes)
+    metrics.family("authproxy_cache_objects", .gauge, "Stored answers.")
+    metrics.sample(cache.objects)
+    metrics.family("authproxy_cache_evictions_total", .counter, "Stored answers that the proxy dropped, by reason.")
+    for (reason, count) in cache.evictions { metrics.sample([("reason", reason)], count) }
+    metrics.family("authproxy_cache_fetches", .gauge, "Requests to origins under way whose answers others may read, too.")
+    metrics.sample(cache.fetches)
+    metrics.family("authproxy_cache_waiting_requests", .gauge, "Requests that wait for the answer to an identical one.")
+    metrics.sample(cache.waiting)
   }
 
   private func credentials(_ metrics: inout MetricsText) {

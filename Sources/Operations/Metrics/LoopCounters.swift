@@ -1,3 +1,4 @@
+import Cache
 import Proxy
 import Settings
 import Trust
@@ -17,11 +18,15 @@ struct LoopCounters: Sendable {
     var unauthorized = Tally<UnauthorizedResult>()
     var retries = Tally<RetryReason>()
     private(set) var redirects = Tally<RedirectResult>()
+    private(set) var cache = Tally<CacheResult>()
     var nonceRetries: UInt64 = 0
     var trustFailures = Tally<TrustFailure>()
+    private(set) var streams = StreamCounters()
     private(set) var clockSkew: ClockSkew?
 
+    mutating func note(_ event: StreamCounters.Event) { streams.note(event) }
     mutating func note(_ result: RedirectResult) { redirects.add(result) }
+    mutating func note(_ result: CacheResult) { cache.add(result) }
 
     /// - Parameter seconds: that an origin's clock is ahead of ours.
     mutating func noteClockSkew(_ seconds: Int64, at now: Int64) { clockSkew = ClockSkew(seconds: seconds, at: now) }
@@ -36,8 +41,10 @@ struct LoopCounters: Sendable {
       left.unauthorized += right.unauthorized
       left.retries += right.retries
       left.redirects += right.redirects
+      left.cache += right.cache
       left.nonceRetries += right.nonceRetries
       left.trustFailures += right.trustFailures
+      left.streams += right.streams
       if let skew = right.clockSkew, skew.at >= left.clockSkew?.at ?? skew.at { left.clockSkew = skew }
     }
   }
@@ -86,6 +93,8 @@ struct LoopCounters: Sendable {
   var errors = Tally<String>()
   var revocation = Tally<RevocationCheck.Observation>()
   var tunnels = 0
+  /// Connections of apps that broke a bound of HTTP/2, by kind.
+  var appAbuses = Tally<HTTP2Abuse>()
   var handshakes = Tally<HandshakeOutcome>()
   /// By the listener's address.
   var proxyHeaderErrors = Tally<String>()
@@ -131,6 +140,16 @@ struct LoopCounters: Sendable {
       upstreams[place].duration.observe(request.times.ended - request.times.started)
     }
     if let error = request.answer.error { errors.add(error) }
+    countHop(request, at: request.upstream.hop == nil ? place : self.place(of: request.upstream.hop, in: snapshot))
+  }
+
+  /// A hop that redirects counts where it was asked.
+  mutating func countHop(_ request: borrowing RequestRecord, in snapshot: Snapshot?) {
+    countHop(request, at: place(of: request.upstream.hop ?? request.upstream.entry, in: snapshot))
+  }
+
+  private mutating func countHop(_ request: borrowing RequestRecord, at place: Int) {
+    if let cache = request.cache { upstreams[place].note(cache.outcome.result) }
     if request.upstream.isReused {
       upstreams[place].reuses += 1
     } else if request.times.connectStarted > 0, request.times.connected > 0 {
@@ -171,6 +190,7 @@ struct LoopCounters: Sendable {
     left.errors += right.errors
     left.revocation += right.revocation
     left.tunnels += right.tunnels
+    left.appAbuses += right.appAbuses
     left.handshakes += right.handshakes
     left.proxyHeaderErrors += right.proxyHeaderErrors
   }

@@ -9,7 +9,7 @@ import Upstreams
 /// next. Lives on one loop.
 class AppConnection: EventHandler {
   /// Lives as long as the process.
-  unowned(unsafe) let loop: EventLoop
+  final let loop: EventLoop
   /// The listener, with the settings of the current configuration.
   final var listener: BoundListener
   /// Who the app is for access, limits and logs: the other end of the connection, or whom its PROXY header names.
@@ -27,18 +27,39 @@ class AppConnection: EventHandler {
   final let holdings = ClientHoldings()
   /// The route of the last request. If the next target has equal bytes (memcmp), nothing is looked up.
   final var route = RouteMemo()
+  /// The partition of the last request to an entry with a cache.
+  final var partition: PartitionMemo?
   /// The client that the last Proxy-Authorization identified.
   final var access: AccessMemo?
   /// What the app showed in the handshake with a TLS listener.
   final var certificate: ClientCertificate?
+  /// Of the present request; nil: its client may have any number of them.
+  final var clientPlace: ClientPlace?
   /// After a CONNECT to a host that an entry matches: the authority of the requests that follow.
   final var connectedAuthority: ConnectedAuthority?
+
+  /// Of the socket; requests that share a connection share it.
+  final let descriptor: Int32
 
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, on loop: EventLoop) {
     self.loop = loop
     self.listener = listener
     self.peer = peer
+    self.descriptor = descriptor
     stream = ByteStream(descriptor: descriptor)
+    super.init()
+  }
+
+  /// A request on the connection `root`.
+  init(over layer: StreamLayer, of root: AppConnection) {
+    loop = root.loop
+    listener = root.listener
+    peer = root.peer
+    sender = root.sender
+    descriptor = root.descriptor
+    certificate = root.certificate
+    connectedAuthority = root.connectedAuthority
+    stream = ByteStream(over: layer)
     super.init()
   }
 
@@ -58,6 +79,8 @@ class AppConnection: EventHandler {
 
   /// Whether the connection closes after this answer, which says so.
   var isClosing: Bool { false }
+  /// It is one request of an app that speaks HTTP/2.
+  var isStream: Bool { false }
   /// The request was answered in full.
   /// - Parameter keepAlive: its message was read completely, and another one may follow.
   func requestEnded(keepAlive: Bool) {}
@@ -145,6 +168,26 @@ class AppConnection: EventHandler {
     case partly(Int)
     /// The connection is broken.
     case failed(Int)
+  }
+}
+
+/// The place of one request among those that its client may have at once. Free before the last bytes of the answer leave: an app that
+/// has read them sends its next request over another connection, whose loop may be faster than this one.
+final class ClientPlace {
+  private let account: ClientAccount
+  private var isTaken = true
+
+  init(taken account: ClientAccount) { self.account = account }
+
+  func leave() {
+    if isTaken { account.end() }
+    isTaken = false
+  }
+
+  /// The app takes no more bytes now, so the request has not ended. Others may have come meanwhile.
+  func comeBack() {
+    if !isTaken { _ = account.begin(upTo: nil) }
+    isTaken = true
   }
 }
 

@@ -113,8 +113,15 @@ extension ClientConnection {
     do {
       return try services.handshakes.begin(
         on: self, for: PeerName(authority.host), by: signer, received: received,
+        offering: offersHTTP2(to: authority, snapshot) ? .http2AndHTTP1 : nil,
         binding: [Array("\(listener.socket.address)".utf8), client])
     } catch { throw Obstacle(reason: "\(error)") }
+  }
+
+  /// Whether an entry of this host and port speaks HTTP/2. One that speaks 1.1 to its origin serves apps over both.
+  private func offersHTTP2(to authority: ConnectedAuthority, _ snapshot: Snapshot) -> Bool {
+    snapshot.router.places(host: authority.host, port: authority.port)
+      .contains { snapshot.entries[$0.entry].settings.httpVersion != .http1 }
   }
 
   func goOnWithHandshake() {
@@ -137,6 +144,7 @@ extension ClientConnection {
       certificate = handshake.tls.clientCertificate.map { ClientCertificate($0, under: anchors) }
       services.observer.handshake(outcome)
     }
+    if handshake.tls.selectedProtocol == .http2 { return carry() }
     phase = .head
     armHeadTimer()
     readHeads()

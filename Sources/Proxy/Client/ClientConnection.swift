@@ -15,6 +15,8 @@ final class ClientConnection: AppConnection {
     case head
     /// A request is in progress.
     case exchange
+    /// Requests come over HTTP/2, each as a connection of its own.
+    case carrying
     /// The last answer is sent, and the connection is half-closed. What the app still sends is discarded for a while. Otherwise
     /// the app would see a reset, not the answer.
     case lingering
@@ -40,14 +42,18 @@ final class ClientConnection: AppConnection {
   private static let headsATurn = 32
 
   /// Lives as long as its loop, which never ends.
-  unowned(unsafe) let services: LoopServices
-  private unowned(unsafe) let register: ClientRegister
+  let services: LoopServices
+  private let register: ClientRegister
   /// Index in the register.
   var place = 0
   var phase = Phase.head
   var stage: Stage
   /// While the phase is `handshake`.
   var handshake: Handshake?
+  /// While the phase is `carrying`.
+  private var carrier: AppCarrier?
+  /// It is one request on another connection.
+  private let carried: AppStream?
   private var trickled: TrickledHead?
   private(set) var request: Request? { didSet { requestTimer.request = request } }
   /// Only one request at a time is in progress here, so each uses the same timer. The next request usually just moves it to
@@ -66,9 +72,28 @@ final class ClientConnection: AppConnection {
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
     self.services = services
     self.register = register
+    carried = nil
     stage = listener.settings.tls == nil ? .http : .tls
     super.init(descriptor, peer: peer, listener: listener, on: services.loop)
     if let peers = listener.settings.proxyProtocol, peers.contains(peer.bytes) { stage = .header }
+  }
+
+  /// A request on the connection `root`.
+  init(_ carried: AppStream, of root: ClientConnection) {
+    services = root.services
+    register = root.register
+    self.carried = carried
+    stage = .http
+    super.init(over: carried, of: root)
+  }
+
+  /// The app speaks HTTP/2 from here on.
+  func carry() {
+    phase = .carrying
+    let carrier = AppCarrier(self)
+    self.carrier = carrier
+    if isClosing { carrier.drain(grace: grace) }
+    carrier.ready()
   }
 
   /// Registers with the loop, and reads at once, because the first request has usually arrived already.
@@ -92,6 +117,7 @@ final class ClientConnection: AppConnection {
     case .handshake: goOnWithHandshake()
     case .head: readHeads()
     case .exchange: request?.clientReady()
+    case .carrying: carrier?.ready()
     case .lingering: linger()
     case .closed: break
     }
@@ -110,6 +136,7 @@ final class ClientConnection: AppConnection {
       if inbound == nil { close() } else { refuse(.headTimeout) }
     // The request has its own timer.
     case .exchange: break
+    case .carrying: carrier?.timeUp()
     case .lingering: close()
     case .closed: break
     }
@@ -262,6 +289,10 @@ final class ClientConnection: AppConnection {
   }
 
   override func requestEnded(keepAlive: Bool) {
+    if let carried {
+      if request?.message.persists == false { carried.endConnection() }
+      return close()
+    }
     request = nil
     // A CONNECT alone is of no use: what it was for may still come.
     guard keepAlive, !isClosing || connectedAuthority?.isUnproven == true else { return lingerThenClose() }
@@ -283,9 +314,12 @@ final class ClientConnection: AppConnection {
   func drain(grace: Int) {
     closesAfterAnswer = true
     self.grace = grace
+    if let carrier { return carrier.drain(grace: grace) }
     guard phase == .head, inbound == nil || inbound?.isEmpty == true else { return }
     loop.arm(self, afterMilliseconds: grace)
   }
+
+  override var isStream: Bool { carried != nil }
 
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 
@@ -309,6 +343,7 @@ final class ClientConnection: AppConnection {
   /// Half-closes, and discards what still arrives, within bounds.
   func lingerThenClose() {
     holdings.end()
+    if carried != nil { return close() }
     if stream.peerEnded { return close() }
     phase = .lingering
     if let block = inbound {
@@ -345,7 +380,9 @@ final class ClientConnection: AppConnection {
     outbound = nil
     request = nil
     holdings.end()
+    carrier?.closed()
+    carrier = nil
     stream.close(on: loop, reset: reset)
-    register.ended(self)
+    if carried == nil { register.ended(self) }
   }
 }

@@ -38,6 +38,10 @@ public final class Entry: Sendable {
   /// How the heads are rewritten, by the match that a request came by.
   let rules: [ForwardingRules]
   let timeouts: Deadlines
+  /// nil: nothing of it is stored.
+  let cache: EntryCache?
+  /// Its origins may be spoken to over HTTP/2.
+  let offersHTTP2: Bool
 
   var name: String { settings.name }
   /// In the order of preference; empty if each host that matches is an origin of its own.
@@ -65,6 +69,9 @@ public final class Entry: Sendable {
     self.account = account
     self.rules = rules
     timeouts = Deadlines(settings.timeouts)
+    offersHTTP2 = settings.httpVersion != .http1 && account.isEmpty
+    // Each app has a token of its own here.
+    cache = takesSubject ? nil : settings.cache.map { EntryCache(settings, $0, rules.first) }
   }
 }
 
@@ -104,14 +111,15 @@ extension ForwardingRules {
         TargetCredential(
           $0, originPath: settings.origin.path.utf8.count, appPath: changesPath ? match.pathPrefix.utf8.count : 0)
       }, keepsHost: settings.hostHeader == .app,
-      decompresses: settings.decompress,
+      decompresses: settings.decompress, dropsUpgrade: settings.httpVersion(with: credential) == .http2,
       rewrite: Rewrite(location: rewrite.location, link: rewrite.link, secureCookies: rewrite.secureCookies),
       rewriteTo: scheme
         + (match.isWildcard ? "" : Authority.text(host: match.host, port: match.port ?? port, defaultPort: port)),
       rewritesURLs: !isUnlisted,
       origins: settings.otherOrigins.isEmpty ? [] : settings.origins.map { OriginAuthority($0) },
       paths: changesPath ? PathExchange(match: match.pathPrefix, origin: settings.origin.path) : nil,
-      requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders))
+      requestHeaders: HeaderRules(settings.requestHeaders), responseHeaders: HeaderRules(settings.responseHeaders),
+      tellsCacheStatus: settings.cache != nil)
   }
 }
 

@@ -172,6 +172,8 @@ public final class Snapshot: Sendable {
   /// How hosts are reached.
   let ways: WayPlan
   let name: ProxyName
+  /// nil: no entry has a cache.
+  let cacheOrigins: CacheOrigins?
 
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
@@ -232,6 +234,7 @@ public final class Snapshot: Sendable {
       ? Entry(forHostsOf: settings, index: entries.count, isRedirected: true, trust: defaultTrust, name: name) : nil
     if let redirected { entries.append(redirected) }
     self.entries = entries
+    cacheOrigins = CacheOrigins(entries)
     self.originCount = originCount
     let writtenHosts =
       entries.flatMap(\.writtenOrigins).map(\.identity.host) + settings.connectAllow.filter { !$0.isWildcard }.map(\.host)

@@ -4,6 +4,8 @@ import Credentials
 /// request began with. Heads take a credential from nothing but this.
 struct AttachedCredential {
   private let rendered: RenderedCredential
+  /// See `CredentialEpoch`.
+  let epoch: CredentialEpoch
 
   /// Nil if the version has another identity than the request's configuration names, or if it is another user's token.
   /// - Parameter subject: whose request it is; asked for only if the credential has a token for each user.
@@ -12,6 +14,7 @@ struct AttachedCredential {
     guard version.serial == setup.serial else { return nil }
     if setup.isPerSubject { guard let owner = version.subject, owner == subject()?.key else { return nil } }
     rendered = version.rendered
+    epoch = CredentialEpoch(serial: version.serial, number: version.epoch)
   }
 
   var name: String { rendered.name }
@@ -22,6 +25,8 @@ struct AttachedCredential {
   var material: SigningMaterial? { rendered.material }
   /// The whole field line; with material what goes with every request, often nothing.
   var line: [UInt8] { rendered.line }
+  /// The same version of the same credential.
+  func isSame(as other: AttachedCredential) -> Bool { rendered === other.rendered }
   /// - Parameter now: monotonic milliseconds.
   func isUsable(at now: Int64) -> Bool { rendered.isUsable(at: now) }
 }

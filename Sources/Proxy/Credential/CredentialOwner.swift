@@ -11,11 +11,14 @@ class CredentialOwner: EventHandler {
   let serial: UInt64
   /// The configuration no longer has its credential.
   private(set) var isRetired = false
+  /// What the store of answers knows of it.
+  let standing: CredentialStanding
 
   init(_ setup: CredentialSetup, _ desk: CredentialDesk, serial: UInt64) {
     self.setup = setup
     self.desk = desk
     self.serial = serial
+    standing = desk.registry.standing(of: setup.identity.serial)
   }
 
   var name: String { setup.name }

@@ -1,3 +1,4 @@
+import Cache
 import EventIO
 import Synchronization
 
@@ -10,7 +11,24 @@ final class CredentialRegistry: Sendable {
     var exchanges: [SubjectResult: UInt64] = [:]
   }
   private let records = Mutex<[String: Record]>([:])
+  /// By serial.
+  private let standings = Mutex<[UInt64: CredentialStanding]>([:])
+  private let cache: CacheStore
   private let unfinished = Mutex<Set<UInt64>>([])
+
+  init(_ cache: CacheStore) { self.cache = cache }
+
+  /// Of an identity; the same object for all loops.
+  func standing(of serial: UInt64) -> CredentialStanding {
+    standings.withLock { standings in
+      let standing = standings[serial] ?? CredentialStanding(serial, cache)
+      standings[serial] = standing
+      return standing
+    }
+  }
+
+  /// No configuration has these identities any more.
+  func forgetStandings(but serials: Set<UInt64>) { standings.withLock { $0 = $0.filter { serials.contains($0.key) } } }
 
   /// The same object for all loops.
   func waitCount(of name: String) -> WaitCount {

@@ -38,9 +38,9 @@ extension CredentialSetup: ParentCredential {
   }
 
   public func refused(
-    _ version: UInt64, isSure: Bool, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
+    _ version: UInt64, by who: ParentRefuser, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
   ) -> any ParentWait {
-    let waiter = ParentWaiter(for: name)
+    let waiter = ParentWaiter(for: name, who)
     // Its source is read before each ticket.
     if case .negotiate = policy.kind {
       deliver(false)
@@ -49,7 +49,7 @@ extension CredentialSetup: ParentCredential {
     let desk = CredentialDesk.of(loop)
     waiter.onDecision = { decision in
       if case .resend = decision { return deliver(true) }
-      guard isSure, case .relay(let reason) = decision, reason == .unchanged || reason == .remembered else {
+      guard who == .parent, case .relay(let reason) = decision, reason == .unchanged || reason == .remembered else {
         return deliver(false)
       }
       desk.home(of: self.name).call { loop in CredentialDesk.of(loop).owner(of: self).refusedByParent(version) }
@@ -60,6 +60,13 @@ extension CredentialSetup: ParentCredential {
     case .wait(let wait): waiter.wait = wait
     }
     return waiter
+  }
+
+  public func accepted(by who: ParentRefuser, on loop: EventLoop) {
+    let view = CredentialDesk.of(loop).view(of: self)
+    view.accepted(ParentWaiter(for: name, who))
+    // To a request in absolute-form an origin may have answered.
+    if case .tunnel = who { view.accepted(ParentWaiter(for: name)) }
   }
 
   private static func login(_ version: CredentialVersion) -> ParentLogin {
@@ -77,9 +84,20 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
   /// Not nil while it waits for a ticket.
   private var onTicket: (() -> Void)?
 
-  init(for name: String) { self.name = name }
+  private let who: ParentRefuser
 
-  override var refusalKey: RequestKey { RequestKey(entry: "parent", client: "", method: "CONNECT", path: Array(name.utf8)) }
+  init(for name: String, _ who: ParentRefuser = .parent) { (self.name, self.who) = (name, who) }
+
+  /// With another client for each kind of refuser: so the readings that one kind causes in vain leave one to the others.
+  override var refusalKey: RequestKey {
+    let (client, host) =
+      switch who {
+      case .parent: ("", 0)
+      case .tunnel(let host): ("tunnels", host)
+      case .request(let host): ("requests", host)
+      }
+    return RequestKey(entry: "parent", client: client, method: "\(host)", path: Array(name.utf8))
+  }
 
   override func credentialArrived(_ result: Result<CredentialVersion, ProxyError>) {
     wait = nil
@@ -100,6 +118,8 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
     let origin = OriginAuthority(isTLS: peer.isTLS, host: peer.host, port: peer.port)
     let session = NegotiateSession()
     session.refused = view.parentMemory.refusedTicket
+    let doubted = view.parentMemory.doubtedTicket
+    session.tickets.doubted = doubted
     onTicket = { [unowned self] in
       let service = tickets.service(at: origin)
       switch tickets.supply(service, session, for: self) {
@@ -109,6 +129,8 @@ private final class ParentWaiter: CredentialWaiter, ParentWait {
         deliver(.failure(ParentLoginMissing(reason: error.reasonForLog)))
       case .ready(let held):
         onTicket = nil
+        // Another one has come, or none does.
+        if view.parentMemory.doubtedTicket == doubted { view.parentMemory.doubtedTicket = 0 }
         let authentication = ParentNegotiate(
           policy, held, tickets, origin, binding: policy.bindsChannel ? peer.endPointBinding : nil, view.parentMemory)
         deliver(.success(ParentLogin(version: version, authentication)))

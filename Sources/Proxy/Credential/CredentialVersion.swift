@@ -9,12 +9,15 @@ final class CredentialVersion: Sendable {
   let rendered: RenderedCredential
   /// Whose token it is; nil: everybody's.
   let subject: SubjectKey?
+  /// Which account it is for; see `CredentialEpoch`.
+  let epoch: UInt64
 
   init(_ rendered: RenderedCredential, of owner: CredentialOwner) {
     self.rendered = rendered
     serial = owner.setup.identity.serial
     generation = owner.setup.generation
     subject = nil
+    epoch = owner.standing.present
   }
 
   /// A token of one user of an app, from the credential's table.
@@ -23,6 +26,7 @@ final class CredentialVersion: Sendable {
     serial = setup.serial
     generation = setup.generation
     self.subject = subject
+    epoch = 0
   }
 
   var number: UInt64 { rendered.version }

@@ -15,6 +15,8 @@ final class CredentialView: EventHandler {
   private unowned let desk: CredentialDesk
   let home: LoopExecutor
   private let count: WaitCount
+  /// Who the credential says that we are, for the store of answers.
+  let standing: CredentialStanding
   /// nil: the credential has one token for all requests.
   let subjects: SubjectLine?
   /// What connections to the parent proxy learn, if it is that one's credential.
@@ -65,6 +67,7 @@ final class CredentialView: EventHandler {
     self.desk = desk
     home = desk.home(of: setup.name)
     count = desk.registry.waitCount(of: setup.name)
+    standing = desk.registry.standing(of: setup.identity.serial)
     subjects = setup.subjects.map { [home, count] in SubjectLine($0, setup, desk, home, count) }
     super.init()
     (signer as? NegotiateSigner)?.tickets.view = self

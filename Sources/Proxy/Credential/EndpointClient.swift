@@ -1,3 +1,4 @@
+import Cache
 import Credentials
 import EventIO
 import Fetch
@@ -56,7 +57,7 @@ public final class EndpointClient {
     upstreams = .install(on: loop, shared: shared, rules: access.rules, observer: observer)
     // For the credential of a parent proxy on the way.
     _ = CredentialDesk.install(
-      on: loop, group: group, registry: CredentialRegistry(), fetch: upstreams.fetch, observer: observer)
+      on: loop, group: group, registry: CredentialRegistry(CacheStore(limit: 0)), fetch: upstreams.fetch, observer: observer)
   }
 
   /// On a new connection, as a code or token must not be sent twice. If the request awaits the client's assertion, it is read

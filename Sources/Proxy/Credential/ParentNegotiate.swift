@@ -26,6 +26,12 @@ final class ParentNegotiate: ParentAuthentication {
   /// The parent has accepted a token on this connection.
   private var isAuthenticated = false
   private(set) var hasAnswered = false
+  /// The parent wants a token with each request, also over this connection, which is authenticated.
+  private var wantsEachRequest = false
+  /// The last request was in absolute-form, and its answer may be an origin's.
+  private var isAbsolute = false
+  /// A refused ticket locks no account.
+  var pauseAfterRefusal: Int64? { ParentReading.pause }
 
   init(
     _ policy: NegotiatePolicy, _ held: TicketNews.Held, _ tickets: LoopTickets, _ origin: OriginAuthority, binding: [UInt8]?,
@@ -42,11 +48,12 @@ final class ParentNegotiate: ParentAuthentication {
   func sizeLimit(target: Int) -> Int { 32 + (max(next.count, held.ticket.tokenLimit) + 2) / 3 * 4 }
 
   func value(for request: ParentRequest) -> ParentValue {
+    isAbsolute = request.origin != nil
     if !next.isEmpty {
       defer { next = [] }
       return field(next)
     }
-    if isAuthenticated, !memory.wantsEachRequest {
+    if isAuthenticated, !wantsEachRequest {
       hasAnswered = false
       return .none
     }
@@ -71,7 +78,6 @@ final class ParentNegotiate: ParentAuthentication {
     if head.status == 407 { return challenged(NegotiateAnswer(head, in: bytes, named: .proxyAuthenticate), bytes) }
     guard hasAnswered else { return .other }
     defer { authentication = nil }
-    isAuthenticated = true
     memory.refusedTicket = min(memory.refusedTicket, held.version - 1)
     var answer = NegotiateAnswer(head, in: bytes, named: .proxyAuthenticate)
     if answer == .absent { answer = NegotiateAnswer(head, in: bytes, named: .proxyAuthenticationInfo) }
@@ -84,11 +90,16 @@ final class ParentNegotiate: ParentAuthentication {
       return accepted()
     case .malformed: return .invalid("its Kerberos token is wrong")
     case .absent, .bare, .onlyNTLM:
-      return policy.mutual == .required ? .invalid("its answer has no Kerberos token, and mutual is required") : .other
+      guard policy.mutual == .optional else {
+        return .invalid("its answer has no Kerberos token, and mutual is required")
+      }
+      isAuthenticated = true
+      return .other
     }
   }
 
   private func accepted() -> ParentReading {
+    isAuthenticated = true
     tickets.known(at: origin)?.forgive()
     return .other
   }
@@ -96,19 +107,19 @@ final class ParentNegotiate: ParentAuthentication {
   private func challenged(_ answer: NegotiateAnswer, _ bytes: UnsafeRawBufferPointer) -> ParentReading {
     switch answer {
     // NTLM never.
-    case .absent, .onlyNTLM: return .refused(pause: ParentMemory.pause)
+    case .absent, .onlyNTLM: return .refused(pause: ParentReading.pause)
     case .bare, .malformed:
       guard hasAnswered else {
         // The connection was authenticated, and this request is not.
-        memory.wantsEachRequest = true
+        wantsEachRequest = true
         return .challenge(.anyConnection)
       }
       return refused()
     case .token(let token):
       guard hasAnswered, let step = try? authentication?.step(token, bytes) else { return refused() }
       // It knows who asks, and says no.
-      if step.isComplete, step.token.isEmpty { return .refused(pause: ParentMemory.pause) }
-      guard rounds < Self.maximumRounds else { return .refused(pause: ParentMemory.pause) }
+      if step.isComplete, step.token.isEmpty { return .refused(pause: ParentReading.pause) }
+      guard rounds < Self.maximumRounds else { return .refused(pause: ParentReading.pause) }
       rounds += 1
       next = step.token
       isProved = step.isComplete && step.isMutual
@@ -120,9 +131,15 @@ final class ParentNegotiate: ParentAuthentication {
   private func refused() -> ParentReading {
     authentication = nil
     next = []
-    guard let known = tickets.known(at: origin) else { return .refused(pause: ParentMemory.pause) }
-    if known.isVain(held.version, now: tickets.nanoseconds) { return .refused(pause: ParentMemory.pause) }
-    known.refused(held.version, now: tickets.nanoseconds, interval: ParentMemory.pause)
+    if isAbsolute {
+      guard tickets.nanoseconds >= memory.doubtPause else { return .refused(pause: ParentReading.pause) }
+      memory.doubtPause = tickets.nanoseconds + ParentReading.pause
+      memory.doubtedTicket = held.version
+      return .challenge(.newTicket)
+    }
+    guard let known = tickets.known(at: origin) else { return .refused(pause: ParentReading.pause) }
+    if known.isVain(held.version, now: tickets.nanoseconds) { return .refused(pause: ParentReading.pause) }
+    known.refused(held.version, now: tickets.nanoseconds, interval: ParentReading.pause)
     memory.refusedTicket = max(memory.refusedTicket, held.version)
     return .challenge(.newTicket)
   }

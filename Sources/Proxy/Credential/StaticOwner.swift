@@ -21,6 +21,8 @@ final class StaticOwner: CredentialOwner {
       let machine = try StaticCredentialMachine(setup.policy, after: version)
       self.machine = machine
       version = machine.current.version
+      standing.begin()
+      standing.resume()
     } catch { problem = error.description }
     note()
   }
@@ -70,6 +72,8 @@ final class StaticOwner: CredentialOwner {
       case .readSource(let id): read(id)
       case .publish(let credential):
         version = credential.version
+        // Another value may be another account's.
+        standing.begin()
         publish(credential)
         desk.observer.credential(name, .replaced(version: credential.version))
         note()

@@ -68,6 +68,7 @@ final class TicketOwner: CredentialOwner {
       return publish(rendered)
     }
     epoch += 1
+    standing.begin()
     source = begin(next)
     key = KeyGuard()
     rendered = RenderedCredential(name: name, material: .negotiate(next), version: rendered.version + 1)
@@ -196,6 +197,7 @@ final class TicketOwner: CredentialOwner {
 
   private func note(_ phase: CredentialReport.Phase, expiry: Int64? = nil, reason: String? = nil) {
     if isRetired { return }
+    if phase == .needsOperator { standing.suspend() } else { standing.resume() }
     desk.registry.note(CredentialReport(name: name, phase: phase, version: rendered.version, expiry: expiry, reason: reason))
   }
 }

@@ -93,6 +93,7 @@ final class TokenOwner: CredentialOwner {
 
   private func perform(_ actions: [OAuth2Machine.Action]) {
     var isOtherLogin = false
+    if actions.contains(where: { $0.isOfAnotherAccount }) { standing.begin() }
     for action in actions {
       switch action {
       case .fetch(let id, let refreshToken): fetch(id, refreshToken)
@@ -246,10 +247,21 @@ final class TokenOwner: CredentialOwner {
       report.phase = .needsOperator
       report.reason = reason
     }
+    if report.phase == .needsOperator { standing.suspend() } else { standing.resume() }
     if machine.hasLogin {
       report.login = CredentialReport.Login(
         isNeeded: machine.needsLogin, time: machine.login?.loggedInAt, expiry: machine.login?.expiresAt)
     }
     desk.registry.note(report)
+  }
+}
+
+extension OAuth2Machine.Action {
+  /// What follows it may be another account's.
+  fileprivate var isOfAnotherAccount: Bool {
+    switch self {
+    case .withdraw, .report(.loggedIn): true
+    default: false
+    }
   }
 }

@@ -31,6 +31,13 @@ extension ParentFailure {
         status: 502, reason: "Bad Gateway", error: "proxy_configuration_error",
         details: "parent \(parent), credential \(credential ?? "none"): \(why)",
         body: "The credential \(credential ?? "") for the parent proxy \(parent) cannot be used: \(why).\n")
+    case .traceWithLogin:
+      return OwnAnswer(
+        status: 405, reason: "Method Not Allowed", error: "http_request_denied",
+        details: "TRACE through the parent \(parent) with a credential",
+        body:
+          "The proxy does not send TRACE through the parent proxy \(parent), which has a credential: the response would contain it.\n",
+        fields: "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n")
     case .unaskable(let what):
       let (details, advice) = Self.texts(what)
       return OwnAnswer(
@@ -57,7 +64,7 @@ extension ParentFailure {
         details: "the parent \(parent) wants a credential\(details)",
         body: "The parent proxy \(parent) wants a credential, and has none in `parents`.\(schemes)\n")
     }
-    let pause = isFinal ? "does not send it again until it changes" : "tries it again in half a minute"
+    let pause = isFinal ? "does not send it again until it changes" : "does not send it there for a while"
     return OwnAnswer(
       status: 502, reason: "Bad Gateway", error: "proxy_configuration_error",
       details: "the parent \(parent) refuses the credential \(credential)\(details)",

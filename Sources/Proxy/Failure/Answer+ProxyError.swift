@@ -174,6 +174,10 @@ extension ProxyError {
         body: "The token server refused too many tokens of \(who) within a minute: the proxy tries no unknown ones for now.\n",
         retryAfter: max(retryAfter, 1))
     case .signing(let problem): return problem.answer(from: upstream)
+    case .nothingStored:
+      return OwnAnswer(
+        status: 504, reason: "Gateway Timeout", error: "proxy_internal_response", details: "nothing stored serves the request",
+        body: "The request is only-if-cached, and the proxy has stored no answer that it accepts.\n")
     case .cutOff:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "proxy_configuration_error",

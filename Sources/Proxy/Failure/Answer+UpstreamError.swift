@@ -71,10 +71,36 @@ extension UpstreamError {
       return OwnAnswer(
         status: 502, reason: "Bad Gateway", error: "http_protocol_error", details: "the upstream sent data before any request",
         body: "\(upstream) sent data on a new connection before the proxy sent a request. Check that it speaks HTTP.\n")
+    case .http2(let failure): return Self.answer(to: failure, upstream)
     case .responseTimeout:
       return OwnAnswer(
         status: 504, reason: "Gateway Timeout", error: "connection_read_timeout", details: "no response in time",
         body: "\(upstream) did not respond in time (timeouts.response_head).\n")
+    }
+  }
+
+  private static func answer(to failure: HTTP2Failure, _ upstream: String) -> OwnAnswer {
+    func badGateway(_ error: StaticString, _ body: String) -> OwnAnswer {
+      OwnAnswer(status: 502, reason: "Bad Gateway", error: error, details: failure.text, body: body)
+    }
+    switch failure {
+    case .notSpoken:
+      return badGateway(
+        "tls_protocol_error",
+        "\(upstream) does not speak HTTP/2, and its entry asks for nothing else. Set `http_version: auto` or `1.1`.\n")
+    case .weakCipher:
+      return badGateway(
+        "tls_protocol_error", "\(upstream) speaks HTTP/2 over a cipher that it must not use (RFC 9113 appendix A).\n")
+    case .headTooLarge: return UpstreamError.responseHeadTooLarge.answer(for: upstream)
+    case .malformed, .flood:
+      return badGateway("http_protocol_error", "The response of \(upstream) is not valid HTTP/2: \(failure.text).\n")
+    case .reset, .goneAway, .dead, .wantsHTTP1:
+      return badGateway(
+        "http_protocol_error", "The exchange with \(upstream) ended before a response arrived: \(failure.text).\n")
+    case .notProcessed:
+      return OwnAnswer(
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: failure.text,
+        body: "\(upstream) did not process the request: \(failure.text).\n", retryAfter: 1)
     }
   }
 

@@ -64,6 +64,8 @@ enum ProxyError: Error {
   case tooManyRefusedSubjects(client: String?, retryAfter: Int)
   /// A request cannot be signed.
   case signing(SigningProblem)
+  /// The app wants only what is stored, and there is nothing that it accepts.
+  case nothingStored
   /// A reload has removed the client or the entry, or changed its trust.
   case cutOff
   case internalError

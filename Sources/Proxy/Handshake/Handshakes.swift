@@ -54,16 +54,18 @@ final class Handshakes: EventHandler {
   /// - Parameters:
   ///   - host: the only one that the app may ask for.
   ///   - received: what was read of it already; copied.
+  ///   - offer: what the app may choose by ALPN; nil: HTTP/1.1.
   ///   - binding: what its tickets are bound to, beside host and authority.
   func begin(
-    on app: AppConnection, for host: PeerName, by authority: SigningCA, received: UnsafeRawBufferPointer, binding: [[UInt8]]
+    on app: AppConnection, for host: PeerName, by authority: SigningCA, received: UnsafeRawBufferPointer,
+    offering offer: ALPNOffer?, binding: [[UInt8]]
   ) throws(OpenSSLError) -> Handshake {
     let context = try context(of: authority)
     let tls =
       if let below = app.stream.tls {
-        try TLSConnection(context: context, acceptingOver: below, for: host, received: received)
+        try TLSConnection(context: context, acceptingOver: below, for: host, offering: offer, received: received)
       } else {
-        try TLSConnection(context: context, accepting: app.stream.descriptor, for: host, received: received)
+        try TLSConnection(context: context, accepting: app.stream.descriptor, for: host, offering: offer, received: received)
       }
     return Handshake(
       tls, .leaf([host], authority, lifetime: lifetime),

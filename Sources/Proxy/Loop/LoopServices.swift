@@ -1,18 +1,28 @@
+import CSystem
+import Cache
 import EventIO
 import HTTPWire
+import Settings
 import Upstreams
+
+import class Cache.CacheStore
 
 /// What all loops share, apart from the snapshot.
 public final class Shared: Sendable {
   public let group: LoopGroup
   let accounts = ClientAccounts()
   public let handshakes = SharedHandshakes()
-  let registry = CredentialRegistry()
+  let registry: CredentialRegistry
   let buffers = SharedBuffers()
   let upstreams: SharedUpstreams
+  /// All stored answers of the process, under `limits.cache`. It outlives reloads, which drop what they have changed.
+  public let cache: CacheStore
 
   public init(group: LoopGroup) {
     self.group = group
+    let cache = CacheStore(limit: Limits().cache, giveBack: { csys_trim_memory() })
+    self.cache = cache
+    registry = CredentialRegistry(cache)
     upstreams = SharedUpstreams(group: group)
   }
 
@@ -31,6 +41,7 @@ final class LoopServices {
   let credentials: CredentialDesk
   let handshakes: Handshakes
   let buffers: LoopBuffers
+  let cacheDesk: CacheDesk
   /// New requests begin on this snapshot.
   private(set) var snapshot: Snapshot
   /// The loop drains: each connection closes after its current request.
@@ -49,12 +60,14 @@ final class LoopServices {
     self.snapshot = snapshot
     self.observer = observer
     buffers = LoopBuffers(shared.buffers)
+    cacheDesk = .install(on: loop, shared.cache)
     shared.buffers.bound(by: snapshot.settings.limits.buffers)
     upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
     credentials = .install(
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
     handshakes = .install(on: loop, shared.handshakes, snapshot)
     poolOfOrigin = ContiguousArray(repeating: nil, count: snapshot.originCount)
+    upstreams.revoked = { [unowned self] in shared.dropStored(of: $0, under: self.snapshot) }
   }
 
   /// From now on, requests begin on this snapshot.

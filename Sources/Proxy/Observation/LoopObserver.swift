@@ -11,6 +11,8 @@ public enum RetryReason: String, Sendable, CaseIterable {
   case failure
   /// A pooled connection was found closed.
   case staleConnection = "stale_connection"
+  /// The origin said that it has not processed the request.
+  case unprocessed
 }
 
 /// What happened to an answer in `retry_statuses`.
@@ -55,7 +57,7 @@ public enum RedirectResult: String, Sendable, CaseIterable {
 
   init(_ refusal: RedirectRefusal) {
     switch refusal {
-    case .notListed, .notServed, .withdrawn, .secretInTarget: self = .notListed
+    case .notListed, .notServed, .withdrawn, .secretInTarget, .appCredential: self = .notListed
     case .insecure: self = .insecure
     case .noLocation, .repeatedLocation, .unreadable, .userinfo: self = .invalid
     case .metBefore: self = .loop
@@ -75,6 +77,8 @@ open class LoopObserver: UpstreamObserver {
   open func retried(_ entry: Entry, _ reason: RetryReason) {}
   /// - Parameter entry: the one that the app asked.
   open func redirected(_ entry: Entry, _ result: RedirectResult) {}
+  /// The request goes on to the target of a redirect: what it has noted of this hop is forgotten.
+  open func leftHop(_ request: borrowing RequestRecord) {}
   /// A request was sent again with the nonce that the origin asked for.
   open func challenged(_ entry: Entry) {}
   open func challenged(_ credential: String, _ result: ChallengeResult) {}

@@ -1,3 +1,4 @@
+import Cache
 import EventIO
 
 /// How the signature of a request covers its body.
@@ -20,6 +21,20 @@ public final class HeaderSender: Sendable {
   init(_ address: Address) { self.address = address }
 }
 
+/// What the store of answers did for a request. An object, as most entries have no `cache`.
+public final class CacheReport: Sendable {
+  public let outcome: CacheOutcome
+  /// Seconds since the origin made the answer; nil: it is no stored one.
+  public let age: Int64?
+
+  init(_ outcome: CacheOutcome, age: Int64? = nil) {
+    self.outcome = outcome
+    self.age = age
+  }
+
+  public var detail: String? { outcome.detail }
+}
+
 /// The record of one request. The request fills it, and access log and metrics read it at the end. It is lent to its readers,
 /// never copied, because it holds a dozen references.
 public struct RequestRecord: ~Copyable {
@@ -35,6 +50,10 @@ public struct RequestRecord: ~Copyable {
     public var isTunnel = false
     /// It came inside of TLS that was answered for its authority.
     public var isSecure = false
+    /// It is a gRPC call to an entry that offers HTTP/2.
+    public var isCall = false
+    /// The app speaks HTTP/2.
+    public var isStream = false
   }
 
   /// The answer that the app got.
@@ -45,6 +64,8 @@ public struct RequestRecord: ~Copyable {
     /// Proxy-Status error, if the proxy answered or broke off.
     public var error: String?
     public var details: String?
+    /// What the store of answers did; nil: its entry has no `cache`.
+    public internal(set) var cache: CacheReport?
   }
 
   /// Nanoseconds of the monotonic clock; 0: it did not happen.
@@ -61,9 +82,12 @@ public struct RequestRecord: ~Copyable {
     public var waitedForCredential: Int64 = 0
   }
 
-  /// How it was sent to its origin.
+  /// How it was sent to its origin; after redirects, to the last one.
   public struct Upstream {
+    /// The one that the app asked.
     public var entry: Entry?
+    /// The one that was asked last, after redirects; nil: the proxy followed none.
+    public var hop: Entry?
     /// Of the far end of the connection: the origin's, or the parent's.
     public var address: Address?
     /// Name of the parent proxy through which it was reached; nil: directly.
@@ -71,6 +95,8 @@ public struct RequestRecord: ~Copyable {
     public var isReused = false
     /// Redirects that the proxy followed.
     public var redirects: UInt8 = 0
+    /// Number of the HTTP/2 stream; 0: HTTP/1.1, or none was connected.
+    public var stream: Int32 = 0
     public var attempts = 0
     /// Name of the trust policy that judged the origin; nil: reached without TLS.
     public var trust: String?
@@ -100,5 +126,20 @@ public struct RequestRecord: ~Copyable {
   public var bytesReceived: Int64 = 0
   public var bytesSent: Int64 = 0
 
+  /// What the store of answers did; nil: its entry has no `cache`.
+  public var cache: CacheReport? { answer.cache }
+
   public init() {}
+
+  /// What was noted of the hop that redirects goes: the times, the connection, the credential and the store's part are those of the hop
+  /// that comes.
+  mutating func beginHop(at entry: Entry) {
+    times = Times(started: times.started)
+    credential = Credential()
+    answer.cache = nil
+    var next = Upstream(entry: upstream.entry, hop: entry)
+    next.redirects = upstream.redirects + 1
+    next.attempts = upstream.attempts
+    upstream = next
+  }
 }

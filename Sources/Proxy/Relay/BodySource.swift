@@ -96,8 +96,10 @@ struct BodySource {
   }
 
   /// Drops the trailers of an answer that the rules do not let pass.
-  func dropTrailers(ofAnswerBy rules: ForwardingRules) {
-    if case .chunked(let chunks) = framing { chunks.decoder.markTrailers { rules.markTrailers(&$0, in: $1) } }
+  /// - Parameter isElsewhere: see `ForwardingRules.markTrailers`.
+  func dropTrailers(ofAnswerBy rules: ForwardingRules, isElsewhere: Bool) {
+    guard case .chunked(let chunks) = framing else { return }
+    chunks.decoder.markTrailers { rules.markTrailers(&$0, in: $1, isElsewhere: isElsewhere) }
   }
 
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).

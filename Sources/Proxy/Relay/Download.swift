@@ -37,6 +37,7 @@ struct Download {
   private let inflater: Inflater?
   /// They hold for trailers, too; nil: for none.
   private let trailerRules: ForwardingRules?
+  private let isElsewhere: Bool
   /// Bytes of interim responses that are not sent yet.
   private(set) var interim: Int
   /// Bytes sent to the app.
@@ -48,10 +49,11 @@ struct Download {
   /// - Parameters:
   ///   - sink: the framing towards the app.
   ///   - rules: of the entry.
+  ///   - isElsewhere: redirects have led to another host or entry than the one that the app asked.
   ///   - interim: bytes of interim responses before the head.
   init(
     from framing: BodyFraming, to sink: BodyFraming, keepsClient: Bool, keepsUpstream: Bool, inflater: Inflater?,
-    rules: ForwardingRules, behind interim: Int
+    rules: ForwardingRules, isElsewhere: Bool, behind interim: Int
   ) {
     source = BodySource(framing)
     isBulk = source.expected > BlockPool.small && source.expected < Int.max
@@ -61,7 +63,8 @@ struct Download {
     self.keepsClient = keepsClient
     self.keepsUpstream = keepsUpstream && !source.isUntilClose
     self.inflater = inflater
-    trailerRules = rules.marksTrailers ? rules : nil
+    trailerRules = rules.marksTrailers || isElsewhere ? rules : nil
+    self.isElsewhere = isElsewhere
     self.interim = interim
   }
 
@@ -118,7 +121,7 @@ struct Download {
       if source.isDone, isTerminated { return .whole }
       if source.isDone {
         // Chunked, and the last chunk did not fit in with the last piece: the origin sent trailers, or used another framing.
-        if let trailerRules { source.dropTrailers(ofAnswerBy: trailerRules) }
+        if let trailerRules { source.dropTrailers(ofAnswerBy: trailerRules, isElsewhere: isElsewhere) }
         appendToHead(source.lastChunk(), app)
         isTerminated = true
         continue
@@ -164,11 +167,13 @@ struct Download {
         piece = 0..<0
       }
       let headCount = head?.count ?? 0
+      if let place = app.clientPlace, source.isDone, isTerminated, !(inflater?.hasWork ?? false) { place.leave() }
       let count: Int
       switch head.map({ app.stream.write($0.bytes, rest) }) ?? app.stream.write(rest) {
       case .bytes(let sent): count = sent
       case .later:
         isBulk = false
+        app.clientPlace?.comeBack()
         return false
       case .failed: throw .appLeft
       }

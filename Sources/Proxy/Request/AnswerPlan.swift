@@ -1,3 +1,4 @@
+import Cache
 import EventIO
 import Forwarding
 import HTTPWire
@@ -21,6 +22,12 @@ enum AnswerPlan {
   case repeatWithoutExpectation
   /// The request goes on to the target of a redirect. `Attempt.dropped` has the rest of it.
   case follow
+  /// The app gets a stored answer in its place: `Request.reply`. `Attempt.dropped` has the rest of it.
+  case stored
+  /// Its body goes into blocks, for the store or for several requests; its head is in the outbound block.
+  case share
+  /// The request is sent again at once, without the store's conditions. `Attempt.dropped` has the rest of it.
+  case repeatUnconditionally
   /// The request is sent again after a pause. `Attempt.dropped` has what is needed of this answer.
   case drop
 }
@@ -47,10 +54,12 @@ extension Request {
       writeInterim(&head, bytes, way)
       return .interim(isContinue: status == 100)
     }
+    if status == 421 { attempt.exchange?.connection?.misdirected() }
     bindConnection(by: head, bytes, reading, entry)
     let framing: BodyFraming
     do { framing = try head.framing(to: message.outbound.method, in: bytes) } catch { throw .upstream(.badResponse(error)) }
     let keepsUpstream = head.persists(in: bytes)
+    if let origins = snapshot.cacheOrigins { invalidate(origins, head, bytes, way) }
     // 417 to an expectation that the app did not send.
     if status == 417, attempt.hasAsked, !message.expectsContinue, canReplay { return .repeatWithoutExpectation }
     var isChallenge = false
@@ -60,7 +69,7 @@ extension Request {
       case .relayedChallenge: isChallenge = true
       case .plan(let plan): return plan
       }
-    } else if authorization.view != nil, holds(head, bytes, isRefusal: false) {
+    } else if authorization.view != nil, holds(head, bytes, isRefusal: record.target.isCall && head.refusesCall(in: bytes)) {
       attempt.held = HeldAnswer(bytes, status: status, framing: framing, keepsUpstream: keepsUpstream, in: services.buffers)
       return .hold
     }
@@ -73,6 +82,11 @@ extension Request {
     if status >= 300, redirection != nil, plansRedirect(&head, bytes, way) {
       attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
       return .follow
+    }
+
+    if let cache, let plan = settle(cache, head, bytes) {
+      attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
+      return plan
     }
 
     let coding = way.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
@@ -88,11 +102,24 @@ extension Request {
       &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
       keepsClient: message.persists && !app.isClosing && !isUploadCut, note: answerNote,
       of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority,
-      behind: redirected)
+      behind: redirected, isHTTP2: record.upstream.stream > 0)
     write(outbound, head, bytes, way.rules)
+    if let cache {
+      let isShared = draftAnswer(cache, bytes, framing, isInflated: inflater != nil, from: interim)
+      if isShared, attempt.upload.isSent, attempt.held == nil {
+        cache.prepared.source = AnswerSource(
+          framing, outbound.framing, outbound.keepsClient, keepsUpstream, inflater, behind: interim, rules: way.rules,
+          isElsewhere: redirection?.isElsewhere ?? false)
+        return .share
+      }
+      supersede(cache)
+      cache.prepared.draft = nil
+      cache.prepared.writer = nil
+      release(cache)
+    }
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
-      rules: way.rules, behind: interim)
+      rules: way.rules, isElsewhere: redirection?.isElsewhere ?? false, behind: interim)
     return .relay
   }
 
@@ -168,8 +195,8 @@ extension Request {
     let redirected = redirection == nil ? [] : settledRedirects(&head, bytes, way, isInterim: true)
     let interim = InterimResponse(
       &head, in: bytes, to: message.outbound, awaitsContinue: message.expectsContinue, of: way.pool.origin.authority,
-      rules: way.rules, asked: askedAuthority, behind: redirected)
-    guard let interim else { return }
+      rules: way.rules, asked: askedAuthority, behind: redirected, isHTTP2: record.upstream.stream > 0)
+    guard let interim, !isOrphan else { return }
     let size = interim.sizeLimit(of: head, rules: way.rules)
     // At most one block.
     guard size <= app.outbound?.room ?? BlockPool.small else { return }

@@ -12,6 +12,12 @@ struct Attempt {
   var interims = 0
   /// An answer that the app does not get.
   var dropped: DroppedAnswer?
+  /// At this target, in this attempt or one before: a parent has wanted another kind of answer than it did before.
+  var hasMetOtherRules = false
+  /// The origin has not processed the request of this attempt.
+  var isUnprocessed = false
+  /// A connection has failed under the request: the next one is for it alone, so that it takes down no others again.
+  var isSuspect = false
   /// `Expect: 100-continue` was sent.
   private(set) var hasAsked = false
   private var continueTimer: ContinueTimer?
@@ -23,6 +29,7 @@ struct Attempt {
     interims = 0
     dropped = nil
     hasAsked = false
+    isUnprocessed = false
   }
 
   /// The final head of the answer has not arrived.

@@ -35,6 +35,8 @@ public struct Explanation: Sendable {
     public var trust: TrustPolicy?
     /// `forbidden_addresses` applies to the addresses of the name.
     public var checksAddresses: Bool
+    /// nil: the entry has no `cache`.
+    public var storing: Storing?
   }
 
   public var outcome: Outcome
@@ -43,10 +45,14 @@ public struct Explanation: Sendable {
 
   /// - Parameters:
   ///   - target: as an app sends it to a proxy: an absolute URL, or `host:port` for CONNECT.
+  ///   - fields: what else the app sends, as `Name: value`.
   ///   - client: nil = no password and no known address.
-  public static func of(method: String, target: String, client: ClientSettings?, in snapshot: Snapshot) -> Explanation {
+  public static func of(
+    method: String, target: String, fields: [String] = [], client: ClientSettings?, in snapshot: Snapshot
+  ) -> Explanation {
     var explanation = Explanation(outcome: .tunnel)
-    let request = Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+    let lines = fields.map { "\($0)\r\n" }.joined()
+    let request = Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(lines)\r\n".utf8)
     explanation.outcome = request.withUnsafeBytes { bytes in
       do throws(ProxyError) { return try explanation.decide(bytes, client, snapshot) } catch {
         return answered(error.answer(for: nil))
@@ -134,7 +140,8 @@ public struct Explanation: Sendable {
           credential: entry.credential.map { snapshot.credentials[$0].policy },
           shownTarget: try Self.shownTarget(target, head, bytes, entry, entry.rules[place.match], snapshot),
           trust: origin.trust?.policy,
-          checksAddresses: origin.identity.checksAddresses))
+          checksAddresses: origin.identity.checksAddresses,
+          storing: try Storing(head, in: bytes, entry, entry.rules[place.match], snapshot)))
     }
   }
 }

@@ -9,11 +9,19 @@ final class Redirection {
   /// The app asked it. Its rules hold for all hops, and its cookies alone reach the app. The request keeps the snapshot, which owns it.
   unowned(unsafe) let entry: Entry
   let rules: RedirectRules
+  /// What the app asked for.
+  let first: RoutePlace
+  let port: UInt16
+  let isHTTPS: Bool
+  /// The app has sent Authorization.
+  let isAuthorized: Bool
   /// Of the app's body.
   let framing: BodyFraming
   let client: ClientIdentity
   /// The host that the app asked for, as `normalisedHost` gives it.
   let host: String
+  /// Scheme and authority of what the app asked for, as in the field Origin.
+  let origin: String
   /// What origins were asked for; nil before the first redirect.
   private(set) var asked: AskedTargets?
   /// The entry that is asked now; nil: a host is.
@@ -26,6 +34,14 @@ final class Redirection {
   private(set) var hasLeft = false
   /// Trailers that do not go on, as fields of these names do not.
   var withheld: [[UInt8]] = []
+  /// Of the hops so far.
+  var shown = ShownCredentials()
+  /// The answer that the app gets is not of the host that it asked.
+  var isElsewhere = false
+  /// The app's own credential took the place of its entry's.
+  var usesAppCredential = false
+  /// What the redirects so far leave of the last answer's word on caching.
+  private(set) var caching = RedirectedCaching.asSaid
   /// Some redirect has taken the content away.
   var hasDroppedContent = false
   /// Lines for the app, of answers of the app's entry.
@@ -39,8 +55,13 @@ final class Redirection {
 
   init(
     _ head: UnsafeRawBufferPointer, from entry: Entry, at place: RoutePlace, _ rules: RedirectRules, host: String,
-    framing: BodyFraming, client: ClientIdentity
+    port: UInt16, isHTTPS: Bool, isAuthorized: Bool, framing: BodyFraming, client: ClientIdentity
   ) {
+    first = place
+    self.port = port
+    self.isHTTPS = isHTTPS
+    self.isAuthorized = isAuthorized
+    origin = HTTPURL.origin(isHTTPS: isHTTPS, host: host, port: port)
     self.framing = framing
     self.head = Array(head)
     self.entry = entry
@@ -56,6 +77,9 @@ final class Redirection {
     entry === self.entry && (entry.origin != nil || url.isSameHost(first))
   }
 
+  /// What the app's entry takes out does not reach a host without an entry either, which has no rules of its own.
+  func headerRules(at target: Entry) -> HeaderRules? { (target.isRedirected ? entry : target).rules.first?.requestHeaders }
+
   /// Of the present hop.
   var method: String? { asked?.last.method }
   var count: Int { max((asked?.count ?? 0) - 1, 0) }
@@ -65,8 +89,12 @@ final class Redirection {
   ///   - place: nil: a host.
   ///   - url: as an app would ask for it.
   ///   - leaves: another entry is asked than the app's, or another host of it.
-  func follow(_ asked: AskedTargets, at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ cookies: [UInt8]) {
+  ///   - caching: of the redirect.
+  func follow(
+    _ asked: AskedTargets, at place: RoutePlace?, _ url: HTTPURL, leaves: Bool, _ caching: RedirectedCaching, _ cookies: [UInt8]
+  ) {
     self.asked = asked
+    self.caching = max(self.caching, caching)
     self.place = place
     authority = Authority.text(host: url.host, port: url.effectivePort, defaultPort: url.isHTTPS ? 443 : 80)
     path = String(url.pathAndQuery.prefix { $0 != "?" })

@@ -8,15 +8,20 @@ extension Request {
   /// - Returns: whether the app's connection stays open after it.
   func write(_ reply: Reply) -> Bool {
     pulse.moved()
-    let own: OwnAnswer
+    var own: OwnAnswer
     switch reply {
     case .established:
       record.answer.status = 200
       writeEstablished()
       return true
     case .own(let answer): own = answer
+    case .stored(let stored): return write(stored)
+    case .joined(let answer): return write(answer)
+    case .shared: return cache?.reading?.keepsClient ?? false
     case .error(let error):
       own = error.answer(for: way?.entry.name)
+      // The app knows nothing of the host that failed.
+      if let note = redirection?.note { own.details = own.details.map { "\(note): \($0)" } ?? note }
       note(own)
     }
     record.answer.author = .proxy
@@ -24,11 +29,16 @@ extension Request {
     // Otherwise the unread rest of a body would be taken for the next request.
     let keepsAlive = message.persists && body.isDone && !own.closes && !app.isClosing
     // The block may have an interim response, of which half was sent.
-    let block = app.outbound(with: own.sizeLimit(by: snapshot.name))
+    let block = app.outbound(with: own.sizeLimit(by: snapshot.name) + (record.target.isCall ? 1024 : 0))
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    if record.target.isCall, app.isStream {
+      own.writeToCall(by: snapshot.name, dateLine: services.currentDateLine(), into: &writer)
+      block.end = writer.count
+      return keepsAlive
+    }
     own.write(
       by: snapshot.name, isHead: message.outbound.method == .head, keepsAlive: keepsAlive,
-      dateLine: services.currentDateLine(), into: &writer)
+      dateLine: services.currentDateLine(), isHTTP2: record.upstream.stream > 0, into: &writer)
     block.end = writer.count
     return keepsAlive
   }

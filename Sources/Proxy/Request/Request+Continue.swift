@@ -55,7 +55,7 @@ extension Request {
 
   func passInterim(_ isContinue: Bool) -> RequestMachine.Input? {
     attempt.interims += 1
-    guard attempt.interims <= Self.interimLimit else { return attemptFailed(.tooManyInterims, isStale: false) }
+    guard attempt.interims <= Self.interimLimit else { return headRefused(.tooManyInterims) }
     if let input = flushInterim() { return input }
     guard isContinue, attempt.awaitsContinue else { return nil }
     attempt.stopWaitingForContinue(on: loop)

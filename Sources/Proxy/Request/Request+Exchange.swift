@@ -15,6 +15,7 @@ extension Request {
     let loop = loop
     if attempt.exchange != nil { attempt.end(on: loop) }
     if way?.search != nil { chooseOrigin() }
+    if way?.entry.offersHTTP2 == true { offerHTTP2() }
     guard let way, let account else { return failing(.internalError) }
     let exchange = RequestExchange(self, way, of: account)
     attempt.begin(exchange)
@@ -25,7 +26,7 @@ extension Request {
     }
     var timeouts = way.entry.timeouts
     if let search = way.search {
-      timeouts.connect = search.share
+      timeouts.connect = search.timeToConnect
       loop.arm(timer, at: search.until)
     } else {
       loop.arm(timer, at: loop.now + timeouts.connect + (way.pool.isWarm ? 0 : timeouts.resolve))
@@ -43,7 +44,7 @@ extension Request {
       return failing(.internalError)
     }
     // The app has left while the request waited, or with the last byte that it sent.
-    guard !app.stream.peerEnded else {
+    guard !app.stream.peerEnded || outliveApp() else {
       exchange.finish(inStep: true)
       return .clientBroken
     }
@@ -58,6 +59,7 @@ extension Request {
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
     var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added(to: head.count) ?? 0)
+    if let cache { size += validationSize(cache) }
     let signer = way.entry.isSigned ? authorization.view?.signer : nil
     if let signer, let attached = authorization.attached {
       size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted, by: attached)
@@ -66,15 +68,26 @@ extension Request {
     let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
     block.append(head.bytes)
     if let credential { block.append(credential) }
+    if let cache { noteSending(cache, block) }
     if let signer, let input = prepare(head, signer, into: block) { return input }
-    if let absolute = connection.absolute, let error = absolute.rewrite(block, hasBody: hasBody) {
-      loop.blocks.giveBack(block)
-      exchange.finish(inStep: true)
-      return failing(.upstream(error))
+    if let absolute = connection.absolute {
+      if let error = absolute.rewrite(block, hasBody: hasBody) {
+        loop.blocks.giveBack(block)
+        exchange.finish(inStep: true)
+        return failing(.upstream(error))
+      }
+      if absolute.isTrial {
+        absolute.keepSingle { [weak self, unowned absolute] in self?.isWith(absolute) ?? false }
+      }
     }
     var trailers = credential == nil ? [] : way.rules.credentialFields
-    if let redirection { trailers += redirection.withheld }
-    attempt.upload.begin(block, droppingTrailersNamed: trailers, by: way.rules.requestHeaders)
+    var headerRules = way.rules.requestHeaders
+    if let redirection {
+      noteShown(redirection, in: block.bytes)
+      trailers += redirection.withheld
+      headerRules = redirection.headerRules(at: way.entry)
+    }
+    attempt.upload.begin(block, droppingTrailersNamed: trailers, by: headerRules)
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()
@@ -113,7 +126,7 @@ extension Request {
       // The origin may have answered before it closed (413, say), so its answer is read first.
       guard let connection = attempt.exchange?.connection else { return nil }
       connection.stream.readLastWords()
-      if connection.wroteNothing { return exchangeFailed(.connectionLost(connection.stream.error)) }
+      if connection.wroteNothing { return exchangeFailed(connection.failure) }
       loop.again(connection)
     }
     return nil
@@ -128,6 +141,7 @@ extension Request {
   private func note(_ connection: UpstreamConnection) {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
+    record.upstream.stream = 0
     if let parent = connection.parent { record.upstream.parent = parent.name }
     guard !connection.isReused else { return }
     record.times.connectStarted = connection.began
@@ -143,17 +157,24 @@ extension Request {
   func headTimeUp() {
     guard attempt.awaitsHead, attempt.upload.isOver else { return }
     let isParents = blameParent()
-    if let search = way?.search { judge(search, isBroken: false, isParents: isParents) }
+    if let search = way?.search { judge(search, isNoAnswer: false, isParents: isParents) }
     take(attemptFailed(.upstream(.responseTimeout), isStale: false))
   }
 
-  /// There was time for an answer, and not a byte of one has come. A parent that takes requests in absolute-form may be to blame.
+  /// There was time for an answer, and not a byte of one has come, nor the final head to the one request that tries a parent which is down.
+  /// A parent that takes requests in absolute-form may be to blame.
+  /// - Parameter hasEnded: it closed the connection.
   /// - Returns: whether it is.
-  func blameParent() -> Bool {
-    guard let exchange = attempt.exchange, exchange.firstByte == 0, let absolute = exchange.connection?.absolute else {
+  func blameParent(hasEnded: Bool = false) -> Bool {
+    guard let exchange = attempt.exchange, let connection = exchange.connection, let absolute = connection.absolute else {
       return false
     }
-    absolute.gaveNoAnswer(now: loop.now)
+    guard exchange.firstByte == 0 || absolute.isTrial else { return false }
+    if hasEnded {
+      absolute.endedMute(wasAsked: !connection.wroteNothing, now: loop.now)
+    } else {
+      absolute.gaveNoAnswer(now: loop.now)
+    }
     return absolute.isBroken
   }
 
@@ -170,15 +191,18 @@ extension Request {
   func receive() -> RequestMachine.Input? {
     while let exchange = attempt.exchange {
       let reading = exchange.readHead(limit: snapshot.settings.limits.responseHead)
-      if record.times.firstByte == 0 { record.times.firstByte = exchange.firstByte }
+      if record.times.firstByte == 0 {
+        record.times.firstByte = exchange.firstByte
+        record.upstream.stream = exchange.connection?.streamNumber ?? 0
+      }
       switch reading {
       case .later: return nil
       case .failed(let error): return exchangeFailed(error)
       case .head(let bytes):
         if let absolute = exchange.connection?.absolute, let refusal = refusal(by: absolute, bytes) { return refusal }
-        way?.search?.answered()
+        if let search = way?.search, isAnswer(bytes) { search.answered() }
         let decision: AnswerPlan
-        do throws(ProxyError) { decision = try plan(for: bytes) } catch { return attemptFailed(error, isStale: false) }
+        do throws(ProxyError) { decision = try plan(for: bytes) } catch { return headRefused(error) }
         if case .interim(let isContinue) = decision {
           exchange.consumeHead(bytes.count, isFinal: false)
           if let input = passInterim(isContinue) { return input }
@@ -196,7 +220,8 @@ extension Request {
     guard services.upstreams.responseHead.status >= 200 else { return nil }
     // Of a credential that was accepted before, it may be the origin's own answer, to a request that was served.
     let isHarmless = !absolute.isProven || message.outbound.method.isIdempotent
-    switch absolute.read(services.upstreams.responseHead, in: bytes, now: loop.now) {
+    let hasMetOtherRules = attempt.hasMetOtherRules
+    switch absolute.read(services.upstreams.responseHead, in: bytes, hasMetOtherRules: hasMetOtherRules, now: loop.now) {
     case .answer:
       // It stayed with this app's connection for the rounds of an authentication, which is over.
       if absolute.challenges { attempt.exchange?.unbindFromClient() }
@@ -223,6 +248,7 @@ extension Request {
     guard let framing = try? services.upstreams.responseHead.framing(to: method, in: bytes) else {
       return failed("its challenge is no HTTP")
     }
+    if next == .otherRules { attempt.hasMetOtherRules = true }
     let keeps = next != .newTicket && services.upstreams.responseHead.persists(in: bytes)
     if next == .thisConnection { attempt.exchange?.keepForNext() } else { attempt.exchange?.unbindFromClient() }
     attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keeps)
@@ -253,6 +279,13 @@ extension Request {
     case .drop:
       finishDropped()
       return .answerDropped
+    case .stored:
+      finishDropped()
+      return .answerFound
+    case .share: return share()
+    case .repeatUnconditionally:
+      finishDropped()
+      return .validationRefused
     }
   }
 

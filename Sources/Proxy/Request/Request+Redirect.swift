@@ -1,4 +1,4 @@
-import Crypto
+import Credentials
 import EventIO
 import Forwarding
 import HTTPWire
@@ -70,8 +70,15 @@ extension Request {
       status: head.status, locations: locations, asked: asked, hidden: hidden, limit: redirection.rules.limit,
       body: redirectedBody)
     asked.append(redirect.target)
-    let destination = try snapshot.router.destination(
-      of: redirect.target, from: redirection.place, asked: redirection.host, by: redirection.rules, for: redirection.client)
+    let destination: RedirectDestination
+    do throws(RedirectRefusal) {
+      destination = try snapshot.router.destination(
+        of: redirect.target, from: redirection.place, first: redirection.first, asked: redirection.host, by: redirection.rules,
+        for: redirection.client)
+    } catch {
+      // The reason would name the host.
+      throw redirection.shown.isNamed(in: redirect.target.url) ? .secretInTarget : error
+    }
     switch destination {
     case .entry(let place, let text):
       guard let url = try? HTTPURL(text) else { throw .unreadable }
@@ -113,25 +120,43 @@ extension Request {
     let first = hop.asked.first
     let leaves = !redirection.isOwn(hop.entry, hop.redirect.target.url, first: first)
     let isOwn = redirection.isOwn(way.entry, hop.left, first: first)
-    if hop.entry !== way.entry, holdsCredential(hop.redirect.target.url) { throw .secretInTarget }
+    if isElsewhere(hop, way), redirection.shown.isNamed(in: hop.redirect.target.url) { throw .secretInTarget }
+    if redirection.count == 0 { redirection.usesAppCredential = !message.outbound.sendsCredential }
+    let caching = RedirectedCaching(head, in: bytes, isAuthorized: redirection.isAuthorized)
     var cookies: [UInt8] = []
     if isOwn { cookies = way.rules.cookies(of: &head, in: bytes) }
     guard redirection.cookies.count + cookies.count <= snapshot.settings.limits.responseHead else { throw .cookies }
+    let withholds = leaves || redirection.hasLeft
     let before = (message, way, authorization)
-    let entryOfRecord = record.upstream.entry
-    do throws(ProxyError) {
-      redirection.needsCredential = try aim(
-        hop, of: redirection, withholds: leaves || redirection.hasLeft)
+    do throws(RedirectRefusal) {
+      do throws(ProxyError) { redirection.needsCredential = try aim(hop, of: redirection, withholds: withholds) } catch {
+        throw .notServed(entry: hop.entry.name)
+      }
+      try checkIdentity(hop, of: redirection, withholds: withholds)
     } catch {
+      // A host below a wildcard may have had a pool made for it.
+      let made = self.way
       (message, self.way, authorization) = before
-      record.upstream.entry = entryOfRecord
-      throw .notServed(entry: hop.entry.name)
+      if let made, made.pool !== way.pool, made.entry.origin == nil { made.pool.tidy() }
+      throw error
     }
-    if leaves || redirection.hasLeft { redirection.withheld = RedirectedHead.ofOneEntry + snapshot.credentialFields }
+    if withholds { redirection.withheld = RedirectedHead.withheldTrailers + snapshot.credentialFields }
     redirection.left = way
-    redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, cookies)
-    record.upstream.redirects += 1
+    redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, caching, cookies)
+    services.observer.leftHop(record)
+    record.beginHop(at: hop.entry)
     if hop.redirect.dropsContent { dropBody() }
+  }
+
+  /// Nobody is asked as somebody else than the app, or the entry that it asked, would have asked.
+  private func checkIdentity(_ hop: Hop, of redirection: Redirection, withholds: Bool) throws(RedirectRefusal) {
+    guard hop.entry.credential != nil else { return }
+    // The app asked as itself. The entry's credential in place of its own would be a second one.
+    if redirection.usesAppCredential, hop.entry === redirection.entry, redirection.needsCredential || withholds {
+      throw .appCredential
+    }
+    // Nothing of the app's goes on, so what `client_authorization: keep` has kept is in the URL: of whoever redirects.
+    if withholds, !redirection.needsCredential, way?.rules.target != nil { throw .notServed(entry: hop.entry.name) }
   }
 
   /// The head of the app, for the target; then as if it had come from there.
@@ -139,10 +164,16 @@ extension Request {
     let text = redirection.head.withUnsafeBytes { bytes -> [UInt8] in
       services.requestHead.reset()
       guard case .complete = services.requestHead.parse(bytes, limit: bytes.count) else { return [] }
+      if hop.entry.isRedirected {
+        redirection.headerRules(at: hop.entry)?.mark(&services.requestHead.fields, in: bytes)
+      }
+      let departure = RedirectedHead.Departure(
+        withheld: snapshot.credentialFields, isHTTPS: hop.redirect.target.url.isHTTPS,
+        origin: redirection.hasLeft ? nil : redirection.origin)
       return RedirectedHead(
         method: hop.redirect.target.method, url: hop.url,
         dropsContent: hop.redirect.dropsContent || redirection.hasDroppedContent,
-        dropsTrailer: body.isWhole, withheld: withholds ? snapshot.credentialFields : nil
+        dropsTrailer: body.isWhole, departure: withholds ? departure : nil
       ).text(of: services.requestHead, in: bytes)
     }
     let result = text.withUnsafeBytes { bytes -> Result<Bool, ProxyError> in
@@ -183,26 +214,31 @@ extension Request {
     message.expectsContinue = false
   }
 
-  /// Whether an origin names the credential, with which it was asked, in the URL of another one. Those in URLs were taken out before.
-  private func holdsCredential(_ url: HTTPURL) -> Bool {
-    guard let line = authorization.attached?.line else { return false }
-    if line.withUnsafeBytes({ RedirectedHead.isSecret(of: $0, in: url) }) { return true }
-    // RFC 7617 section 2: the password is behind the first colon of what the last word encodes.
-    let words = line.split { " \r\n".utf8.contains($0) }
-    guard words.count == 3, words[1].elementsEqual("Basic".utf8), let pair = Base64.decode(Array(words[2])),
-      let colon = pair.firstIndex(of: UInt8(ascii: ":"))
-    else { return false }
-    return RedirectedHead.isSecret(Array(pair[(colon + 1)...]), in: url)
+  /// Whether a hop leads to somebody who was not asked with this credential.
+  private func isElsewhere(_ hop: Hop, _ way: Way) -> Bool {
+    hop.entry !== way.entry || hop.entry.origin == nil && !hop.redirect.target.url.isSameHost(hop.left)
   }
+
+  /// What goes to an origin is not to be named to another one.
+  /// - Parameter head: as it is sent, but for the blank line.
+  @inline(never)
+  func noteShown(_ redirection: Redirection, in head: UnsafeRawBufferPointer) {
+    guard let attached = authorization.attached else { return }
+    redirection.shown.note(attached, in: head, attached.material == nil && attached.proof == nil ? nil : policy)
+  }
+
+  private var policy: CredentialPolicy? { way?.entry.credential.map { snapshot.credentials[$0].policy } }
 
   // MARK: Going on
 
   /// The redirect is dropped, and the request goes on to its target.
   func followRedirect() -> RequestMachine.Input? {
     guard let redirection else { return failing(.internalError) }
+    if let cache { leaveTarget(cache) }
     drainDropped()
     finishDropped()
     attempt.end(on: loop)
+    attempt.hasMetOtherRules = false
     if let left = redirection.left, left.entry.origin == nil { left.pool.tidy() }
     redirection.left = nil
     return .redirected(needsCredential: redirection.needsCredential)
@@ -236,8 +272,10 @@ extension Request {
     guard let redirection, redirection.count > 0, let asked = redirection.asked else { return [] }
     let url = asked.last.url
     let isOwn = redirection.isOwn(way.entry, url, first: asked.first)
+    redirection.isElsewhere = !isOwn
     let lines = way.rules.settled(
-      &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority)
+      &head, in: bytes, at: url, isOwn: isOwn, of: way.pool.origin.authority, asked: askedAuthority,
+      caching: isInterim || head.status == 101 ? .asSaid : redirection.caching)
     return isOwn && !isInterim ? redirection.cookies + lines : lines
   }
 }

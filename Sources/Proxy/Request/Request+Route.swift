@@ -151,10 +151,35 @@ extension Request {
       redirects.methods.contains(message.outbound.method, services.requestHead.methodText, in: bytes)
     {
       redirection = Redirection(
-        bytes, from: entry, at: place, redirects, host: host, framing: message.outbound.framing, client: access)
+        bytes, from: entry, at: place, redirects, host: host, port: port, isHTTPS: isHTTPS,
+        isAuthorized: services.requestHead.contains(.authorization), framing: message.outbound.framing, client: access)
     }
-    return .originFound(
-      needsCredential: try aim(at: entry, rules, host, port, isHTTPS: isHTTPS, target, bytes, access))
+    try decide(entry, rules, bytes)
+    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
+    if let cache = entry.cache,
+      let input = lookUp(cache, entry, rules, pool, target, bytes, (host, port, isHTTPS))
+    {
+      if entry.origin == nil { pool.tidy() }
+      return input
+    }
+    let needsCredential = try aim(at: entry, rules, pool, target, bytes, access)
+    if let cache {
+      // In the background no redirect is followed.
+      if redirection == nil, let input = revalidate(cache, needsCredential: needsCredential) { return input }
+      return collapse(cache, needsCredential: needsCredential)
+    }
+    return .originFound(needsCredential: needsCredential)
+  }
+
+  /// What goes on of the head in `services.requestHead`.
+  private func decide(_ entry: Entry, _ rules: ForwardingRules, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) {
+    let services = services
+    if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
+      try noteForSigner(entry, bytes)
+    }
+    do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
+      throw ProxyError(error, for: entry.name)
+    }
   }
 
   /// Writes the head for an entry's origin. The head that it is made from is in `services.requestHead`, and its framing in `message`.
@@ -163,18 +188,22 @@ extension Request {
     at entry: Entry, _ rules: ForwardingRules, _ host: String, _ port: UInt16, isHTTPS: Bool, _ target: RequestTarget,
     _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
   ) throws(ProxyError) -> Bool {
+    try decide(entry, rules, bytes)
+    let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
+    return try aim(at: entry, rules, pool, target, bytes, access)
+  }
+
+  private func aim(
+    at entry: Entry, _ rules: ForwardingRules, _ pool: OriginPool, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
+    _ access: ClientIdentity
+  ) throws(ProxyError) -> Bool {
     let services = services
-    if entry.isSigned, !message.outbound.keepsAppCredential(services.requestHead, in: bytes, rules: rules) {
-      try noteForSigner(entry, bytes)
-    }
-    do { try message.outbound.decide(&services.requestHead, in: bytes, rules: rules) } catch {
-      throw ProxyError(error, for: entry.name)
-    }
-    var pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    if pool.hasSibling { pool = tunnelled(pool, entry, rules) }
+    var pool = pool
+    if pool.hasBothForms { pool = tunnelled(pool, entry, rules) }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     let search = entry.origins.map { OriginSearch($0, on: services.upstreams) }
     way = Way(entry: entry, rules: rules, pool: pool, search: search, stall: entry.timeouts.stall)
+    if entry.offersHTTP2 { noteCall(bytes, entry) }
     if entry.isSigned, message.outbound.sendsCredential { try checkSigned(entry, pool.origin.authority) }
     if entry.takesSubject {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)

@@ -168,7 +168,14 @@ extension Request {
       attempt.held = nil
       return .answerComposed
     case .drop: return .answerDropped
-    case .interim, .upgrade, .challenge, .hold, .read, .follow, .repeatWithoutExpectation: return failing(.internalError)
+    case .stored:
+      attempt.held = nil
+      return .answerFound
+    case .repeatUnconditionally:
+      attempt.held = nil
+      return .validationRefused
+    case .interim, .upgrade, .challenge, .hold, .read, .follow, .repeatWithoutExpectation, .share:
+      return failing(.internalError)
     }
   }
 }

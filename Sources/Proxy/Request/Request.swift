@@ -11,6 +11,7 @@ import Upstreams
 /// machine, and returns the next input or nil. In the order of a request's life:
 ///
 ///     begin        head -> who asks, where it goes, what head goes there        Request+Route
+///     look up      an answer from the store, if the entry has a cache           Request+LookUp, StoredReply
 ///     authorize    the credential that goes with it                             Request+Credential
 ///     collect      a body that must be known before its head                    Request+WholeBody
 ///     attempt      an exchange with the origin: waits for a connection          Request+Exchange, Request+Origins
@@ -26,7 +27,8 @@ import Upstreams
 final class Request: CredentialWaiter {
   /// The app connection owns this request in turn, until the request has ended.
   let app: AppConnection
-  unowned(unsafe) let services: LoopServices
+  /// A `let` on purpose: one that is `unowned(unsafe)` is retained at each use, which was 4 % of a request.
+  let services: LoopServices
   /// The configuration that it began with, and keeps.
   let snapshot: Snapshot
   /// The deadline of what this request waits for.
@@ -51,10 +53,14 @@ final class Request: CredentialWaiter {
   private var keepsAfterAnswer = false
   /// Nil: every redirect is relayed.
   var redirection: Redirection?
+  /// Nil: the entry has no `cache`.
+  var cache: CacheState?
   /// When a reload has removed what this exchange depends on: the time at which it ends at the latest.
   var endsAt: Int64?
 
-  private var isPerforming = false
+  private(set) var isPerforming = false
+  /// The account does not count it as in flight.
+  private var isUncounted = false
   /// The input that arrived while a step was performed.
   private var arrived: RequestMachine.Input?
 
@@ -84,10 +90,16 @@ final class Request: CredentialWaiter {
     var stall: Int64
   }
 
-  /// Indirect, because it is rare and large: other requests need no space for it.
-  indirect enum Reply {
-    case error(ProxyError)
-    case own(OwnAnswer)
+  enum Reply {
+    // Indirect, because they are rare and large: other requests need no space for them.
+    indirect case error(ProxyError)
+    indirect case own(OwnAnswer)
+    /// From the store of answers.
+    case stored(StoredReply)
+    /// The origin's, through blocks that others read, too. Its head is in the outbound block.
+    case shared
+    /// The same of another request's answer.
+    case joined(SharedAnswer)
     /// 200 to a CONNECT that leads to an entry: what follows are requests.
     case established
   }
@@ -101,9 +113,10 @@ final class Request: CredentialWaiter {
     record.times.started = app.loop.now
     record.peer = app.peer
     if let sender = app.sender { record.sender = sender }
+    if app.isStream { record.target.isStream = true }
   }
 
-  deinit { account?.end() }
+  deinit { leaveClient() }
 
   var loop: EventLoop { app.loop }
   var hasEnded: Bool { machine.hasEnded }
@@ -160,6 +173,9 @@ final class Request: CredentialWaiter {
     return .answerFound
   }
 
+  /// The reply of the `answerFound` that follows.
+  func prepare(_ reply: Reply) { self.reply = reply }
+
   /// The attempt failed before its answer began.
   /// - Parameter isStale: as `exchangeFailed` decides.
   func attemptFailed(_ error: ProxyError, isStale: Bool) -> RequestMachine.Input {
@@ -175,6 +191,30 @@ final class Request: CredentialWaiter {
       throw .tooManyRequests(client: identity.name, limit: identity.maxRequests ?? 0)
     }
     self.account = account
+    if identity.maxRequests != nil { app.clientPlace = ClientPlace(taken: account) }
+  }
+
+  /// Not one of its client's in flight any more.
+  private func leaveClient() {
+    guard let account else { return }
+    self.account = nil
+    if isUncounted { return }
+    guard let place = app.clientPlace else { return account.end() }
+    app.clientPlace = nil
+    place.leave()
+  }
+
+  /// Its connections count as the client's, but it is none of the client's requests.
+  func adopt(_ account: ClientAccount?) {
+    self.account = account
+    isUncounted = true
+  }
+
+  /// It goes on without its client, for others.
+  func giveUpPlace() {
+    let account = account
+    leaveClient()
+    adopt(account)
   }
 
   /// A refusal is relayed without having been held.
@@ -189,6 +229,7 @@ final class Request: CredentialWaiter {
     switch step {
     case .none: return nil
     case .obtainCredential: return obtainCredential()
+    case .awaitAnswer: park()
     case .collectBody: return collectBody()
     case .connect: return beginAttempt()
     case .reconnect: return reconnect()
@@ -204,7 +245,7 @@ final class Request: CredentialWaiter {
     case .fail(let timeout): return failing(error(of: timeout))
     case .cut:
       if case .error(let error) = reply { note(error.answer(for: way?.entry.name)) }
-      let isReset = attempt.download?.endsByClose ?? false
+      let isReset = (attempt.download?.endsByClose ?? false) || (cache?.reading?.endsByClose ?? false)
       app.stream.isCut = true
       end()
       app.close(reset: isReset)
@@ -229,19 +270,28 @@ final class Request: CredentialWaiter {
   private func answer(dropsComposed: Bool) -> RequestMachine.Input? {
     let reply = reply ?? .error(.internalError)
     // What is left of interim responses precedes the origin's head.
-    let interim = dropsComposed ? attempt.download?.interim : nil
+    let interim = dropsComposed ? attempt.download?.interim ?? cache?.reading?.interim : nil
     dropAttempt()
-    if let interim { dropComposedAnswer(behind: interim) }
-    keepsAfterAnswer = write(reply)
+    if let interim {
+      dropComposedAnswer(behind: interim)
+      cache?.reading = nil
+    }
+    if let cache, case .error(let error) = reply { cache.sharing.fetch?.fail(.error(error)) }
+    keepsAfterAnswer = write(staleReply(insteadOf: reply) ?? reply)
+    // It may hold a body of which the blocks go as they are read.
+    self.reply = nil
     return flushAnswer()
   }
 
   func flushAnswer() -> RequestMachine.Input? {
+    if let cache, cache.reading != nil { return sendReading(cache, keepsClient: keepsAfterAnswer) }
+    app.clientPlace?.leave()
     switch app.flush() {
     case .whole(let count):
       record.bytesSent += Int64(count)
       return .answerSent(keepsClient: keepsAfterAnswer)
     case .partly(let count):
+      app.clientPlace?.comeBack()
       record.bytesSent += Int64(count)
       return nil
     case .failed(let count):
@@ -271,12 +321,13 @@ final class Request: CredentialWaiter {
       return .credentialUnavailable(way?.entry.settings.credential ?? "", reason: "no token came in time", retryAfter: 1)
     case .connection:
       if attempt.exchange?.leave() == true { return .clientShareUsedUp }
+      if let error = way?.pool.hung() { return .upstream(error) }
       return way?.pool.isConnecting == true ? .connectTimeout : .connectionLimit
     case .tunnel: return .connectTimeout
     case .app: return .stalled
     case .origin:
       let isParents = blameParent()
-      if let search = way?.search { judge(search, isBroken: false, isParents: isParents) }
+      if let search = way?.search { judge(search, isNoAnswer: false, isParents: isParents) }
       return .upstreamStalled
     }
   }
@@ -306,7 +357,7 @@ final class Request: CredentialWaiter {
     case .holding, .relaying: take(pump())
     case .collecting: take(readWholeBody())
     case .tunnelling: take(pumpTunnel())
-    case .routing, .authorizing, .connecting, .preparing, .pausing, .opening, .ended: break
+    case .routing, .authorizing, .collapsed, .connecting, .preparing, .pausing, .opening, .ended: break
     }
   }
 
@@ -317,7 +368,10 @@ final class Request: CredentialWaiter {
   }
 
   private func noteEnd() {
+    if outliveApp() { return }
     if app.stream.isBroken, machine.phase != .tunnelling { return take(.clientBroken) }
+    // The body of a stored or shared answer: as while the origin's is relayed.
+    if machine.phase == .answering, cache?.reading != nil, body.isDone { return take(.clientBroken) }
     take(.clientClosed(bodyIsRead: body.isDone))
   }
 
@@ -356,16 +410,16 @@ final class Request: CredentialWaiter {
 
   private func end() {
     dropAttempt()
+    if let cache { leaveStore(cache) }
     record.bytesReceived += body.received
     body.giveBack()
     record.times.ended = loop.clock()
-    account?.end()
-    account = nil
+    leaveClient()
+    defer { if cache?.sharing.isBackground != true { services.observer.ended(record) } }
     if let way {
       record.upstream.trust = way.pool.origin.trust?.policy.name
       // A host below a wildcard may have had this request only, and never a connection.
       if way.entry.origin == nil { way.pool.tidy() }
     }
-    services.observer.ended(record)
   }
 }

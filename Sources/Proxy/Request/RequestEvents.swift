@@ -16,19 +16,26 @@ final class RequestTimer: EventHandler {
 final class RequestExchange: Exchange {
   /// The request owns this exchange in turn, until the exchange has ended.
   let request: Request
+  /// Reads the answer's body; nil: the request does.
+  var fetch: SharedFetch?
 
   init(_ request: Request, _ way: Request.Way, of account: ClientAccount) {
     self.request = request
-    super.init(way.pool, of: account, for: request.app.holdings, timeouts: way.entry.timeouts)
+    var timeouts = way.entry.timeouts
+    if request.record.target.isCall { timeouts.responseHead = way.stall }
+    super.init(way.pool, of: account, for: request.app.holdings, timeouts: timeouts)
   }
 
   override var clientName: String? { request.record.client }
   override var nameAsker: NameAsker { request.nameAsker }
+  override var isIdempotent: Bool { request.message.outbound.method.isIdempotent }
   override func begin() { if isPresent { request.take(.connectionLent) } else { abort() } }
   override func failed(_ error: UpstreamError) {
     if isPresent { request.take(request.unreached(error)) }
   }
-  override func pump() { if isPresent { request.exchangeReady() } }
+  override func pump() {
+    if let fetch { fetch.pump() } else if isPresent { request.exchangeReady() }
+  }
   override func timeUp() { if isPresent { request.headTimeUp() } }
 
   /// Whether this is the exchange of the request's current attempt, not of one that it has given up.

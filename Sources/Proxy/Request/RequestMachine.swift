@@ -8,6 +8,8 @@ struct RequestMachine: Equatable {
     case routing
     /// Waits for a credential.
     case authorizing
+    /// Waits for the answer to an identical request.
+    case collapsed
     /// Reads the app's body, all of it: the head that goes ahead depends on it.
     case collecting
     /// Waits for a connection.
@@ -38,6 +40,8 @@ struct RequestMachine: Equatable {
     case tunnelAllowed(isAnswered: Bool)
     /// The proxy answers itself. The answer is no error: the 200 of a CONNECT, the last answer to TRACE or OPTIONS.
     case answerFound
+    /// Another request asks the origin for the same.
+    case answerAwaited
     case credentialAttached
     /// The body must be read whole before the head can be written.
     case bodyNeeded
@@ -54,6 +58,8 @@ struct RequestMachine: Equatable {
     ///     or its method is idempotent.
     ///   - mayRepeat: the entry's `retry` allows one more attempt.
     case attemptFailed(isStale: Bool, mayRepeat: Bool)
+    /// The origin has said that it has not processed the request, and all that was read of the body was kept.
+    case notProcessed
     /// One of the entry's several origins could not be reached, nothing was sent, and another one is to be tried.
     case originFailed
     /// An answer refused the credential, and a newer version may avoid that.
@@ -72,6 +78,8 @@ struct RequestMachine: Equatable {
     case answerBroken(hasBegun: Bool)
     /// The entry's `retry` drops this answer.
     case answerDropped
+    /// A stored answer's conditions have met another one than the stored.
+    case validationRefused
     /// 417 to an expectation that the app did not send.
     case expectationRefused
     /// The answer is no refusal, but tells the credential how to prepare the request: it is sent again at once.
@@ -109,6 +117,8 @@ struct RequestMachine: Equatable {
   enum Step: Equatable {
     case none
     case obtainCredential
+    /// Wait for the answer to another request.
+    case awaitAnswer
     case collectBody
     case connect
     /// `connect`, as a pooled connection turned out closed.
@@ -162,6 +172,8 @@ struct RequestMachine: Equatable {
   private(set) var challenges: UInt8 = 0
   /// How often a parent had it sent again to authenticate itself.
   private(set) var parentChallenges: UInt8 = 0
+  /// How often it was sent again because the origin had not processed it.
+  private(set) var unprocessed: UInt8 = 0
   /// The decision about the refusal was made.
   private(set) var refusalIsSettled = false
   /// An origin answered 417 to an expectation that was the proxy's.
@@ -177,14 +189,18 @@ struct RequestMachine: Equatable {
   mutating func handle(_ input: Input) -> Step {
     switch input {
     case .originFound(let needsCredential):
-      guard phase == .routing else { return .none }
+      guard phase == .routing || phase == .collapsed else { return .none }
       return needsCredential ? obtain() : connect()
     case .tunnelAllowed(let isAnswered):
       guard phase == .routing else { return .none }
       phase = .opening
       if isAnswered { answer = .begun }
       return .openTunnel
-    case .answerFound: return phase == .routing ? answerItself() : .none
+    case .answerFound: return phase == .routing || phase == .collapsed || phase == .exchanging ? answerItself() : .none
+    case .answerAwaited:
+      guard phase == .routing || phase == .collapsed else { return .none }
+      phase = .collapsed
+      return .awaitAnswer
     case .credentialAttached: return phase == .authorizing ? connect() : .none
     case .bodyNeeded:
       guard phase == .authorizing || phase == .exchanging else { return .none }
@@ -201,6 +217,7 @@ struct RequestMachine: Equatable {
     case .preparationArrived: return phase == .preparing ? connect() : .none
     case .credentialExpired: return phase == .exchanging ? obtain() : .none
     case .attemptFailed(let isStale, let mayRepeat): return attemptFailed(isStale, mayRepeat)
+    case .notProcessed: return notProcessed()
     case .originFailed: return phase == .connecting || phase == .exchanging ? connect() : .none
     case .answerHeld:
       guard phase == .exchanging else { return .none }
@@ -217,7 +234,9 @@ struct RequestMachine: Equatable {
       if phase == .relaying { answer = .begun }
       return .none
     case .answerBroken(let hasBegun):
-      guard phase == .relaying else { return .none }
+      guard phase == .relaying || phase == .answering else { return .none }
+      // An answer through the store is in the outbound block as one that is relayed is.
+      if phase == .answering { answer = .composed }
       if hasBegun { answer = .begun }
       return answerItself()
     case .answerDropped: return phase == .exchanging ? pause() : .none
@@ -225,6 +244,7 @@ struct RequestMachine: Equatable {
       guard phase == .exchanging else { return .none }
       hasMetExpectationFailure = true
       return connect()
+    case .validationRefused: return phase == .exchanging ? connect() : .none
     case .challenged:
       guard phase == .exchanging || phase == .holding else { return .none }
       challenges += 1
@@ -263,6 +283,7 @@ struct RequestMachine: Equatable {
     hasMetExpectationFailure = false
     retries = 0
     staleConnections = 0
+    unprocessed = 0
   }
 
   private mutating func obtain() -> Step {
@@ -302,8 +323,17 @@ struct RequestMachine: Equatable {
       }
       return mayRepeat ? pause() : answerItself()
     case .holding, .relaying: return answerItself()
-    case .routing, .authorizing, .collecting, .preparing, .pausing, .opening, .tunnelling, .answering, .ended: return .none
+    case .routing, .authorizing, .collapsed, .collecting, .preparing, .pausing, .opening, .tunnelling, .answering, .ended:
+      return .none
     }
+  }
+
+  /// The first time at once, then after a pause: the origin may be short of something.
+  private mutating func notProcessed() -> Step {
+    guard phase == .connecting || phase == .exchanging else { return .none }
+    unprocessed += 1
+    phase = unprocessed == 1 ? .connecting : .pausing
+    return unprocessed == 1 ? .reconnect : .pause
   }
 
   private mutating func successorFound(_ canReplay: Bool) -> Step {
@@ -327,8 +357,8 @@ struct RequestMachine: Equatable {
     switch phase {
     case .ended: return .none
     case .tunnelling: return end(.endTunnel)
-    case .routing, .authorizing, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing, .opening,
-      .answering:
+    case .routing, .authorizing, .collapsed, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing,
+      .opening, .answering:
       if answer == .begun { return end(.cut) }
       let isComposed = answer == .composed
       phase = .answering
@@ -354,7 +384,8 @@ struct RequestMachine: Equatable {
       case .app: return .fail(.app)
       case .origin: return .fail(.origin)
       }
-    case .ended: return .none
+    // The fetch says when it has waited long enough.
+    case .collapsed, .ended: return .none
     }
   }
 
@@ -362,8 +393,8 @@ struct RequestMachine: Equatable {
     switch phase {
     case .ended: return .none
     case .tunnelling: return end(.endTunnel)
-    case .routing, .authorizing, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing, .opening,
-      .answering:
+    case .routing, .authorizing, .collapsed, .collecting, .connecting, .preparing, .exchanging, .holding, .relaying, .pausing,
+      .opening, .answering:
       return end(.leave)
     }
   }
@@ -374,7 +405,7 @@ struct RequestMachine: Equatable {
   /// the app has the 200. An answer of the proxy's own is still sent.
   private mutating func clientClosed(_ bodyIsRead: Bool) -> Step {
     switch phase {
-    case .authorizing, .connecting, .preparing, .pausing: end(.leave)
+    case .authorizing, .collapsed, .connecting, .preparing, .pausing: end(.leave)
     case .routing, .collecting, .exchanging, .holding, .relaying: bodyIsRead ? end(.leave) : .none
     case .opening: answer == .begun ? .none : end(.leave)
     case .tunnelling, .answering, .ended: .none

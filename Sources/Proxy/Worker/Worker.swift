@@ -22,6 +22,8 @@ public final class Worker {
   public var hashedBodies: Int { services.buffers.whole }
   /// Bytes of bodies that this loop keeps, as `limits.buffers` counts them.
   public var keptBodies: Int { services.buffers.lent }
+  /// Requests of this loop that wait for the answer to an identical one.
+  public var waitingForAnswers: Int { services.cacheDesk.waitingCount }
   /// The configuration's parent proxies, and whether each works, as far as the process knows.
   public var parentsUp: [(name: String, isUp: Bool)] {
     services.shared.upstreams.parentsUp(services.snapshot.settings.parents)

@@ -75,6 +75,9 @@ public class Dial: EventHandler {
   /// clock; Int64.max while it is waited for.
   public var movedEnd: Int64? { nil }
 
+  /// What to say if the time was up now. The dial goes on, for others.
+  var overdue: UpstreamError { .connectTimeout }
+
   /// The time limit of connecting has passed.
   /// - Returns: what to say of it. The caller cancels next.
   public func timeUp() -> UpstreamError { .connectTimeout }

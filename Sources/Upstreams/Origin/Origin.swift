@@ -23,6 +23,8 @@ public struct OriginIdentity: Sendable, Hashable {
   public var route: [UInt8]
   /// An http origin behind a parent that would take requests in absolute-form: its connections are tunnels none the less.
   public var tunnels = false
+  /// HTTP/2 is offered, and what shares a connection over it; nil: its connections speak 1.1.
+  public var streams: StreamIdentity?
 
   public init(
     scheme: UpstreamSettings.Origin.Scheme, host: String, port: UInt16, trustDigest: [UInt8], certificateDigest: [UInt8],
@@ -41,8 +43,12 @@ public struct OriginIdentity: Sendable, Hashable {
   var trustKey: TrustKey { TrustKey(host: host, port: port, policy: trustDigest, identity: certificateDigest) }
   public var isTLS: Bool { scheme == .https }
 
-  /// Of the same origin, whichever form its requests take.
-  public var ofEitherForm: OriginIdentity { withTunnels(false) }
+  /// Of the same origin, whichever form its requests take, and whatever its connections speak.
+  public var ofEitherForm: OriginIdentity {
+    var identity = withTunnels(false)
+    identity.streams = nil
+    return identity
+  }
 
   func withTunnels(_ tunnels: Bool) -> OriginIdentity {
     var identity = self
@@ -70,6 +76,13 @@ public final class Origin: Sendable {
     self.clientIdentity = clientIdentity
     let origin = UpstreamSettings.Origin(scheme: identity.scheme, host: identity.host, port: identity.port)
     authority = OriginAuthority(isTLS: identity.isTLS, host: origin.messageHost, port: origin.messagePort)
+  }
+
+  /// The same origin, to which HTTP/2 is offered.
+  func offering(_ streams: StreamIdentity) -> Origin {
+    var identity = identity
+    identity.streams = streams
+    return Origin(identity, trust: trust, clientIdentity: clientIdentity, route: route)
   }
 
   /// Some of its requests go in absolute-form, others through tunnels.

@@ -14,17 +14,23 @@ public final class OriginSearch {
   /// Of the present attempt's origin.
   public private(set) var index = 0
   private var hasChosen = false
+  /// While the present try is a single one.
+  private var watch: ClaimWatch?
   /// The next origin is chosen already.
   private var hasNext = false
   /// When the present try began, its share of the time ends, and all tries end, in nanoseconds of the loop's clock.
   private var began: Int64 = 0
   public private(set) var until: Int64 = 0
   public private(set) var end: Int64 = 0
+  /// Nanoseconds that each origin has if none leaves some over.
+  private var equalShare: Int64 = 0
 
   public init(_ list: OriginList, on upstreams: Upstreams) {
     self.list = list
     self.upstreams = upstreams
   }
+
+  deinit { cancel() }
 
   /// From here on, this origin is tried first if it is up. Before the first choice.
   public func prefer(_ index: Int) {
@@ -34,14 +40,44 @@ public final class OriginSearch {
 
   private var loop: EventLoop { upstreams.loop }
   /// Nanoseconds that the present try may take.
-  public var share: Int64 { max(until - loop.now, 0) }
+  private var share: Int64 { max(until - loop.now, 0) }
+  /// Nanoseconds for a connection of the present try. It may be lent to another request, for which what is left to this one says nothing:
+  /// this one goes on after its share.
+  public var timeToConnect: Int64 { max(share, equalShare) }
   /// The present try is the only one of an origin that is down: an old connection would prove nothing.
-  public var isTrial: Bool { attempt?.isTrial ?? false }
+  public var isTrial: Bool { attempt?.isTrialForAll ?? false }
+
+  /// The present try is the only one of an origin that is down, for all or for this request.
+  public var isSingle: Bool { attempt?.isTrial ?? false }
+
+  /// Keeps the single try for itself as long as the request is with the origin, which may be longer than its share of `connect`.
+  public func keepSingle(while isWithOrigin: @escaping () -> Bool) {
+    stopWatching()
+    watch = ClaimWatch(on: loop) { [unowned self] in look(isWithOrigin()) }
+  }
+
+  private func look(_ isWithOrigin: Bool) {
+    let now = loop.now
+    upstreams.shared.health.withLock { health in
+      if isWithOrigin {
+        attempt?.renew(&health, now: now, until: now + ClaimWatch.lease)
+      } else {
+        attempt?.share(&health)
+      }
+    }
+  }
+
+  private func stopWatching() {
+    watch?.stop(on: loop)
+    watch = nil
+  }
 
   /// Chooses the origin of the next attempt. A request that was sent before stays with its origin while that is up: a challenge is
   /// answered where it came from.
-  /// - Parameter limit: nanoseconds that all tries may take.
-  public func choose(within limit: Int64) {
+  /// - Parameters:
+  ///   - limit: nanoseconds that all tries may take.
+  ///   - witness: a hash of the client and what it asks for.
+  public func choose(within limit: Int64, by witness: Int) {
     if hasNext {
       hasNext = false
       return
@@ -49,7 +85,8 @@ public final class OriginSearch {
     cancel()
     let now = loop.now
     end = now + limit
-    var attempt = WayAttempt(list.hops, until: end)
+    equalShare = limit / Int64(list.origins.count)
+    var attempt = WayAttempt(list.hops, until: end, by: WayHealth.Witness(witness))
     let step = upstreams.shared.health.withLock { health in
       attempt.start(&health, now: now, preferred: hasChosen ? index : nil)
     }
@@ -61,7 +98,10 @@ public final class OriginSearch {
   /// The origin could not be reached, and no byte of the request was sent.
   /// - Returns: whether another one is to be tried; then `choose` gives it.
   public func failed(_ error: UpstreamError) -> Bool {
-    guard let step = conclude(ParentFailure.outcome(ofOriginBehind: error)), case .tryWay = step else {
+    var outcome = ParentFailure.outcome(ofOriginBehind: error)
+    if error.isTimeUp { outcome = attempt?.timedOut(outcome) ?? outcome }
+    stopWatching()
+    guard let step = ended(outcome, isLast: false), case .tryWay = step else {
       attempt = nil
       return false
     }
@@ -72,27 +112,26 @@ public final class OriginSearch {
 
   /// The share of the present try is over.
   /// - Parameter pool: where the request waits for a connection.
-  /// - Returns: whether the origin is to blame. It is not if its limit of connections is used up: a request in line stays there.
-  public func isUnreachable(_ pool: OriginPool) -> Bool { pool.hasHung(since: began) }
+  /// - Returns: why there is none; nil: the limit of connections is used up, and a request in line stays there.
+  public func hung(_ pool: OriginPool) -> UpstreamError? { pool.hung(since: began) }
 
-  /// The request was sent over a new connection, which ended without an answer. Others try the next origin first.
+  /// The request was sent over a new connection, and had no answer. If it is sent again, and if others say the same, the next origin is
+  /// tried first.
   public func broke() {
-    _ = conclude(.broken)
-    attempt = nil
+    conclude(.unanswered)
   }
 
   /// The origin answers.
   public func answered() {
     guard let attempt else { return }
     // Most answers say nothing new.
-    if attempt.isInDoubt { _ = conclude(.connected) }
-    self.attempt = nil
+    if upstreams.shared.health.withLock({ attempt.isNews($0) }) { conclude(.connected) } else { finish() }
   }
 
   /// No more attempt is made.
   public func cancel() {
-    if isTrial { upstreams.shared.health.withLock { attempt?.cancel(&$0) } }
-    attempt = nil
+    if isSingle { upstreams.shared.health.withLock { attempt?.cancel(&$0) } }
+    finish()
     hasNext = false
   }
 
@@ -103,11 +142,21 @@ public final class OriginSearch {
     began = loop.now
   }
 
-  private func conclude(_ outcome: WayAttempt.Outcome) -> WayAttempt.Step? {
+  private func conclude(_ outcome: WayAttempt.Outcome) {
+    _ = ended(outcome, isLast: true)
+    finish()
+  }
+
+  private func finish() {
+    attempt = nil
+    stopWatching()
+  }
+
+  private func ended(_ outcome: WayAttempt.Outcome, isLast: Bool) -> WayAttempt.Step? {
     guard attempt != nil else { return nil }
     let (now, random) = (loop.now, UInt64.random(in: 0...UInt64.max))
     let (step, changes) = upstreams.shared.health.withLock { health in
-      (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
+      (attempt?.ended(outcome, isLast: isLast, &health, now: now, random: random), health.takeChanges())
     }
     upstreams.report(changes)
     return step

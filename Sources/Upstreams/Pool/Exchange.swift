@@ -41,6 +41,8 @@ open class Exchange {
   open var clientName: String? { nil }
   /// The asker that is charged for the look-up of the origin's name.
   open var nameAsker: NameAsker { .configuration }
+  /// Nobody minds if the request reaches the origin twice.
+  open var isIdempotent: Bool { false }
   /// The pool has lent `connection` to this exchange.
   open func begin() {}
   /// The pool could not open a connection.
@@ -100,7 +102,7 @@ open class Exchange {
       case .later:
         connection.rest()
         return .later
-      case .end, .truncated, .failed: return .failed(.connectionLost(connection.stream.error))
+      case .end, .truncated, .failed: return .failed(connection.failure)
       }
     }
   }

@@ -11,10 +11,16 @@ public final class OriginLimit: Sendable {
   /// Keyed by the address of the account, which its share owns.
   private let shares = SharedTable<ObjectIdentifier, OriginShare>()
 
+  private let streams = Atomic<Bool>(false)
   private let paused = Atomic<Int>(0)
   private let silence = Atomic<Int64>(0)
+  private let calm = Mutex(Calm())
 
   init(_ identity: OriginIdentity) { self.identity = identity }
+
+  /// HTTP/2 has been offered to the origin: it may have several pools on a loop.
+  var hasStreams: Bool { streams.load(ordering: .relaxed) }
+  func noteStreams() { streams.store(true, ordering: .relaxed) }
 
   /// Takes a place; false if none is free.
   func take(of capacity: Int) -> Bool { count.increment(upTo: capacity) }
@@ -28,9 +34,8 @@ public final class OriginLimit: Sendable {
   /// The loop of `executor` has requests in line. The other loops each close an idle connection to this origin.
   func wait(_ executor: LoopExecutor, in group: LoopGroup) {
     waiting.add(executor)
-    let identity = identity
     for other in group.executors where other !== executor {
-      other.call { Upstreams.of($0).surrenderIdle(of: identity) }
+      other.call { Upstreams.of($0).surrenderIdle(of: self) }
     }
   }
 
@@ -88,6 +93,11 @@ extension OriginLimit {
     return true
   }
   public func resume() { paused.subtract(1, ordering: .relaxed) }
+
+  /// The origin has asked for less (ENHANCE_YOUR_CALM): new connections wait.
+  func backOff(at now: Int64) { calm.withLock { $0.begin(at: now) } }
+  /// Until when, in nanoseconds of the loop's clock.
+  var calmUntil: Int64 { hasStreams ? calm.withLock { $0.until } : 0 }
 
   /// The origin ignored or refused `Expect: 100-continue`. The proxy does not ask it again before `time`, in nanoseconds of the
   /// loop's clock.

@@ -16,12 +16,17 @@ public final class OriginPool {
 
   public let origin: Origin
   /// Lives as long as its loop, which never ends.
-  unowned(unsafe) let upstreams: Upstreams
+  let upstreams: Upstreams
   public let limit: OriginLimit
   private var idle = ContiguousArray<UpstreamConnection>()
   /// Idle connections that each serve one app connection only.
   private var bound = ContiguousArray<UpstreamConnection>()
   private var connecting = ContiguousArray<UpstreamConnection>()
+  /// HTTP/2 connections. The requests on them are exchanges with connections of their own.
+  private var carriers = ContiguousArray<Carrier>()
+  /// How many requests the origin took at once, on the last of them; nil: it has not said so.
+  var lastPeerLimit: Int?
+  private var isSpreading = false
   /// Exchanges that wait for a connection. Each has taken a place of its client's share.
   private var line = WaitingLine<Exchange>()
   private var heldBack = HeldBack<Exchange>()
@@ -50,8 +55,14 @@ public final class OriginPool {
   private(set) var timeouts: Deadlines
   /// How many connections the origin may have in the whole process.
   private var capacity: Int
-  /// The same origin has another pool, for requests of the other form. Both share the limit.
-  public let hasSibling: Bool
+  /// Armed while new connections wait.
+  private var restEnd: RestEnd?
+  /// What is known of the protocol that the origin speaks; nil: HTTP/2 is not offered.
+  private let protocols: ProtocolMemory.Place?
+  /// Some of the origin's requests go in absolute-form, others through tunnels, each in a pool of their own.
+  public let hasBothForms: Bool
+  /// The same origin may have another pool: for requests of the other form, or another protocol. All share the limit.
+  private var hasSibling: Bool { hasBothForms || limit.hasStreams }
 
   init(_ origin: Origin, limit: OriginLimit, upstreams: Upstreams) {
     self.origin = origin
@@ -59,23 +70,30 @@ public final class OriginPool {
     self.limit = limit
     timeouts = upstreams.rules.timeouts
     capacity = upstreams.rules.connections
-    hasSibling = origin.hasBothForms
+    hasBothForms = origin.hasBothForms
+    if origin.identity.streams != nil { limit.noteStreams() }
+    protocols = origin.identity.streams.map { .init(origin.identity.ofEitherForm, isRequired: $0.isRequired) }
     self.upstreams = upstreams
   }
 
-  var idleCount: Int { idle.count + bound.count }
+  var idleCount: Int { idle.count + bound.count + carriers.count { $0.isIdle } }
+  /// Connections with a request on them. Of streams there may be more.
+  var activeCount: Int { active + carriers.count { !$0.isIdle } }
+  var streamCount: Int { carriers.reduce(0) { $0 + $1.count } }
   public var isConnecting: Bool { !connecting.isEmpty }
   /// A connection waits for a revocation answer, which has its own time limits.
   public var isJudging: Bool { connecting.contains { $0.isJudging } }
-  /// A connection that was begun by then is still not open.
+  /// What keeps a connection that was begun by then, and is still not open: its origin, or what is on the way there; nil: there is none.
   /// - Parameter time: in nanoseconds of the loop's clock.
-  func hasHung(since time: Int64) -> Bool { connecting.contains { $0.began <= time && $0.isOpening } }
+  public func hung(since time: Int64 = .max) -> UpstreamError? {
+    connecting.first { $0.began <= time && $0.isOpening }?.overdue
+  }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
-    idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty
+    idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty && carriers.isEmpty
   }
   /// It has resolved the name and connected recently: a connection is idle or active.
-  public var isWarm: Bool { !idle.isEmpty || active > 0 }
+  public var isWarm: Bool { !idle.isEmpty || active > 0 || !carriers.isEmpty }
 
   // MARK: Requests
 
@@ -91,9 +109,13 @@ public final class OriginPool {
       own.close()
     }
     // Requests of the same client that are held back here go first.
-    guard heldBack.isEmpty || !heldBack.contains(share), limit.take(share, of: capacity) else {
+    guard heldBack.isEmpty || !heldBack.contains(share), limit.take(share, of: shareable) else {
       heldBack.append(exchange, of: share, at: upstreams.loop.now)
       return shareFreed(share)
+    }
+    if let protocols, multiplexes(protocols) {
+      line.append(exchange, at: upstreams.loop.now)
+      return advance()
     }
     if let connection = nextIdle() {
       if connection.isTrusted(at: upstreams.loop.now) {
@@ -148,6 +170,7 @@ public final class OriginPool {
 
   /// Lends idle connections to the line, and opens connections for what is left of it.
   private func advance() {
+    if !carriers.isEmpty { spread() }
     while line.count > connecting.count + returned.count, let connection = nextIdle() { offer(connection) }
     if !line.isEmpty { connectForLine() }
   }
@@ -165,8 +188,8 @@ public final class OriginPool {
           oldest.close()
           continue
         }
-        if let sibling, sibling.idleCount > 0 {
-          sibling.surrenderIdle()
+        if let other = siblings.first(where: { $0.idleCount > 0 }) {
+          other.surrenderIdle()
           continue
         }
         limit.wait(upstreams.loop.executor, in: upstreams.shared.group)
@@ -184,7 +207,26 @@ public final class OriginPool {
     connection.open()
   }
 
-  var wantsPlace: Bool { line.count > connecting.count + returned.count && connecting.count < Self.handshakes }
+  var wantsPlace: Bool {
+    var expected = connecting.count
+    if let protocols, multiplexes(protocols) {
+      if carriers.contains(where: { $0.isPaused }) { return false }
+      expected = (connecting.count + carriers.count { $0.isAwaited }) * streamsEach
+    }
+    return line.count > expected + returned.count && connecting.count < Self.handshakes && !isResting
+  }
+
+  /// The origin has asked for less. The pool looks again when the pause is over.
+  private var isResting: Bool {
+    let until = limit.calmUntil
+    guard until > upstreams.loop.now else { return false }
+    if restEnd == nil { restEnd = RestEnd(self) }
+    if let restEnd { upstreams.loop.arm(restEnd, at: until) }
+    return true
+  }
+
+  /// The origin asks for less.
+  func backOff() { limit.backOff(at: upstreams.loop.now) }
 
   /// A connection ended while requests were in line here. If this pool needs no place, it wakes another loop.
   func placeFreed() {
@@ -196,15 +238,11 @@ public final class OriginPool {
     if wantsPlace { connect() } else { limit.giveBack() }
   }
 
-  private var sibling: OriginPool? {
-    guard hasSibling else { return nil }
-    let other = upstreams.existingPool(origin.identity.withTunnels(!origin.identity.tunnels))
-    return other?.limit === limit ? other : nil
-  }
+  private var siblings: [OriginPool] { hasSibling ? upstreams.pools(sharing: limit).filter { $0 !== self } : [] }
 
-  /// Requests elsewhere wait for a place: those of other loops, and of the other form.
+  /// Requests elsewhere wait for a place: those of other loops, and of other pools of this origin.
   private var othersWantPlace: Bool {
-    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || (hasSibling && sibling?.wantsPlace == true)
+    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || (hasSibling && siblings.contains { $0.wantsPlace })
   }
 
   // MARK: Shares
@@ -220,10 +258,10 @@ public final class OriginPool {
 
   private func admit(_ share: OriginShare) {
     while heldBack.contains(share) {
-      if !limit.take(share, of: capacity) {
+      if !limit.take(share, of: shareable) {
         share.wait(upstreams.loop.executor)
         // A loop that gave a place back before it saw this wait has woken no loop.
-        guard limit.take(share, of: capacity) else { return }
+        guard limit.take(share, of: shareable) else { return }
       }
       if let exchange = heldBack.removeFirst(of: share) {
         line.append(exchange, at: upstreams.loop.now)
@@ -260,11 +298,109 @@ public final class OriginPool {
 
   /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
   func surrenderIdle() {
-    if let oldest = idle.first ?? oldestBound { oldest.close() }
+    if let oldest = idle.first ?? oldestBound { return oldest.close() }
+    carriers.first { $0.isIdle }?.root.close()
   }
 
   /// Of those that no authentication of the proxy's own goes on over.
   private var oldestBound: UpstreamConnection? { bound.first { !$0.isReserved } }
+
+  // MARK: Streams
+
+  /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
+  var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: upstreams.loop.now) } }
+
+  /// It is for one request.
+  private var isLoners: Bool { origin.identity.streams.map { $0.loner != 0 } ?? false }
+
+  /// As far as is known, the next connection will carry many requests.
+  private func multiplexes(_ protocols: ProtocolMemory.Place) -> Bool {
+    upstreams.protocols.expectsHTTP2(protocols, now: upstreams.loop.now)
+  }
+
+  /// Requests in progress that one connection can have.
+  private var streamsEach: Int { max(min(upstreams.rules.streams, lastPeerLimit ?? 100), 1) }
+
+  /// Exchanges that can be in progress in the whole process, of which a client gets its share.
+  private var shareable: Int {
+    guard let protocols, multiplexes(protocols) else { return capacity }
+    return capacity * streamsEach
+  }
+
+  /// The origin has chosen a protocol.
+  /// - Parameter isFit: false: it has chosen HTTP/2 in a way that the proxy does not accept.
+  func chose(_ chosen: ApplicationProtocol, isFit: Bool) {
+    guard let protocols else { return }
+    if isFit {
+      upstreams.protocols.note(protocols, speaksHTTP2: chosen == .http2, now: upstreams.loop.now)
+    } else {
+      upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
+    }
+    upstreams.observer.negotiated(upstream: upstream, chosen)
+  }
+
+  /// The origin wants HTTP/1.1 for what was asked over HTTP/2.
+  public func wantsHTTP1() {
+    guard let protocols else { return }
+    upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
+    for carrier in carriers { carrier.retire() }
+  }
+
+  func opened(_ carrier: Carrier) {
+    connecting.removeAll { $0 === carrier.root }
+    if isRetired || upstreams.isDraining, line.isEmpty { return carrier.root.close() }
+    carriers.append(carrier)
+  }
+
+  /// The verdict of its connection was renewed, or the carrier has been retired for want of one.
+  func judged(_ carrier: Carrier) {
+    connecting.removeAll { $0 === carrier.root }
+    advance()
+  }
+
+  /// A connection has free streams again, or is no longer expected to have some.
+  func changed() {
+    advance()
+    tidy()
+  }
+
+  /// Gives the line to connections with free streams.
+  private func spread() {
+    guard !isSpreading else { return }
+    isSpreading = true
+    while let exchange = line.first, let carrier = carrier(for: exchange) {
+      _ = line.removeFirst()
+      lend(carrier.open(), to: exchange)
+    }
+    isSpreading = false
+  }
+
+  private func carrier(for exchange: Exchange) -> Carrier? {
+    for carrier in carriers where carrier.hasRoom {
+      guard carrier.root.isTrusted(at: upstreams.loop.now) else {
+        if !connecting.contains(where: { $0 === carrier.root }) { judgeAgain(carrier.root) }
+        continue
+      }
+      if carrier.mayCarry(exchange, now: upstreams.loop.now) { return carrier }
+    }
+    return nil
+  }
+
+  /// A stream has ended, and its exchange with it.
+  func streamEnded(_ connection: UpstreamConnection) {
+    exchangeEnded(on: connection)
+    advance()
+    tidy()
+  }
+
+  /// What becomes of a connection that has no streams.
+  /// - Returns: until when it is kept, in nanoseconds of the loop's clock; nil: it closes.
+  func keepIdle() -> Int64? {
+    isRetired || isLoners || upstreams.isDraining || othersWantPlace ? nil : upstreams.loop.now + timeouts.upstreamIdle
+  }
+
+  /// Whether the requests here have had a connection for so long, while others waited, that it ends.
+  func isTurnOver() -> Bool { isOwnTurnOver() }
 
   // MARK: Connections
 
@@ -368,7 +504,7 @@ public final class OriginPool {
   private func place(_ connection: UpstreamConnection) {
     if line.isEmpty {
       // A retired pool still serves its line: these exchanges began before, and have no other pool.
-      if isRetired || upstreams.isDraining { return connection.close() }
+      if isRetired || isLoners || upstreams.isDraining { return connection.close() }
       // Others' requests wait for a place, and need it more than an idle connection here.
       if othersWantPlace { return connection.close() }
       if let route = origin.route, upstreams.hasBetterWay(than: connection, on: route) { return connection.close() }
@@ -394,6 +530,9 @@ public final class OriginPool {
       bound.removeAll { $0 === connection }
       leaveShare(connection)
     case .active, .settling: exchangeEnded(on: connection)
+    case .carrying:
+      carriers.removeAll { $0.root === connection }
+      connecting.removeAll { $0 === connection }
     default: connecting.removeAll { $0 === connection }
     }
     leavePlace()
@@ -405,7 +544,7 @@ public final class OriginPool {
   private func leavePlace() {
     if handsOver || (!line.isEmpty && isOwnTurnOver()) {
       if limit.passOn(from: upstreams.loop.executor) { return }
-      if let sibling, sibling.wantsPlace { return sibling.placePassedOn() }
+      if let other = siblings.first(where: { $0.wantsPlace }) { return other.placePassedOn() }
     }
     limit.giveBack()
   }
@@ -432,10 +571,18 @@ public final class OriginPool {
     idle = []
     bound = []
     for connection in resting { connection.close() }
+    for carrier in carriers { carrier.retire() }
   }
 
   /// Drops the pool's record if nothing is left in the pool.
   public func tidy() {
     if isEmpty, !isForgotten { upstreams.emptied(self) }
   }
+}
+
+/// Wakes a pool whose new connections waited.
+private final class RestEnd: EventHandler {
+  private weak var pool: OriginPool?
+  init(_ pool: OriginPool) { self.pool = pool }
+  override func expired(on loop: EventLoop) { pool?.changed() }
 }

@@ -5,6 +5,10 @@ public struct PoolReport: Sendable {
   /// Name of the entry; of the first one, if several share an origin.
   public var upstream: String
   public var idle, active, connecting: Int
+  /// Requests on HTTP/2 connections.
+  public var streams = 0
+  /// HTTP/2 is offered.
+  public var hasStreams = false
   /// When the certificate that the origin showed last expires, in seconds since 1970; nil: it showed none.
   public var certificateExpiry: Int64?
 

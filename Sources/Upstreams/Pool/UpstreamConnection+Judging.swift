@@ -48,15 +48,18 @@ extension UpstreamConnection: RevocationWaiter {
 
   private func enterGate() {
     guard let verdict, let trust, let tls = stream.tls else { return offer(isNew: !isJudgedAgain) }
-    phase = .judging
-    loop.forget(self)
+    // Streams in progress go on.
+    if carrier == nil {
+      phase = .judging
+      loop.forget(self)
+    }
     gate = trust.evaluation.gate(
       host: tls.peerName, chain: verdict.chain, staple: verdict.staple, judgesParent: judgedParent != nil)
     passGate()
   }
 
   func revocationAnswered() {
-    if phase == .judging { passGate() }
+    if phase == .judging || phase == .carrying { passGate() }
   }
 
   private func passGate() {
@@ -103,7 +106,13 @@ extension UpstreamConnection: RevocationWaiter {
     verdict = nil
     let judged = judgedParent.map { "parent \($0.name)" } ?? pool.upstream
     upstreams.observer.trustFailed(upstream: judged, evaluator: refusal.evaluator, reason: refusal.reason)
+    if refusal.reason == .revoked, judgedParent == nil { upstreams.revoked?(origin.identity) }
     // A pooled connection is just closed. The pool opens and judges another one for the request that would have got it.
+    if let carrier {
+      isJudgedAgain = false
+      carrier.retire(within: pool.timeouts.drain)
+      return pool.judged(carrier)
+    }
     if isJudgedAgain { return close() }
     failOpening(
       .untrusted(evaluator: refusal.evaluator, reason: refusal.reason.rawValue, detail: refusal.detail + issuerBehindParent))

@@ -1,11 +1,13 @@
 import CSystem
+import Crypto
 import EventIO
 import HTTPWire
 import Streams
 import TLS
 import Trust
 
-/// A connection to an origin: opened and judged here, lent to one exchange after another, idle in its pool between them.
+/// A connection to an origin: opened and judged here, lent to one exchange after another, idle in its pool between them. Or one stream
+/// of an HTTP/2 connection, lent to one exchange.
 public final class UpstreamConnection: EventHandler {
   enum Phase: UInt8 {
     case resolving, connecting, handshaking, judging
@@ -13,6 +15,8 @@ public final class UpstreamConnection: EventHandler {
     /// complete.
     case completing
     case idle, active
+    /// It carries HTTP/2 streams, each of which is a connection to its exchange.
+    case carrying
     /// Part of a TLS record came while no exchange ran. It is neither lent nor closed until the record is complete.
     case settling
     /// A tunnel uses its stream.
@@ -23,7 +27,7 @@ public final class UpstreamConnection: EventHandler {
   /// The pool holds this connection in turn, until the connection is closed.
   let pool: OriginPool
   /// Lives as long as its loop, which never ends.
-  unowned(unsafe) let upstreams: Upstreams
+  let upstreams: Upstreams
   var phase = Phase.resolving
   public private(set) var stream = ByteStream(descriptor: -1)
   private var exchange: Exchange?
@@ -51,6 +55,11 @@ public final class UpstreamConnection: EventHandler {
   /// Not nil: requests go to the parent in absolute-form.
   public private(set) var absolute: AbsoluteForm?
 
+  /// Not nil: requests go over it as HTTP/2 streams.
+  private(set) var carrier: Carrier?
+  /// Not nil: this is one of its streams.
+  private let carried: CarriedStream?
+
   /// The verdict of the session that the proxy offered.
   var offered: VerdictRecord?
   /// The verdict by which the connection is trusted, and until when, in nanoseconds of the loop's clock. Of an http origin behind an
@@ -71,7 +80,25 @@ public final class UpstreamConnection: EventHandler {
   init(_ pool: OriginPool, _ upstreams: Upstreams) {
     self.pool = pool
     self.upstreams = upstreams
+    carried = nil
     began = upstreams.loop.now
+  }
+
+  /// A stream of the connection `root`.
+  init(_ carried: CarriedStream, of root: UpstreamConnection, isReused: Bool) {
+    pool = root.pool
+    upstreams = root.upstreams
+    self.carried = carried
+    stream = ByteStream(over: carried)
+    exchanges = isReused ? 1 : 0
+    began = root.began
+    connected = root.connected
+    secured = root.secured
+    address = root.address
+    parent = root.parent
+    verdict = root.verdict
+    trustedUntil = root.trustedUntil
+    phase = .idle
   }
 
   var loop: EventLoop { upstreams.loop }
@@ -79,10 +106,21 @@ public final class UpstreamConnection: EventHandler {
   public var isReused: Bool { exchanges > 1 }
   /// Its name, TCP or TLS is not done.
   var isOpening: Bool { phase == .resolving || phase == .connecting || phase == .handshaking }
+  /// What to say if its time was up now.
+  var overdue: UpstreamError { dial?.overdue ?? .connectTimeout }
   /// What binds an authentication to this connection (RFC 5929); nil: there is no TLS, or its certificate has no hash for it.
   public private(set) lazy var endPointBinding: [UInt8]? = stream.tls?.endPointBinding
   /// No byte of the current exchange was sent.
   public var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
+  /// Why it gives no answer, once it has failed.
+  public var failure: UpstreamError { carried?.error ?? .connectionLost(stream.error) }
+  /// Number of the HTTP/2 stream; nil: it speaks 1.1.
+  public var streamNumber: Int32? { carried?.number }
+  /// It is an HTTP/2 stream.
+  public var isCarried: Bool { carried != nil }
+
+  /// The origin has answered 421.
+  public func misdirected() { carried?.misdirected() }
 
   // MARK: Opening
 
@@ -132,7 +170,7 @@ public final class UpstreamConnection: EventHandler {
       stream.secure(
         try TLSConnection(
           context: upstreams.context(for: origin), over: stream.tls, descriptor: stream.descriptor,
-          serverName: origin.identity.host, session: known?.session, received: result.rest))
+          serverName: origin.identity.host, offering: pool.offer, session: known?.session, received: result.rest))
     } catch { return failOpening(.tlsFailed(error.message)) }
     phase = .handshaking
     handshake()
@@ -147,8 +185,18 @@ public final class UpstreamConnection: EventHandler {
       if let refusal = tls.refusal {
         refuse(refusal)
       } else {
-        failOpening(.tlsFailed(error.message))
+        failOpening(refused(error.message, by: error.alert))
       }
+    }
+  }
+
+  /// Why the handshake failed. An origin that has none of the offered protocols may say so by its alert (RFC 7301 section 3.2).
+  private func refused(_ text: String, by alert: TLSAlert?) -> UpstreamError {
+    guard alert == .noApplicationProtocol else { return .tlsFailed(text) }
+    switch pool.offer {
+    case .http2: return .http2(.notSpoken)
+    case nil: return .tlsFailed("\(text): set http_version: auto, as HTTP/1.1 is not wanted here")
+    case .http1, .http2AndHTTP1: return .tlsFailed(text)
     }
   }
 
@@ -156,6 +204,8 @@ public final class UpstreamConnection: EventHandler {
   /// answer (RFC 9112 section 9.2).
   /// - Parameter isNew: no request was sent over it.
   func offer(isNew: Bool) {
+    if let carrier { return pool.judged(carrier) }
+    if isNew, origin.identity.streams != nil, negotiated() { return }
     switch stream.remainder() {
     case .quiet:
       loop.disarm(self)
@@ -166,9 +216,36 @@ public final class UpstreamConnection: EventHandler {
       phase = .completing
     case .unread: spokeFirst(isNew: isNew)
     case .end:
-      if isNew { pool.unusable(self, .connectionLost(stream.error)) }
+      if isNew { pool.unusable(self, absolute?.endedMute(wasAsked: false, now: loop.now) ?? .connectionLost(stream.error)) }
       close()
     }
+  }
+
+  /// Goes on by what the origin has chosen.
+  /// - Returns: false: 1.1.
+  private func negotiated() -> Bool {
+    guard let tls = stream.tls else { return false }
+    let chosen = tls.selectedProtocol
+    let isFit = chosen != .http2 || tls.mayCarryHTTP2
+    pool.chose(chosen, isFit: isFit)
+    guard chosen == .http2 else {
+      if pool.offer == .http2 {
+        failOpening(.http2(.notSpoken))
+        return true
+      }
+      return false
+    }
+    guard isFit else {
+      if pool.offer == .http2 { failOpening(.http2(.weakCipher)) } else { close() }
+      return true
+    }
+    loop.disarm(self)
+    phase = .carrying
+    let carrier = Carrier(self)
+    self.carrier = carrier
+    pool.opened(carrier)
+    carrier.start()
+    return true
   }
 
   private func spokeFirst(isNew: Bool) {
@@ -237,7 +314,7 @@ public final class UpstreamConnection: EventHandler {
   func finished(inStep: Bool) {
     exchange = nil
     rest()
-    guard inStep else { return close() }
+    guard inStep, carried == nil else { return close() }
     guard inbound == nil else { return discard() }
     settle()
   }
@@ -302,8 +379,8 @@ public final class UpstreamConnection: EventHandler {
     pool.ended(self, was: .active)
   }
 
-  private func keepSessions() {
-    guard let tls = stream.tls, let verdict, phase != .judging else { return }
+  func keepSessions() {
+    guard let tls = stream.tls, let verdict, phase != .judging, gate == nil else { return }
     while let session = tls.takeSession() { upstreams.sessions.store(session, verdict, for: trustKey) }
   }
 
@@ -311,6 +388,7 @@ public final class UpstreamConnection: EventHandler {
     stream.note(events)
     switch phase {
     case .active: exchange?.pump()
+    case .carrying: carrier?.ready()
     case .idle:
       endReservation()
       if phase == .idle { lookWhileIdle() }
@@ -344,6 +422,7 @@ public final class UpstreamConnection: EventHandler {
     case .settling: discard()
     case .completing: spokeFirst(isNew: exchanges == 0)
     case .active: exchange?.timeUp()
+    case .carrying: carrier?.timeUp()
     case .judging, .detached, .closed: break
     }
   }
@@ -418,9 +497,22 @@ public final class UpstreamConnection: EventHandler {
     dial = nil
     if gate != nil { upstreams.revocations.leave(self) }
     gate = nil
+    if carried != nil {
+      if let block = inbound { loop.blocks.giveBack(block) }
+      inbound = nil
+      stream.close(on: loop)
+      return pool.streamEnded(self)
+    }
+    if let carrier {
+      self.carrier = nil
+      carrier.closed()
+    }
+    let late = stream.descriptor >= 0 ? absolute?.lateAnswer(stream, inbound.map { Array($0.bytes) } ?? []) : nil
     if let block = inbound { loop.blocks.giveBack(block) }
     inbound = nil
-    if stream.descriptor >= 0 {
+    if let late {
+      late.start()
+    } else if stream.descriptor >= 0 {
       if was != .judging { keepSessions() }
       stream.close(on: loop)
     }

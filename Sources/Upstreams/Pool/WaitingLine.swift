@@ -7,6 +7,7 @@ struct WaitingLine<Waiter: AnyObject> {
   var count: Int { entries.count - head }
   var isEmpty: Bool { count == 0 }
 
+  var first: Waiter? { isEmpty ? nil : entries[head].waiter }
   var newest: Waiter? { isEmpty ? nil : entries.last?.waiter }
 
   mutating func append(_ waiter: Waiter, at time: Int64) { entries.append((waiter, time)) }

@@ -14,19 +14,19 @@ struct ConnectExchange: ~Copyable {
 
   /// Bytes that all heads of the answer together may have.
   private let limit: Int
-  private let authentication: (any ParentAuthentication)?
-  /// The request had a credential.
-  private let hasLogin: Bool
+  private let login: ParentLogin?
+  /// Of the same request, over this connection or another one.
+  private let hasMetOtherRules: Bool
   /// Nanoseconds until the refused credential is worth another try; nil: not before it changes.
   private(set) var pause: Int64?
   private var head = ResponseHead()
   /// Where the head that is being read begins: interim ones came before it.
   private var start = 0
 
-  init(limit: Int, _ login: ParentLogin?) {
+  init(limit: Int, _ login: ParentLogin?, hasMetOtherRules: Bool = false) {
     self.limit = limit
-    authentication = login?.authentication
-    hasLogin = login != nil
+    self.hasMetOtherRules = hasMetOtherRules
+    self.login = login
   }
 
   /// Carries what the parent needs, and nothing of the app's or the entry's.
@@ -59,11 +59,13 @@ struct ConnectExchange: ~Copyable {
 
   private mutating func meaning(_ bytes: UnsafeRawBufferPointer) -> Reading {
     let status = head.status
-    let reading = authentication?.read(head, in: bytes) ?? .other
-    if case .invalid(let why) = reading { return .refused(.badAnswer(why), status: status) }
+    let reading = login?.authentication?.read(head, in: bytes).once(hasMetOtherRules) ?? .other
     switch status {
-    // Content-Length and Transfer-Encoding in it mean nothing.
-    case 200..<300: return .open(used: start + head.length)
+    case 200..<300:
+      // Only a tunnel needs a proof. A refusal opens nothing, and as a bad answer it would blame the parent and be evaded.
+      if case .invalid(let why) = reading { return .refused(.badAnswer(why), status: status) }
+      // Content-Length and Transfer-Encoding in it mean nothing.
+      return .open(used: start + head.length)
     case 407:
       if case .challenge(let next) = reading {
         let body = (try? head.framing(to: .connect, in: bytes)).flatMap { SkippedBody($0) }
@@ -72,7 +74,9 @@ struct ConnectExchange: ~Copyable {
       if case .refused(let pause) = reading { self.pause = pause }
       return .refused(.loginRefused(asked: head.proxySchemes(in: bytes), isFinal: pause == nil), status: status)
     // tinyproxy refuses a wrong password with 401. Nobody but the parent can have answered.
-    case 401 where hasLogin: return .refused(.loginRefused(asked: head.proxySchemes(in: bytes)), status: status)
+    case 401 where login?.isPresented ?? false:
+      pause = login?.authentication?.pauseAfterRefusal
+      return .refused(.loginRefused(asked: head.proxySchemes(in: bytes), isFinal: pause == nil), status: status)
     case 400..<500: return .refused(.refused, status: status)
     case 508: return .refused(.loop, status: status)
     case 504: return .refused(.unreachable(.timeout), status: status)

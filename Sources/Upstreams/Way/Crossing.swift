@@ -24,6 +24,7 @@ final class Crossing: EventHandler {
   /// The whole request as libcurl wrote it; empty: it is too large.
   private var sent: [UInt8] = []
   private var challenges = 0
+  private var hasMetOtherRules = false
   private static let maximumChallenges = 3
   /// For another credential than the one that was refused.
   private var wait: (any ParentWait)?
@@ -221,7 +222,9 @@ final class Crossing: EventHandler {
         // libcurl says what is wrong with it.
         case .invalid: return .answer
         case .complete:
-          guard answer.isInterim else { return judging.read(answer, in: rest, now: loop.now) }
+          guard answer.isInterim else {
+            return judging.read(answer, in: rest, hasMetOtherRules: hasMetOtherRules, now: loop.now)
+          }
           rest = UnsafeRawBufferPointer(rebasing: rest[answer.length...])
           answer.reset()
         }
@@ -233,8 +236,9 @@ final class Crossing: EventHandler {
   private func use(_ reading: AbsoluteForm.Reading, of judging: AbsoluteForm, over far: ByteStream) -> Bool {
     switch reading {
     case .answer: break
-    case .challenge where !sent.isEmpty && challenges < Self.maximumChallenges:
+    case .challenge(let next) where !sent.isEmpty && challenges < Self.maximumChallenges:
       challenges += 1
+      if next == .otherRules { hasMetOtherRules = true }
       askAgain(far)
       return false
     case .challenge:
@@ -271,7 +275,7 @@ final class Crossing: EventHandler {
 
   /// The parent has closed the connection before the head of its answer was complete.
   private func endedEarly(_ judging: AbsoluteForm, over far: ByteStream) {
-    let error = judging.ended(isMute: head.isEmpty, now: loop.now)
+    let error = head.isEmpty ? judging.endedMute(wasAsked: true, now: loop.now) : judging.endedEarly
     guard mayRepeat, head.isEmpty, !sent.isEmpty, let next = nextRoute else { return close(error.text) }
     target.route = next
     askAgain(far)
@@ -291,8 +295,9 @@ final class Crossing: EventHandler {
   /// Sends the request once more, over a new connection.
   private func askAgain(_ old: ByteStream) {
     loop.disarm(self)
+    let late = judging?.lateAnswer(old, head)
     judging = nil
-    old.close(on: loop)
+    if let late { late.start() } else { old.close(on: loop) }
     far = nil
     head = sent
     up.release(on: loop)
@@ -309,6 +314,10 @@ final class Crossing: EventHandler {
       fail(dial.timeUp().text)
     } else if let judging, head.isEmpty {
       fail(judging.gaveNoAnswer(now: loop.now).text)
+      if let late = far.flatMap({ judging.lateAnswer($0, head) }) {
+        late.start()
+        far = nil
+      }
       self.judging = nil
     }
   }
@@ -323,6 +332,7 @@ final class Crossing: EventHandler {
     isClosed = true
     // The fetch has ended because its time is over.
     if let judging, head.isEmpty, loop.now >= end { _ = judging.gaveNoAnswer(now: loop.now) }
+    let late = far.flatMap { far in judging?.lateAnswer(far, head) }
     judging = nil
     dial?.cancel()
     dial = nil
@@ -330,7 +340,7 @@ final class Crossing: EventHandler {
     wait = nil
     up.release(on: loop)
     down.release(on: loop)
-    far?.close(on: loop)
+    if let late { late.start() } else { far?.close(on: loop) }
     near.close(on: loop)
     loop.forget(self)
   }

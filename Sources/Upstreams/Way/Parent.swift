@@ -92,13 +92,24 @@ public protocol ParentCredential: AnyObject, Sendable {
   ///     none.
   func obtain(for peer: ParentPeer, on loop: EventLoop, deliver: @escaping (Result<ParentLogin, ParentLoginMissing>) -> Void)
     -> any ParentWait
-  /// The parent has refused this version: its source is read once more.
+  /// The parent has refused this version: its source is read once more, unless it was a moment ago for the same reason.
   /// - Parameters:
-  ///   - isSure: only the parent can have said so.
   ///   - deliver: as above; whether there is another version now.
   func refused(
-    _ version: UInt64, isSure: Bool, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
+    _ version: UInt64, by who: ParentRefuser, on loop: EventLoop, deliver: @escaping (_ hasAnother: Bool) -> Void
   ) -> any ParentWait
+  /// The parent has accepted it for what was refused before: the next refusal has its source read again at once.
+  func accepted(by who: ParentRefuser, on loop: EventLoop)
+}
+
+/// Who has refused a credential. What one of them says often delays nothing that another one's refusal causes.
+public enum ParentRefuser: Hashable, Sendable {
+  /// Only the parent can have said so, and it means everybody.
+  case parent
+  /// The parent, of a tunnel to this host, as a hash; it may mean the host.
+  case tunnel(Int)
+  /// The parent or the origin, of a request in absolute-form to this host.
+  case request(Int)
 }
 
 public struct ParentLoginMissing: Error {

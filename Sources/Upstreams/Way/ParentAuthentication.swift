@@ -12,6 +12,8 @@ public protocol ParentAuthentication: AnyObject {
   func sizeLimit(target: Int) -> Int
   /// The last request carried what shows whether the secret is right.
   var hasAnswered: Bool { get }
+  /// Of an answer that was refused: nanoseconds until it is worth another try; nil: not before the credential changes.
+  var pauseAfterRefusal: Int64? { get }
 }
 
 /// A request as it is answered for.
@@ -41,6 +43,8 @@ public enum ParentReading: Equatable {
     case thisConnection
     /// With a new ticket: `obtain` again.
     case newTicket
+    /// Any connection will do. The parent wants another realm, or another kind of answer, than it did before.
+    case otherRules
   }
   /// It is no 407, and nothing is wrong.
   case other
@@ -50,6 +54,15 @@ public enum ParentReading: Equatable {
   case refused(pause: Int64?)
   /// The parent does not prove what it should.
   case invalid(String)
+
+  /// How long a parent is not asked again whose challenge has no answer here, in nanoseconds: no password was refused.
+  public static let pause: Int64 = 30_000_000_000
+
+  /// Other rules are met once per request: each time they would have another answer made of the password.
+  /// - Parameter hasMet: the request has met other rules before.
+  func once(_ hasMet: Bool) -> ParentReading {
+    hasMet && self == .challenge(.otherRules) ? .refused(pause: Self.pause) : self
+  }
 }
 
 /// The parent as a credential knows it.

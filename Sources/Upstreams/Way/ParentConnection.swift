@@ -24,6 +24,8 @@ final class ParentConnection: EventHandler {
 
   /// Answers to one parent's challenges: two for Digest, and the rounds of Negotiate.
   private static let maximumChallenges = 6
+  /// New connections in place of those that ended while they waited, for one stream.
+  private static let maximumReopenings = 3
 
   let parent: Parent
   private let target: Target
@@ -45,15 +47,22 @@ final class ParentConnection: EventHandler {
   private var next = ParentReading.Next.anyConnection
   private var skipped: SkippedBody?
   private var challenges = 0
+  private var reopenings = 0
+  private var hasMetOtherRules = false
   /// The trial goes on with another connection, or another ticket.
   private var keepsTrial = false
   /// The parent has refused one version already; it gets one more.
   private var isSecondTry = false
   private var unsent: ArraySlice<UInt8> = []
+  /// Some of what was to be sent last has left.
+  private var isWritten = false
   private var received: [UInt8] = []
   private var exchange: ParentExchange?
+  private var hasAsked = false
 
   struct Target {
+    /// The host, whichever of its addresses the parent is asked for.
+    var name: String
     /// What the parent is asked for. A name: lower-case, IPv6 without brackets.
     var host: String
     var port: UInt16
@@ -88,6 +97,10 @@ final class ParentConnection: EventHandler {
   }
 
   private var loop: EventLoop { upstreams.loop }
+  private var refuser: ParentRefuser {
+    let host = LoginTarget(target.name, target.port).host
+    return isAbsolute ? .request(host) : .tunnel(host)
+  }
   private var isAbsolute: Bool { target.mayBeAbsolute && parent.takesAbsoluteForm }
 
   func start() {
@@ -104,9 +117,17 @@ final class ParentConnection: EventHandler {
 
   func cancel() {
     guard phase != .ended else { return }
+    let late = lateAnswer
     finish()
-    if let stream { stream.close(on: loop) }
+    if let late { late.start() } else if let stream { stream.close(on: loop) }
     stream = nil
+  }
+
+  /// Not nil: the parent owes an answer that says whether the credential is right, and nobody else knows.
+  private var lateAnswer: LateAnswer? {
+    guard phase == .asking, unsent.isEmpty, let stream, let exchange, exchange.presentsLogin, let login, let trial, trial.isOpen
+    else { return nil }
+    return LateAnswer(stream, received, trial, of: parent, version: login.version, on: upstreams) { exchange.verdict(&$0) }
   }
 
   /// It reports nothing any more. The stream is the caller's.
@@ -125,13 +146,16 @@ final class ParentConnection: EventHandler {
 
   private func fail(_ reason: ParentFailure.Reason, status: Int? = nil, reply: UInt8? = nil) {
     guard phase != .ended else { return }
+    // What is no answer may have been a refusal.
+    if case .badAnswer = reason, isWritten, exchange?.presentsLogin ?? false { trial?.unanswered(now: loop.now) }
     finish()
     if let stream { stream.close(on: loop) }
     stream = nil
     report(
       .failed(
         ParentFailure(
-          parent: parent.name, credential: parent.credential?.name, reason: reason, status: status, reply: reply)))
+          parent: parent.name, credential: parent.credential?.name, reason: reason, wasAsked: hasAsked, status: status,
+          reply: reply)))
   }
 
   // MARK: The parent itself
@@ -240,27 +264,55 @@ final class ParentConnection: EventHandler {
     let peer = ParentPeer(
       isTLS: parent.isTLS, host: parent.settings.host, port: parent.settings.port,
       endPointBinding: stream?.tls?.endPointBinding)
+    var isLater = false
     let wait = credential.obtain(for: peer, on: loop) { [unowned self] result in
       guard phase == .obtaining else { return }
       self.wait = nil
       switch result {
       case .success(let login):
+        // Of another version others decide.
+        let isSame = login.version == self.login?.version
         self.login = login
-        if keepsTrial { begin() } else { enterTrial() }
+        if isLater, reopensAfterWait() { return }
+        if keepsTrial, isSame { return begin() }
+        keepsTrial = false
+        trial = nil
+        enterTrial()
       case .failure(let missing): fail(.loginMissing(missing.reason))
       }
     }
     // What was known has been delivered already.
+    isLater = true
     if phase == .obtaining { self.wait = wait }
+  }
+
+  /// While it waited with nothing asked, the parent may have closed the connection, or said that it waits no longer: that would be taken
+  /// for the answer to what comes now.
+  /// - Returns: whether it is opened anew.
+  private func reopensAfterWait() -> Bool {
+    guard exchange == nil, challenges == 0, reopenings < Self.maximumReopenings else { return false }
+    switch stream?.remainder() {
+    case .end, .unread: break
+    case .quiet, .undecided, nil: return false
+    }
+    reopenings += 1
+    startAnew()
+    return true
   }
 
   private func enterTrial() {
     let key = LoginTrials.Key(account: parent.account, version: login?.version ?? 0)
-    let origin = isAbsolute ? AbsoluteForm.base(host: target.host, port: target.port) : nil
-    switch upstreams.shared.logins.enter(key, for: origin, from: loop.executor, now: loop.now) {
+    let form: LoginTrials.Form = isAbsolute ? .absolute : .tunnel
+    var target = LoginTarget(target.name, target.port)
+    if self.target.host != self.target.name { target.address = self.target.host.hashValue }
+    switch upstreams.shared.logins.enter(key, form, target, from: loop.executor, now: loop.now) {
     case .go(let number, let isDoubted):
-      trial = LoginTrial(key, number: number, upstreams.shared)
-      if isDoubted { readAgain { [unowned self] in begin() } } else { begin() }
+      trial = LoginTrial(key, form, target, number: number, upstreams.shared)
+      guard isDoubted else { return begin() }
+      readAgain { [unowned self] in
+        keepsTrial = true
+        if !reopensAfterWait() { begin() }
+      }
     case .wait(let until):
       phase = .awaitingTrial
       upstreams.logins.await(key, self, until: until, on: loop)
@@ -271,17 +323,17 @@ final class ParentConnection: EventHandler {
     }
   }
 
-  /// An answer that may be an origin's has refused what was accepted before.
+  /// What was accepted before was refused, for this host or for another one.
   /// - Parameter otherwise: what follows if its source has no other value.
   private func readAgain(_ otherwise: @escaping () -> Void) {
     guard let credential = parent.credential, let login else { return otherwise() }
     phase = .answered
-    let wait = credential.refused(login.version, isSure: false, on: loop) { [unowned self] hasAnother in
+    let wait = credential.refused(login.version, by: refuser, on: loop) { [unowned self] hasAnother in
       guard phase == .answered else { return }
       self.wait = nil
       guard hasAnother else { return otherwise() }
       trial = nil
-      obtainLogin()
+      if !reopensAfterWait() { obtainLogin() }
     }
     if phase == .answered { self.wait = wait }
   }
@@ -290,7 +342,7 @@ final class ParentConnection: EventHandler {
   func trialSettled() {
     guard phase == .awaitingTrial else { return }
     // The version may have been replaced meanwhile.
-    obtainLogin()
+    if !reopensAfterWait() { obtainLogin() }
   }
 
   // MARK: The target
@@ -302,10 +354,12 @@ final class ParentConnection: EventHandler {
     do {
       exchange = try ParentExchange(
         parent, host: target.host, port: target.port, login: login, by: upstreams.rules.name,
-        limit: upstreams.rules.responseHead)
+        limit: upstreams.rules.responseHead, hasMetOtherRules: hasMetOtherRules)
     } catch { return fail(error) }
     self.exchange = exchange
+    hasAsked = true
     unsent = exchange.opening[...]
+    isWritten = false
     proceed()
   }
 
@@ -319,10 +373,12 @@ final class ParentConnection: EventHandler {
     guard let stream else { return false }
     while !unsent.isEmpty {
       switch unsent.withUnsafeBytes({ stream.write($0) }) {
-      case .bytes(let count): unsent.removeFirst(count)
+      case .bytes(let count):
+        unsent.removeFirst(count)
+        isWritten = true
       case .later: return false
       case .failed:
-        closed("it closed the connection")
+        fail(.badAnswer("it closed the connection"))
         return false
       }
     }
@@ -343,14 +399,9 @@ final class ParentConnection: EventHandler {
       case .later: return
       case .end, .truncated, .failed:
         if phase == .skipping { return reopen() }
-        return closed("it closed the connection before its answer was complete")
+        return fail(.badAnswer("it closed the connection before its answer was complete"))
       }
     }
-  }
-
-  private func closed(_ why: String) {
-    if login?.isPresented ?? false { trial?.unanswered(now: loop.now) }
-    fail(.badAnswer(why))
   }
 
   private func interpret() {
@@ -360,7 +411,9 @@ final class ParentConnection: EventHandler {
       switch exchange.read(&received) {
       case .incomplete: return
       case .send(let bytes):
+        if exchange.isLoginAccepted { trial?.accepted(now: loop.now) }
         unsent += bytes[...]
+        isWritten = false
         guard flush() else { return }
       case .open: return opened(isAbsolute: false)
       case .refused(let reason, let status, let reply): return refused(reason, status, reply)
@@ -378,6 +431,7 @@ final class ParentConnection: EventHandler {
       return fail(.badAnswer("it answers each request with another challenge"))
     }
     self.next = next
+    if next == .otherRules { hasMetOtherRules = true }
     keepsTrial = true
     guard let body else { return reopen() }
     skipped = body
@@ -415,7 +469,10 @@ final class ParentConnection: EventHandler {
     if isAbsolute {
       absolute = AbsoluteForm(parent, host: target.host, port: target.port, login, trial, on: upstreams)
     } else {
-      if login?.isPresented ?? true { trial?.accepted() }
+      if login?.isPresented ?? true {
+        trial?.accepted(now: loop.now)
+        parent.credential?.accepted(by: refuser, on: loop)
+      }
     }
     let rest = received
     finish()
@@ -427,21 +484,17 @@ final class ParentConnection: EventHandler {
   }
 
   private func refused(_ reason: ParentFailure.Reason, _ status: Int?, _ reply: UInt8?) {
-    guard case .loginRefused(let asked, _) = reason else {
-      switch reason {
-      case .refused, .unreachable, .loop: if login?.isPresented ?? true { trial?.accepted() }
-      // What is no answer says nothing of the credential.
-      default: break
-      }
-      return fail(reason, status: status, reply: reply)
-    }
+    // 403 or 5xx: some parents say so before they judge the credential.
+    guard case .loginRefused(let asked, let isFinal) = reason else { return fail(reason, status: status, reply: reply) }
     let pause = exchange?.pause
-    trial?.refused(asked: asked, of: nil, pause: pause, now: loop.now)
+    // Without a trial it was refused for all before.
+    let isForAll = trial?.refused(asked: asked, pause: pause, now: loop.now) ?? true
+    let reason = ParentFailure.Reason.loginRefused(asked: asked, isFinal: isFinal && isForAll)
     guard pause == nil, let credential = parent.credential, let login, !isSecondTry else {
       return fail(reason, status: status, reply: reply)
     }
     phase = .answered
-    let wait = credential.refused(login.version, isSure: true, on: loop) { [unowned self] hasAnother in
+    let wait = credential.refused(login.version, by: isForAll ? .parent : refuser, on: loop) { [unowned self] hasAnother in
       guard phase == .answered else { return }
       self.wait = nil
       guard hasAnother else { return fail(reason, status: status, reply: reply) }

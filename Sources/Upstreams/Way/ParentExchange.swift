@@ -18,15 +18,19 @@ final class ParentExchange {
 
   /// To be sent first.
   let opening: [UInt8]
+  private let login: ParentLogin?
   private var connect: ConnectExchange?
   private var socks: SOCKS5?
 
   /// - Parameters:
   ///   - host: a name or an address; IPv6 without brackets.
   ///   - limit: bytes that an HTTP answer's head may have.
+  ///   - hasMetOtherRules: see `ParentReading.once`.
   init(
-    _ parent: Parent, host: String, port: UInt16, login: ParentLogin?, by name: ProxyName, limit: Int
+    _ parent: Parent, host: String, port: UInt16, login: ParentLogin?, by name: ProxyName, limit: Int,
+    hasMetOtherRules: Bool
   ) throws(ParentFailure.Reason) {
+    self.login = login
     if parent.isSOCKS {
       let target = Address(literal: host, port: port)?.octets.map { SOCKS5.Target.address($0) } ?? .name(host)
       let socks: SOCKS5
@@ -38,12 +42,30 @@ final class ParentExchange {
       let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
       opening = try ConnectExchange.request(
         Array(authority.utf8), by: name, login: login, connectLines: parent.connectLines)
-      connect = ConnectExchange(limit: limit, login)
+      connect = ConnectExchange(limit: limit, login, hasMetOtherRules: hasMetOtherRules)
     }
   }
 
+  /// What was sent shows whether the credential is right.
+  var presentsLogin: Bool { login?.isPresented ?? false && socks?.isLoginSent ?? true }
+  /// The parent has said that it is, before it is asked for the target.
+  var isLoginAccepted: Bool { socks?.isLoginAccepted ?? false }
+
   /// Of a refused credential: nanoseconds until it is worth another try; nil: not before it changes.
   var pause: Int64? { connect?.pause }
+
+  /// What its answer says of the credential, when nobody needs the stream any more.
+  func verdict(_ received: inout [UInt8]) -> LateAnswer.Verdict {
+    switch read(&received) {
+    case .incomplete: .incomplete
+    // SOCKS asks for the target once the parent has accepted the credential.
+    case .send, .open: .accepted
+    case .refused(.loginRefused(let asked, _), _, _): .refused(asked: asked, pause: pause)
+    case .refused(.badAnswer, _, _): .unreadable
+    // Another connection begins anew.
+    case .refused, .challenged: .none
+    }
+  }
 
   /// - Parameter received: all that has come and was not used.
   func read(_ received: inout [UInt8]) -> Reading {

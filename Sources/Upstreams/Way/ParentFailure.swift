@@ -16,6 +16,8 @@ public struct ParentFailure: Sendable {
     case unaskable(Unaskable)
     /// Its credential has no value now.
     case loginMissing(String)
+    /// The request is TRACE, and would carry the credential: the answer would show it.
+    case traceWithLogin
     /// It does not let this target through.
     case refused
     /// It could not reach the target.
@@ -33,6 +35,8 @@ public struct ParentFailure: Sendable {
   /// Name of its credential; nil: none.
   public let credential: String?
   public let reason: Reason
+  /// false: nothing was asked, as what is known of its credential has decided. So it says nothing of whether the parent works.
+  public var wasAsked = true
   /// Of its answer to CONNECT; nil: there was none.
   public var status: Int?
   /// SOCKS reply code; nil: no SOCKS, or no reply.
@@ -44,7 +48,7 @@ public struct ParentFailure: Sendable {
     switch reason {
     case .unreached(let error), .origin(let error): error.isWorthRepeating
     case .badAnswer, .loginUnanswered, .unreachable: true
-    case .loginRefused, .loginMissing, .refused, .loop, .unaskable: false
+    case .loginRefused, .loginMissing, .traceWithLogin, .refused, .loop, .unaskable: false
     }
   }
 
@@ -55,8 +59,9 @@ public struct ParentFailure: Sendable {
     case .origin(let error): Self.outcome(ofReaching: error) == .unusable ? .unusable : .unasked
     case .badAnswer: .broken
     case .loginUnanswered: .unasked
-    case .loginRefused, .refused, .loop: .refused
-    case .loginMissing, .unaskable: .unusable
+    case .loginRefused: wasAsked ? .refused : .unusable
+    case .refused, .loop: .refused
+    case .loginMissing, .traceWithLogin, .unaskable: .unusable
     case .unreachable: .unreachable
     }
   }
@@ -86,7 +91,7 @@ extension ParentFailure {
     case .unreachable: return .broken
     case .origin(let error): return outcome(ofReaching: error)
     // A refusal is not evaded, and a credential is for an operator.
-    case .loginRefused, .loginMissing, .refused, .loop, .unaskable: return .unusable
+    case .loginRefused, .loginMissing, .traceWithLogin, .refused, .loop, .unaskable: return .unusable
     }
   }
 }
@@ -106,9 +111,9 @@ public enum ParentResult: String, Sendable, CaseIterable {
   init(_ outcome: WayAttempt.Outcome) {
     switch outcome {
     case .connected, .silent: self = .connected
-    case .broken: self = .broken
+    case .broken, .unanswered: self = .broken
     case .refused: self = .refused
-    case .unreachable: self = .unreachable
+    case .unreachable, .overdue: self = .unreachable
     case .unusable, .unasked: self = .unusable
     }
   }

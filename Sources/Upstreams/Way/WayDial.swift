@@ -37,7 +37,10 @@ final class WayDial: Dial {
     // The time for a look-up is part of the way's.
     report(.connecting)
     guard !isOver else { return }
-    var attempt = WayAttempt(route.ways.map { $0?.hop }, until: loop.now + limit)
+    let mayBeAbsolute = target.isClear && !route.tunnelsAlways
+    var attempt = WayAttempt(
+      route.ways.map { $0?.hop }, until: loop.now + limit,
+      by: mayBeAbsolute ? WayHealth.Witness(host: target.host, port: target.port) : nil)
     let step = upstreams.shared.health.withLock { attempt.start(&$0, now: loop.now) }
     self.attempt = attempt
     follow(step)
@@ -49,11 +52,14 @@ final class WayDial: Dial {
     upstreams.shared.health.withLock { attempt?.cancel(&$0) }
   }
 
+  override var overdue: UpstreamError { isOver ? .connectTimeout : timeout.0 }
+
   override func timeUp() -> UpstreamError {
     guard !isOver else { return .connectTimeout }
     let (error, outcome) = timeout
     stopTrying()
-    _ = conclude(outcome)
+    failures[index] = error
+    _ = ended(outcome, isLast: true)
     over()
     return error
   }
@@ -95,7 +101,7 @@ final class WayDial: Dial {
 
   /// What it means that the present try's time is over.
   private var timeout: (UpstreamError, WayAttempt.Outcome) {
-    guard let parent else { return (.connectTimeout, .broken) }
+    guard let parent else { return (.connectTimeout, timedOut(.broken)) }
     func failure(_ reason: ParentFailure.Reason) -> UpstreamError {
       .parent(ParentFailure(parent: parent.name, credential: parent.credential?.name, reason: reason))
     }
@@ -106,12 +112,14 @@ final class WayDial: Dial {
       let now = loop.now
       let isServing = upstreams.shared.health.withLock { $0.hasWorkedLately(parent.hop, now: now) }
       return isServing
-        ? (failure(.unreachable(.timeout)), .unreachable) : (failure(.unreached(.connectTimeout)), .broken)
-    case .ofParent: return (failure(.unreached(.connectTimeout)), .broken)
+        ? (failure(.unreachable(.timeout)), .overdue) : (failure(.unreached(.connectTimeout)), timedOut(.broken))
+    case .ofParent: return (failure(.unreached(.connectTimeout)), timedOut(.broken))
     // Our own look-up (`resolve: here`).
     case nil: return (failure(.origin(.resolverTimeout(target.host))), .unasked)
     }
   }
+
+  private func timedOut(_ outcome: WayAttempt.Outcome) -> WayAttempt.Outcome { attempt?.timedOut(outcome) ?? outcome }
 
   // MARK: One way after the other
 
@@ -189,7 +197,10 @@ final class WayDial: Dial {
 
   private func ask(_ parent: Parent, for host: String) {
     let connection = ParentConnection(
-      parent, .init(host: host, port: target.port, mayBeAbsolute: target.isClear && !route.tunnelsAlways, source: route.source),
+      parent,
+      .init(
+        name: target.host, host: host, port: target.port, mayBeAbsolute: target.isClear && !route.tunnelsAlways,
+        source: route.source),
       on: upstreams
     ) { [unowned self] in answered($0) }
     parentConnection = connection
@@ -240,7 +251,7 @@ final class WayDial: Dial {
   }
 
   private func opened(_ connected: Connected) {
-    _ = conclude(connected.absolute == nil ? .connected : .silent)
+    _ = ended(connected.absolute == nil ? .connected : .silent, isLast: true)
     connected.absolute?.claim = attempt?.claim
     isOver = true
     loop.forget(self)
@@ -251,17 +262,17 @@ final class WayDial: Dial {
 
   private func failed(_ error: UpstreamError, _ outcome: WayAttempt.Outcome) {
     failures[index] = error
-    if let step = conclude(outcome) { follow(step) }
+    if let step = ended(outcome, isLast: false) { follow(step) }
   }
 
   /// Remembers what came of the present try, and tells the observer.
-  private func conclude(_ outcome: WayAttempt.Outcome) -> WayAttempt.Step? {
+  private func ended(_ outcome: WayAttempt.Outcome, isLast: Bool) -> WayAttempt.Step? {
     let (now, random) = (loop.now, UInt64.random(in: 0...UInt64.max))
     let (step, changes) = upstreams.shared.health.withLock { health in
-      (attempt?.ended(outcome, &health, now: now, random: random), health.takeChanges())
+      (attempt?.ended(outcome, isLast: isLast, &health, now: now, random: random), health.takeChanges())
     }
     if let parent { upstreams.observer.parentTried(parent.name, ParentResult(outcome), nanoseconds: loop.clock() - began) }
-    upstreams.report(changes)
+    upstreams.report(changes, failures[index])
     return step
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// One origin of a list, which can be killed and brought back at its port. See listed_origin.py.
 final class ListedOrigin: Sendable {
-  enum Mode: String, CaseIterable { case serve, close, hang, swallow, mute, garbage, half, wrong, busy }
+  enum Mode: String, CaseIterable { case serve, close, hang, swallow, mute, garbage, half, early, hint, picky, wrong, busy }
 
   let scheme: String
   let port: Int
@@ -35,6 +35,16 @@ final class ListedOrigin: Sendable {
     let child = child.change { $0 }
     child.signal(SIGKILL)
     _ = child.awaitEnd(seconds: 5)
+  }
+
+  /// Stops it; the kernel still takes connections for it.
+  func pause() { child.change { $0 }.signal(SIGSTOP) }
+  func goOn() { child.change { $0 }.signal(SIGCONT) }
+
+  /// Returns once it has taken so many connections.
+  func awaitTaken(_ count: Int) throws {
+    let end = Date(timeIntervalSinceNow: 5)
+    while try taken() < count { guard Date() < end else { throw HarnessError("it has not taken \(count) connections") } }
   }
 
   func restart() throws {

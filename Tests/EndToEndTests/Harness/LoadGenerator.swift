@@ -55,9 +55,12 @@ enum LoadGenerator {
   }
 
   /// A small fast origin over clear-text HTTP: answers every request with `size` bytes.
-  /// - Parameter port: 0: any.
-  static func serve(size: Int = 3, port: Int = 0) throws -> (process: ChildProcess, port: Int) {
-    let child = try ChildProcess(try Surroundings.loadGenerator(), ["serve", "--size", String(size), "--port", String(port)])
+  /// - Parameters:
+  ///   - port: 0: any.
+  ///   - fields: more lines of each answer.
+  static func serve(size: Int = 3, port: Int = 0, fields: String...) throws -> (process: ChildProcess, port: Int) {
+    let options = ["--size", String(size), "--port", String(port)] + fields.flatMap { ["--header", $0] }
+    let child = try ChildProcess(try Surroundings.loadGenerator(), ["serve"] + options)
     guard let port = child.awaitLine(where: { _ in true }).flatMap({ Int($0) }) else {
       throw HarnessError("loadgen serve: \(child.errors)")
     }

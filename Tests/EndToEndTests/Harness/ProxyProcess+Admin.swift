@@ -2,9 +2,13 @@ import Foundation
 
 extension ProxyProcess {
   /// A page of the admin listener.
-  func admin(_ page: String, method: String = "GET") throws -> Answer {
+  func admin(
+    _ page: String, method: String = "GET", fields: [(name: String, value: String)] = [], body: String = ""
+  ) throws -> Answer {
     let connection = try RawConnection(port: adminPort)
-    try connection.send("\(method) /\(page) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+    let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+    try connection.send("\(method) /\(page) HTTP/1.1\r\nHost: localhost\r\n\(lines)\(length)\r\n\(body)")
     return try connection.readAnswer(to: method)
   }
 

@@ -13,6 +13,7 @@ Prints its port. POST /-/set changes how it behaves and forgets what it recorded
     refuse    how many tokens are answered by a bare 407 Negotiate, whatever they are
     close     true: each 407 ends its connection
     field     of its own token in an answer; Proxy-Authentication-Info
+    status    what it answers to those whom it knows, instead of serving them; 0
 """
 
 import base64
@@ -106,6 +107,10 @@ class Connection:
             if info is None:
                 continue
             use["user"] = self.user
+            if settings.get("status"):
+                use["status"] = settings["status"]
+                self.sock.sendall(f"HTTP/1.1 {settings['status']} No\r\n{info}Content-Length: 4\r\n\r\npage".encode())
+                continue
             if method == "CONNECT":
                 far = socket.create_connection(("127.0.0.1", int(target.rpartition(":")[2])), 5)
                 self.sock.sendall(f"HTTP/1.1 200 OK\r\n{info}\r\n".encode())

@@ -107,6 +107,11 @@ final class LoopTickets {
       if service.deadline == .max { loop.arm(service, afterMilliseconds: Self.patience) }
       return wait(service, session, request, .changed)
     }
+    if held.version <= session.tickets.doubted, !service.isOverdue {
+      session.tickets.doubted = 0
+      if service.deadline == .max { loop.arm(service, afterMilliseconds: Self.patience) }
+      return wait(service, session, request, .refused(held.version))
+    }
     // The held ticket goes on, whatever becomes of the next one.
     if now >= service.retry.at {
       if held.mark != mark, service.retry.isWorthwhile {

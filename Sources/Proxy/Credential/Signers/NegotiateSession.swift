@@ -29,6 +29,8 @@ final class NegotiateSession {
     var count = 0
     /// How often because keytab or ticket cache had changed.
     var changes = 0
+    /// Tickets up to this version may have been refused: it waits a moment for another one, and uses the held one otherwise.
+    var doubted: UInt64 = 0
     /// Why the ticket that it waited for did not come.
     var problem: ProxyError?
   }

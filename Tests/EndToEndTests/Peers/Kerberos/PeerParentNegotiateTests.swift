@@ -19,6 +19,7 @@ import Testing
       upstreams:
         - {match: api.test, origin: "https://localhost:\(ports.https)"}
         - {match: plain.test, origin: "http://localhost:\(ports.http)"}
+        - {match: evil.test, origin: "http://127.0.0.1:\(ports.http)"}
       credentials:
         proxy-login: {allow_plaintext: true, negotiate: {\(keys ?? "keytab: \(realm.clientKeytab)")}}
       connect: {allow: ["*.far.test:\(ports.http)"]}
@@ -85,6 +86,23 @@ import Testing
     }
   }
 
+  @Test func `a refusal in absolute-form, which may be an origin's, takes no ticket away from others`() throws {
+    try withProxy(try configuration(), environment: realm.environment) { proxy throws in
+      for host in ["plain.test", "api.test"] { #expect(try proxy.ask("http://\(host)/echo").status == 200, "\(proxy.tail)") }
+      try realm.kdc("stop")
+      try parent.set(#"{"refuse": 1000}"#)
+      #expect(try proxy.ask("http://evil.test/echo").status == 502)
+      try parent.set(#"{"refuse": 0}"#)
+      for _ in 0..<2 {
+        let target = "x.far.test:\(try Origin.shared().ports.http)"
+        let tunnel = try proxy.connect()
+        try tunnel.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n")
+        #expect(try tunnel.readAnswer(to: "CONNECT").status == 200, "\(proxy.tail)")
+        #expect(try proxy.ask("http://plain.test/echo").status == 200, "\(proxy.tail)")
+      }
+    }
+  }
+
   @Test(arguments: ["api.test", "plain.test"])
   func `a parent that refuses every ticket is asked no more, however many requests wait`(_ host: String) throws {
     try parent.set(#"{"refuse": 1000}"#)
@@ -114,6 +132,39 @@ import Testing
         let status = answer["Proxy-Status"] ?? ""
         #expect(status.contains(mode == "ntlm" ? "asked for NTLM, Basic" : "Kerberos token"), "\(status)")
       }
+    }
+  }
+
+  /// Squid, say, sends no token with its own pages.
+  @Test(arguments: ["silent", "garbage"], [(403, "http_request_denied"), (503, "destination_unavailable")])
+  func `a refusal needs no proof, and neither blames the parent nor is evaded`(
+    _ mode: String, _ refusal: (status: Int, error: String)
+  ) throws {
+    try parent.set(#"{"mode": "\#(mode)", "status": \#(refusal.status)}"#)
+    let backup = try ParentServer()
+    let text = try configuration("keytab: \(realm.clientKeytab), mutual: required")
+      .replacingOccurrences(of: "via: corporate", with: "via: [corporate, backup]")
+      .replacingOccurrences(of: "parents: {", with: "parents: {backup: {url: \"\(backup.url("http"))\"}, ")
+    try withProxy(text, environment: realm.environment) { proxy throws in
+      for _ in 0..<2 {
+        let answer = try proxy.ask("http://api.test/echo")
+        if refusal.status == 403 {
+          #expect(answer.status == 502 && answer.proxyError == refusal.error, "\(answer.head)")
+          #expect(answer["Proxy-Status"]?.contains("received-status=403") == true, "\(answer.head)")
+        } else {
+          // It could not reach the origin, so the next way is tried.
+          #expect(answer.status == 200, "\(answer.head)")
+        }
+      }
+      #expect(try backup.asked().count == (refusal.status == 403 ? 0 : 2))
+      // What looks like an origin's answer is relayed only with a proof.
+      let answer = try proxy.ask("http://plain.test/echo")
+      #expect(answer.status == 502 && !answer.text.contains("page"), "\(answer.head)")
+      #expect(answer["Proxy-Status"]?.contains("Kerberos token") == true, "\(answer.head)")
+      #expect(try proxy.metric(#"authproxy_parent_up{parent="corporate"}"#) == 1, "\(proxy.tail)")
+      let uses = try parent.set("{}")
+      #expect(uses.map(\.method) == ["CONNECT", "CONNECT", "GET"])
+      #expect(uses.allSatisfy { $0.status == refusal.status && $0.token > 0 })
     }
   }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A piece of a body. One loop writes it once, front to back; any loop reads what is written. Blocks form a list: whoever holds one
 /// holds all behind it, and blocks that every reader has passed go by themselves.
-public final class Block: Sendable {
+public final class BodyBlock: Sendable {
   /// Bytes of a full block.
   public static let size = 32 << 10
   /// Its own cost, apart from its capacity.
@@ -12,13 +12,17 @@ public final class Block: Sendable {
   nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
   let capacity: Int
   private let filled = Atomic<Int>(0)
-  private let following = Atomic<Unmanaged<Block>?>(nil)
-  private let ledger: MemoryLedger
+  private let following = Atomic<Unmanaged<BodyBlock>?>(nil)
+  private let ledger: MemoryLedger?
+  private let spare: SpareBlocks?
 
   /// The caller has taken `cost(capacity)` bytes from the ledger; the block gives them back.
-  init(capacity: Int, ledger: MemoryLedger) {
+  convenience init(capacity: Int, ledger: MemoryLedger) { self.init(capacity: capacity, ledger: ledger, spare: nil) }
+
+  fileprivate init(capacity: Int, ledger: MemoryLedger?, spare: SpareBlocks?) {
     self.capacity = capacity
     self.ledger = ledger
+    self.spare = spare
     // The first block of a body has no bytes.
     memory = capacity == 0 ? nil : UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
@@ -27,7 +31,8 @@ public final class Block: Sendable {
 
   deinit {
     memory?.deallocate()
-    ledger.give(Self.cost(capacity))
+    ledger?.give(Self.cost(capacity))
+    spare?.give()
     // In a loop: a list of thousands of blocks would exhaust the stack if each one released the next.
     var next = following.exchange(nil, ordering: .acquiring)?.takeRetainedValue()
     while var block = next {
@@ -41,7 +46,7 @@ public final class Block: Sendable {
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: filled.load(ordering: .acquiring)) }
 
   /// The next block; nil: not yet, or none.
-  public var next: Block? { following.load(ordering: .acquiring)?.takeUnretainedValue() }
+  public var next: BodyBlock? { following.load(ordering: .acquiring)?.takeUnretainedValue() }
 
   var isFull: Bool { filled.load(ordering: .relaxed) == capacity }
 
@@ -57,5 +62,21 @@ public final class Block: Sendable {
   }
 
   /// Only for the writer, once.
-  func append(_ block: Block) { following.store(Unmanaged.passRetained(block), ordering: .releasing) }
+  func append(_ block: BodyBlock) { following.store(Unmanaged.passRetained(block), ordering: .releasing) }
+}
+
+/// What a body that is not stored may have beside the ledger: two blocks, as much as a connection's own buffer, so that it goes on while
+/// readers of other answers hold all memory.
+final class SpareBlocks: Sendable {
+  private static let limit = 2
+  private let count = Atomic<Int>(0)
+
+  /// For the writer. nil: its readers have not passed those that there are.
+  func make(_ capacity: Int) -> BodyBlock? {
+    guard count.load(ordering: .relaxed) < Self.limit else { return nil }
+    count.add(1, ordering: .relaxed)
+    return BodyBlock(capacity: capacity, ledger: nil, spare: self)
+  }
+
+  fileprivate func give() { count.subtract(1, ordering: .relaxed) }
 }

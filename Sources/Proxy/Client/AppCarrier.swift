@@ -1,0 +1,269 @@
+import CSystem
+import EventIO
+import HTTP2
+import Streams
+import Upstreams
+
+/// The connection of an app that speaks HTTP/2 inside of TLS. Each request on it is a connection of its own to everything above. Its root,
+/// the connection that was accepted, owns it.
+final class AppCarrier {
+  private static let readsATurn = 16
+  /// Nanoseconds between the two GOAWAYs of a drain: a round trip, in which requests may still come.
+  private static let drainPause: Int64 = 100_000_000
+
+  /// Valid until `closed`.
+  private unowned let root: ClientConnection
+  private let services: LoopServices
+  private let loop: EventLoop
+  let session: ServerSession
+  private var pipe: SessionPipe
+  private var streams = ContiguousArray<AppStream?>()
+  private var touched = ContiguousArray<AppStream>()
+  /// Requests in progress.
+  private var count = 0
+  private var isPumping = false
+  private var isClosed = false
+  /// The app takes no more bytes now.
+  private var isBlocked = false
+  /// Answers that are whole, and not written yet: their requests are over, and have no deadline any more.
+  private var unsent = 0
+  /// When bytes were last written, and how many there were then.
+  private var progressed: Int64
+  private var written = 0
+  /// Since when it has had no request.
+  private var idleSince: Int64
+  private var hasReceived = false
+  private var drain = Drain.none
+  private var drainEnd = Int64.max
+
+  private enum Drain { case none, begun, ended }
+
+  init(_ root: ClientConnection) {
+    self.root = root
+    services = root.services
+    loop = root.loop
+    let limits = services.snapshot.settings.limits
+    session = ServerSession(
+      limits: SessionLimits(streams: limits.clientStreams, headerSection: limits.requestHead), now: root.loop.now)
+    pipe = SessionPipe(session, over: root.stream, on: root.loop)
+    progressed = root.loop.now
+    idleSince = root.loop.now
+  }
+
+  // MARK: Bytes
+
+  func ready() {
+    guard !isPumping, !isClosed else { return }
+    isPumping = true
+    receive()
+    send()
+    isPumping = false
+    if isClosed { return }
+    if root.stream.bytesWritten != written {
+      written = root.stream.bytesWritten
+      progressed = loop.now
+    }
+    if session.failure != nil { return root.close(reset: isBlocked) }
+    if drain == .ended, count == 0, !isBlocked { return root.close() }
+    arm()
+  }
+
+  private func send() {
+    isBlocked = false
+    while !isClosed, !isBlocked, pipe.hasWork {
+      switch pipe.send() {
+      case .all: takeEvents()
+      case .blocked: isBlocked = true
+      case .lost: lost()
+      }
+    }
+  }
+
+  private func receive() {
+    var budget = Self.readsATurn
+    let block = loop.blocks.borrow()
+    defer { loop.blocks.giveBack(block) }
+    while !isClosed, session.failure == nil {
+      guard budget > 0 else { return loop.again(root) }
+      budget -= 1
+      switch pipe.receive(through: block) {
+      case .bytes:
+        if !hasReceived { root.noteUse() }
+        hasReceived = true
+        takeEvents()
+      case .blocked: return
+      case .lost: return lost()
+      }
+    }
+  }
+
+  private func lost() {
+    session.connectionLost()
+    takeEvents()
+    if isClosed { return }
+    root.noteLeaving()
+    root.close()
+  }
+
+  func wantsFlush() {
+    if !isPumping, !isClosed { loop.again(root) }
+  }
+
+  private func takeEvents() {
+    while let event = session.nextEvent() {
+      switch event {
+      case .head(let ticket, let head, _): begin(ticket, session.bytes(of: ticket, head))
+      case .refused(let ticket, let status): refuse(ticket, status)
+      case .data(let ticket), .room(let ticket): _ = stream(ticket)
+      case .trailers(let ticket, let lines): stream(ticket)?.request.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket): stream(ticket)?.request.hasEnded = true
+      case .sent(let ticket):
+        guard let stream = stream(ticket) else { break }
+        stream.isSent = true
+        if stream.user == nil { release(stream) }
+      case .ended(let ticket, _):
+        guard let stream = stream(ticket) else { break }
+        stream.isBroken = true
+        if stream.user == nil { release(stream) }
+      case .failed(let failure): if let abuse = HTTP2Abuse(failure) { services.observer.abused(by: root.peer, abuse) }
+      case .interimHead, .goAway, .settings, .pong: break
+      }
+    }
+    notify()
+  }
+
+  private func stream(_ ticket: StreamTicket) -> AppStream? {
+    guard Int(ticket.index) < streams.count, let stream = streams[Int(ticket.index)], stream.ticket == ticket else {
+      return nil
+    }
+    if !stream.isTouched {
+      stream.isTouched = true
+      touched.append(stream)
+    }
+    return stream
+  }
+
+  private func notify() {
+    while !touched.isEmpty {
+      let batch = touched
+      touched.removeAll(keepingCapacity: true)
+      for stream in batch {
+        stream.isTouched = false
+        let events = stream.isBroken ? EPOLLRDHUP.rawValue | EPOLLHUP.rawValue : 0
+        stream.user?.ready(events, on: loop)
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  private func begin(_ ticket: StreamTicket, _ head: UnsafeRawBufferPointer) {
+    let stream = AppStream(self, ticket, head: head)
+    keep(stream)
+    let user = ClientConnection(stream, of: root)
+    user.access = root.access
+    stream.user = user
+    touched.append(stream)
+    stream.isTouched = true
+    users[ObjectIdentifier(stream)] = user
+  }
+
+  /// The connections of the requests in progress; each owns its stream.
+  private var users: [ObjectIdentifier: ClientConnection] = [:]
+
+  private func keep(_ stream: AppStream) {
+    while streams.count <= Int(stream.ticket.index) { streams.append(nil) }
+    streams[Int(stream.ticket.index)] = stream
+    count += 1
+  }
+
+  /// What cannot be a request has an answer without one.
+  private func refuse(_ ticket: StreamTicket, _ status: Int) {
+    let stream = AppStream(self, ticket, head: UnsafeRawBufferPointer(start: nil, count: 0))
+    keep(stream)
+    let head = Array("HTTP/1.1 \(status) Refused\r\nContent-Length: 0\r\n\r\n".utf8)
+    _ = head.withUnsafeBytes { session.answer(ticket, head: $0, hasBody: false) }
+    awaitSending(of: stream)
+  }
+
+  /// The request on it has ended.
+  /// - Parameter isWhole: all of the answer was given to the session.
+  func ended(_ stream: AppStream, isWhole: Bool) {
+    if !isClosed, let access = stream.user?.access { root.access = access }
+    users[ObjectIdentifier(stream)] = nil
+    stream.user = nil
+    if stream.isSent || stream.isBroken || !isWhole { release(stream) } else { awaitSending(of: stream) }
+    wantsFlush()
+  }
+
+  private func awaitSending(of stream: AppStream) {
+    if unsent == 0 { progressed = loop.now }
+    unsent += 1
+    stream.isAwaited = true
+  }
+
+  private func release(_ stream: AppStream) {
+    guard streams[Int(stream.ticket.index)] === stream else { return }
+    streams[Int(stream.ticket.index)] = nil
+    count -= 1
+    if stream.isAwaited { unsent -= 1 }
+    if count == 0 { idleSince = loop.now }
+    // A cut answer must not look whole.
+    session.release(stream.ticket, code: .internalError)
+    wantsFlush()
+  }
+
+  // MARK: Life
+
+  /// The app takes nothing of what is ready for it: so long it may.
+  private var stallEnd: Int64 {
+    guard isBlocked || unsent > 0 else { return .max }
+    return progressed + Int64(services.snapshot.settings.timeouts.stall) * 1_000_000
+  }
+
+  private var idleEnd: Int64 {
+    let idle = Int64(services.snapshot.settings.timeouts.idle) * 1_000_000
+    return count == 0 && drain == .none && idle > 0 ? idleSince + idle : .max
+  }
+
+  private func arm() {
+    let deadline = min(stallEnd, idleEnd, drainEnd)
+    if deadline < .max { loop.arm(root, at: deadline) } else { loop.disarm(root) }
+  }
+
+  func timeUp() {
+    if loop.now >= stallEnd { return root.close(reset: true) }
+    if loop.now >= drainEnd {
+      drain = .ended
+      drainEnd = .max
+      session.endDrain()
+    } else if loop.now >= idleEnd {
+      beginDrain(within: Self.drainPause)
+    }
+    loop.again(root)
+  }
+
+  /// A request was refused in a way after which the connection means nothing more: the app is to open another one.
+  func endSoon() { beginDrain(within: Self.drainPause) }
+
+  /// Takes no more requests after so many milliseconds; those in progress end.
+  func drain(grace: Int) { beginDrain(within: max(Int64(grace) * 1_000_000, Self.drainPause)) }
+
+  private func beginDrain(within time: Int64) {
+    guard drain == .none, !isClosed else { return }
+    drain = .begun
+    drainEnd = loop.now + time
+    session.beginDrain()
+    loop.arm(root, at: drainEnd)
+    wantsFlush()
+  }
+
+  /// The root has closed: its requests end.
+  func closed() {
+    guard !isClosed else { return }
+    isClosed = true
+    if session.failure == nil { session.connectionLost() }
+    takeEvents()
+    pipe.giveBack()
+  }
+}

@@ -1,0 +1,91 @@
+import Cache
+import EventIO
+
+/// What a request to an entry with `cache` keeps. Other requests have none.
+final class CacheState {
+  let cache: EntryCache
+  let plan: RequestPlan
+  /// nil: it goes by the store.
+  var key: CacheKey?
+  /// Why it goes to the origin.
+  var forward = CacheOutcome.Forward.bypass
+  /// Why its answer is not stored.
+  var refusal: StoreRefusal?
+  /// nil: its answer is not stored.
+  var asked: AskedFields?
+  var stale = Stale()
+  var sending = Sending()
+  var prepared = Prepared()
+  var sharing = Sharing()
+  /// What the app gets from the store, or from a fetch.
+  var reading: BodyReading?
+  /// How the request was told apart last.
+  private var told: (vary: VaryNames, variant: CacheDigest)?
+
+  /// What is stored, but has to be validated, or serves only if the origin fails.
+  struct Stale {
+    var answer: StoredAnswer?
+    /// It serves at once, while it is validated in the background; seconds, below 0. nil: it does not.
+    var left: Int64?
+    /// The request has the conditions of `answer` instead of the app's.
+    var validates = false
+    /// The origin's answer takes the place of `answer`, which serves only if that one breaks before a byte of it has gone.
+    var isReplaced = false
+  }
+
+  struct Sending {
+    /// Before the request was sent.
+    var began: CacheStore.Beginning?
+    /// When it was sent, in nanoseconds of the loop's clock.
+    var time: Int64 = 0
+  }
+
+  /// The answer that is on its way into the store.
+  struct Prepared {
+    /// What its head says.
+    var facts: ResponseFacts?
+    var draft: AnswerDraft?
+    /// Of its body.
+    var writer: BodyWriter?
+    /// How its body comes.
+    var source: AnswerSource?
+    /// It is stored; otherwise those who wait share it only.
+    var isStorable = true
+  }
+
+  struct Sharing {
+    /// What the look-up has found, for what follows in the same step.
+    var found: CacheStore.Probe?
+    /// The fetch that this request has begun, and others may join.
+    var fetch: SharedFetch?
+    /// Its place in the fetch of another request, whose answer it waits for, or reads.
+    var joined: JoinedFetch?
+    var hasJoined = false
+    /// It may be answered from what has been stored since the first look.
+    var hasWaited = false
+    /// A fetch that it had joined broke off.
+    var isSecondTry = false
+    /// Its app has left, or it never had one: it goes on for others, or for the store.
+    var isOrphan = false
+    /// It is none of an app.
+    var isBackground = false
+    /// As of `originFound`.
+    var needsCredential = false
+  }
+
+  /// It may wait for another's answer, and others for its own.
+  var collapses: Bool { cache.rules.collapse != .off && plan.mayCollapse(hasStored: stale.validates) }
+
+  init(_ cache: EntryCache, _ plan: RequestPlan) {
+    self.cache = cache
+    self.plan = plan
+  }
+
+  /// What tells the request apart under these names: nearly always the same ones, for the fetch and for its answer.
+  func variant(_ asked: AskedFields, _ vary: VaryNames, _ recent: RecentVariants) -> CacheDigest {
+    if let told, told.vary.isEqual(to: vary) { return told.variant }
+    let variant = asked.variant(vary, recent: recent)
+    told = (vary, variant)
+    return variant
+  }
+}

@@ -1,0 +1,246 @@
+import Cache
+import EventIO
+import Forwarding
+import HTTPWire
+import Upstreams
+
+/// What the store makes of the origin's answer.
+extension Request {
+  /// Reads a final head before anything changes it. Apart from other requests, which have no space for what it says.
+  /// - Returns: as `settleStored`.
+  @inline(never)
+  func settle(_ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> AnswerPlan? {
+    if state.stale.answer == nil {
+      state.prepared.facts = ResponseFacts(head, in: bytes, wall: wallClockSeconds())
+      return nil
+    }
+    let settled = settleStored(state, head, bytes)
+    state.prepared.facts = settled.facts
+    return settled.plan
+  }
+
+  /// Reads a final head before anything changes it.
+  /// - Returns: what follows, if the app gets a stored answer in its place, or the origin is asked again; nil: it is relayed.
+  private func settleStored(
+    _ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer
+  ) -> (facts: ResponseFacts, plan: AnswerPlan?) {
+    let wall = wallClockSeconds()
+    let facts = ResponseFacts(head, in: bytes, wall: wall)
+    guard let stored = state.stale.answer else { return (facts, nil) }
+    let store = services.shared.cache
+    if state.plan.isHead {
+      if facts.status == 200 { settleHead(stored, facts, bytes, state, wall: wall) }
+      return (facts, nil)
+    }
+    switch OriginVerdict(status: facts.status) {
+    case .notModified:
+      guard state.stale.validates else { return (facts, nil) }
+      guard case .renewed(let newer) = stored.facts.validated(by: facts) else {
+        // It is about another representation than the stored one.
+        store.remove(stored, .invalidated)
+        state.stale.answer = nil
+        state.stale.validates = false
+        return (facts, .repeatUnconditionally)
+      }
+      return (facts, renew(stored, newer, by: bytes, state, wall: wall) ? .stored : nil)
+    case .fault:
+      guard let reply = staleOnError(state, status: facts.status) else { break }
+      prepare(.stored(reply))
+      state.sharing.fetch?.fail(.status(facts.status))
+      return (facts, .stored)
+    case .replaces:
+      state.stale.isReplaced = true
+      // Nothing may stand in for a refusal.
+      if facts.status >= 400 { supersede(state) }
+    case .other: break
+    }
+    return (facts, nil)
+  }
+
+  /// What is stored, in place of a failure; nil: nothing may serve so. Who has been logged out meanwhile gets nothing from before.
+  /// - Parameter status: of the origin; 0: it gave none.
+  func staleOnError(_ state: CacheState, status: Int) -> StoredReply? {
+    guard let stored = state.stale.answer, stored.times.mayServeOnError(now: loop.now, needs: state.plan.needs),
+      state.key?.isOfPresentEpoch == true
+    else { return nil }
+    return StoredReply(stored, .staleIfError(status: status), for: state.plan)
+  }
+
+  /// A 200 to HEAD renews what is stored for GET, or shows that it is another representation (RFC 9111 section 4.3.5).
+  private func settleHead(
+    _ stored: StoredAnswer, _ facts: ResponseFacts, _ bytes: UnsafeRawBufferPointer, _ state: CacheState, wall: Int64
+  ) {
+    let store = services.shared.cache
+    let newer = stored.facts.renewed(by: facts)
+    guard stored.facts.isRenewed(byHead: facts, size: stored.body.size),
+      storeRefusal(newer, state, wall: wall, renewsGet: true) == nil, case .names(let vary) = newer.vary,
+      let asked = state.asked, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes)
+    else {
+      store.remove(stored, .invalidated)
+      return
+    }
+    let times = StoredTimes(
+      newer, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
+    let draft = AnswerDraft(
+      CacheKey(
+        target: stored.target, partition: stored.partition, epoch: state.key?.epoch, standing: state.key?.standing), newer,
+      times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed, began: began,
+      length: stored.body.size)
+    if let answer = draft.answer(stored.body, in: store) { _ = store.link(answer, began: began, replacing: stored) }
+  }
+
+  /// A 304 to the store's own conditions.
+  /// - Returns: false: the stored head cannot be renewed.
+  private func renew(
+    _ stored: StoredAnswer, _ newer: ResponseFacts, by bytes: UnsafeRawBufferPointer, _ state: CacheState, wall: Int64
+  ) -> Bool {
+    guard let key = state.key, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes) else {
+      return false
+    }
+    let store = services.shared.cache
+    let times = StoredTimes(
+      newer, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
+    let refusal = storeRefusal(newer, state, wall: wall)
+    var shared: StoredAnswer?
+    if refusal == nil, case .names(let vary) = newer.vary, let asked = state.asked {
+      let draft = AnswerDraft(
+        key, newer, times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed, began: began,
+        length: stored.body.size)
+      // Without room for the new head the old one goes on, and is validated the next time.
+      let answer = draft.answer(stored.body, in: store)
+      if let answer { _ = store.link(answer, began: began, replacing: stored) }
+      shared = answer ?? stored
+    } else {
+      store.remove(stored, .invalidated)
+    }
+    state.sharing.fetch?.renew(shared)
+    let outcome = CacheOutcome.forwarded(.stale, status: 304, isStored: refusal == nil, refusal: refusal)
+    prepare(.stored(StoredReply(stored, outcome, for: state.plan, head: renewed, times: times)))
+    return true
+  }
+
+  /// The head of a stored answer with the fields of a newer one; nil: that is no head.
+  private func renewedHead(_ stored: StoredAnswer, by bytes: UnsafeRawBufferPointer) -> StoredHead? {
+    guard let way, let relayed = relayedHead(bytes, way) else { return nil }
+    return relayed.withUnsafeBytes {
+      stored.head.renewed(relayed: $0, name: snapshot.name.bytes, isDecoded: stored.facts.isDecoded)
+    }
+  }
+
+  /// The head of an answer as the app would get it.
+  private func relayedHead(_ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8]? {
+    var head = ResponseHead()
+    guard case .complete = head.parse(bytes, limit: bytes.count + 1) else { return nil }
+    let outbound = OutboundResponse(
+      &head, in: bytes, body: .none, to: message.outbound, isInflated: false, wasCoded: false, keepsClient: true, note: nil,
+      of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority)
+    let size = outbound.sizeLimit(of: bytes, head, rules: way.rules, client: record.client)
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      var writer = ByteWriter(UnsafeMutableRawBufferPointer(buffer))
+      outbound.write(
+        head, in: bytes, rules: way.rules, dateLine: services.currentDateLine(), client: record.client, into: &writer)
+      count = writer.count
+    }
+  }
+
+  /// Why an answer is not stored; nil: it is.
+  /// - Parameter renewsGet: what is stored for GET is renewed by an answer to HEAD.
+  func storeRefusal(
+    _ facts: ResponseFacts, _ state: CacheState, wall: Int64, renewsGet: Bool = false
+  ) -> StoreRefusal? {
+    if let refusal = state.refusal { return refusal }
+    guard state.key != nil, state.sending.began != nil else {
+      switch state.plan.pass {
+      case .method: return .method
+      case .bypass: return .body
+      case nil: return state.plan.hasRange ? .range : .credential
+      }
+    }
+    if state.plan.isHead, !renewsGet { return .method }
+    if state.plan.hasRange { return .range }
+    if redirection?.count ?? 0 > 0 { return .status }
+    if !isOfEpoch(state) { return .credential }
+    let sendsOwn = message.outbound.sendsCredential && way?.entry.credential != nil
+    let authorizing = Authorizing(byProxy: sendsOwn, byApp: !sendsOwn && message.outbound.sendsAppCredential)
+    return facts.storeRefusal(
+      state.cache.rules, state.plan.needs, authorizing, asked: state.sending.time,
+      received: CacheTime(steady: loop.now, wall: wall))
+  }
+
+  /// Whether the request carried the credential of the account under which its answer would be stored, and that one still is.
+  private func isOfEpoch(_ state: CacheState) -> Bool {
+    guard let epoch = state.key?.epoch else { return authorization.attached == nil }
+    return authorization.attached?.epoch == epoch && authorization.view?.standing.epoch == epoch
+  }
+
+  /// What was decided about an answer that is relayed: its head is the outbound block's from `start`.
+  /// - Parameter head: as it came.
+  /// - Returns: whether it is stored, or shared, as it comes.
+  func draftAnswer(
+    _ state: CacheState, _ head: UnsafeRawBufferPointer, _ framing: BodyFraming, isInflated: Bool, from start: Int
+  ) -> Bool {
+    guard let facts = state.prepared.facts else { return false }
+    let wall = wallClockSeconds()
+    var refusal = storeRefusal(facts, state, wall: wall)
+    // With `collapse: all` those who wait get it, too.
+    state.prepared.isStorable = refusal == nil
+    let isForOthers =
+      refusal?.lacksOnlyFreshness == true && state.cache.rules.collapse == .all && state.sharing.fetch?.hasOthers == true
+    var isShared = refusal == nil || isForOthers
+    if refusal == nil, !isInflated, let body = wholeBody(behind: head, framing, state) {
+      refusal = keep(body, state, facts, from: start, wall: wall)
+      isShared = false
+    } else if isShared, let reason = makeDraft(state, facts, framing, isInflated: isInflated, from: start, wall: wall) {
+      refusal = reason
+      isShared = false
+    }
+    if !isShared { release(state) }
+    let outcome = CacheOutcome.forwarded(
+      state.forward, status: state.stale.validates ? facts.status : 0, isStored: refusal == nil, refusal: refusal)
+    record.answer.cache = CacheReport(outcome)
+    appendCacheStatus(outcome)
+    return isShared
+  }
+
+  /// The answer is for this request alone.
+  func release(_ state: CacheState) {
+    state.sharing.fetch?.release()
+    state.sharing.fetch = nil
+  }
+
+  private func makeDraft(
+    _ state: CacheState, _ facts: ResponseFacts, _ framing: BodyFraming, isInflated: Bool, from start: Int, wall: Int64
+  ) -> StoreRefusal? {
+    guard let block = app.outbound, let key = state.key, let asked = state.asked, let began = state.sending.began,
+      case .names(let vary) = facts.vary
+    else { return .vary }
+    let relayed = UnsafeRawBufferPointer(rebasing: block.bytes[start...])
+    guard let head = StoredHead(relayed: relayed, name: snapshot.name.bytes) else { return .status }
+    var length: Int?
+    switch framing {
+    case .none: length = 0
+    case .length(let count): length = isInflated ? nil : Int(clamping: count)
+    case .chunked, .untilClose: break
+    }
+    if let length, length > state.cache.rules.maxObject { return .tooLarge }
+    guard let writer = BodyWriter(services.shared.cache, length: length) else { return .full }
+    state.prepared.writer = writer
+    state.prepared.draft = AnswerDraft(
+      key, isInflated ? facts.decoded : facts,
+      StoredTimes(facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall)),
+      vary: vary, variant: state.variant(asked, vary, services.cacheDesk.variants), received: wall, head: head, began: began,
+      length: length, replaced: state.stale.isReplaced ? state.stale.answer : nil)
+    return nil
+  }
+
+  /// Puts the line in front of the empty one that ends the head.
+  private func appendCacheStatus(_ outcome: CacheOutcome) {
+    let name = snapshot.name.bytes
+    let block = app.outbound(with: ByteWriter.cacheStatusLimit + name.count)
+    block.end -= 2
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    writer.append(cacheStatus: outcome, name: name)
+    writer.appendCRLF()
+    block.end = writer.count
+  }
+}

@@ -1,0 +1,51 @@
+import Cache
+import EventIO
+import HTTPWire
+import Upstreams
+
+/// An answer that is there as a whole when its head is read, as most small ones are: it is stored at once, and relayed as if there were
+/// no store. So it needs no fetch that others could read.
+extension Request {
+  /// The body behind a head in the connection's block; nil: more of it is to come, or others wait for it, or it does not go to an app.
+  func wholeBody(
+    behind head: UnsafeRawBufferPointer, _ framing: BodyFraming, _ state: CacheState
+  ) -> UnsafeRawBufferPointer? {
+    let length: Int
+    switch framing {
+    case .none: length = 0
+    case .length(let count): length = Int(clamping: count)
+    case .chunked, .untilClose: return nil
+    }
+    guard length <= BodyBlock.size, attempt.upload.isSent, attempt.held == nil, !state.sharing.isOrphan,
+      state.sharing.fetch?.hasOthers != true, let block = attempt.exchange?.connection?.inbound,
+      head.baseAddress == UnsafeRawPointer(block.base + block.start), block.count - head.count >= length
+    else { return nil }
+    return UnsafeRawBufferPointer(start: block.base + block.start + head.count, count: length)
+  }
+
+  /// Stores an answer whose head is the outbound block's from `start`. Who asks for it from now on finds it.
+  /// - Returns: why it is not stored.
+  func keep(
+    _ body: UnsafeRawBufferPointer, _ state: CacheState, _ facts: ResponseFacts, from start: Int, wall: Int64
+  ) -> StoreRefusal? {
+    guard let block = app.outbound, let key = state.key, let asked = state.asked, let began = state.sending.began,
+      case .names(let vary) = facts.vary
+    else { return .vary }
+    let relayed = UnsafeRawBufferPointer(rebasing: block.bytes[start...])
+    guard let head = StoredHead(relayed: relayed, name: snapshot.name.bytes) else { return .status }
+    let store = services.shared.cache
+    let times = StoredTimes(
+      facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
+    guard let body = StoredBody(copying: body, in: store),
+      let answer = StoredAnswer(
+        store, target: key.target, partition: key.partition, vary: vary,
+        variant: state.variant(asked, vary, services.cacheDesk.variants), facts: facts, times: times, received: wall,
+        head: head, body: body)
+    else { return .full }
+    let fetch = state.sharing.fetch
+    state.sharing.fetch = nil
+    let refusal = fetch.map { $0.keep(answer, began) } ?? store.link(answer, began: began)
+    if refusal == nil { services.cacheDesk.noteStored() }
+    return refusal
+  }
+}

@@ -1,0 +1,48 @@
+import Cache
+import EventIO
+import HTTPWire
+import Upstreams
+
+/// The store's part in a request that goes to the origin.
+extension Request {
+  func validationSize(_ state: CacheState) -> Int {
+    guard state.stale.validates, let stored = state.stale.answer else { return 0 }
+    return ByteWriter.validationSize(of: stored.facts)
+  }
+
+  /// The request is about to be sent: adds the conditions of what is stored to its head.
+  func noteSending(_ state: CacheState, _ block: EventIO.Block) {
+    state.sending.time = loop.now
+    // What it gets may be older than an unsafe request that is answered while it is under way.
+    if state.key != nil { state.sending.began = services.shared.cache.begin() }
+    guard state.stale.validates, let stored = state.stale.answer else { return }
+    var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
+    writer.append(validationOf: stored.facts)
+    block.end = writer.count
+  }
+
+  /// The answer that takes the place of the stored one is not stored.
+  func supersede(_ state: CacheState) {
+    guard state.stale.isReplaced, let stored = state.stale.answer else { return }
+    services.shared.cache.remove(stored, .replaced)
+    state.stale.answer = nil
+  }
+
+  /// A redirect is followed: what is stored for the first target says nothing about the next one.
+  func leaveTarget(_ state: CacheState) {
+    // It has been answered otherwise since.
+    if let stored = state.stale.answer { services.shared.cache.remove(stored, .replaced) }
+    state.stale = CacheState.Stale()
+    state.key = nil
+    state.asked = nil
+    state.refusal = .status
+    release(state)
+  }
+
+  /// A stale answer in place of an error; nil: there is none, or the error must be seen.
+  func staleReply(insteadOf reply: Reply) -> Reply? {
+    guard let cache, case .error(let error) = reply, error.permitsStale else { return nil }
+    defer { cache.stale.answer = nil }
+    return staleOnError(cache, status: 0).map { .stored($0) }
+  }
+}

@@ -1,0 +1,391 @@
+import EventIO
+import HTTP2
+import HTTPWire
+import Streams
+
+/// An HTTP/2 connection to an origin: moves bytes between its session and its stream, tells each request on it what has come, and decides
+/// how long it takes more of them. Its root, the connection that was dialled and judged, owns it.
+final class Carrier {
+  /// Closes after this many seconds at the latest, give or take a tenth: later the name may mean another address.
+  private static let age: Int64 = 3_600_000_000_000
+  /// Silence after which it must show that it is alive.
+  private static let silence: Int64 = 10_000_000_000
+  /// For so long an answer to PING is awaited before other requests go elsewhere, and before the connection counts as dead.
+  private static let patience: (others: Int64, all: Int64) = (200_000_000, 3_000_000_000)
+  /// The origin has said that it does not serve an authority here. Logged once.
+  private var hasMisdirected = false
+  /// Requests that may be given up. Origins that guard against resets end all streams of a connection.
+  private static let cancellations = 100
+  private static let readsATurn = 16
+
+  /// Valid until `closed`; then all that is left are streams that are read to their ends.
+  unowned let root: UpstreamConnection
+  let loop: EventLoop
+  private let upstreams: Upstreams
+  private let pool: OriginPool
+  let session: ClientSession
+  private var streams = ContiguousArray<CarriedStream?>()
+  /// Streams that are lent.
+  private(set) var count = 0
+  private var opened = 0
+  private var touched = ContiguousArray<CarriedStream>()
+  private var out: Block?
+  private var isPumping = false
+  private var isClosed = false
+  /// A write has failed: there will be none again.
+  private var isBroken = false
+  /// It takes no more requests.
+  private(set) var isRetired = false
+  private let ageEnd: Int64
+  private var idleEnd = Int64.max
+  private var drainEnd = Int64.max
+  private var lastReceived: Int64
+  /// When the PING was sent that has no answer yet; nil: there is none.
+  private var pinged: Int64?
+  private(set) var failure: HTTP2Failure?
+
+  init(_ root: UpstreamConnection) {
+    self.root = root
+    loop = root.loop
+    upstreams = root.upstreams
+    pool = root.pool
+    let rules = upstreams.rules
+    session = ClientSession(
+      limits: SessionLimits(streams: rules.streams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
+      now: loop.now)
+    lastReceived = loop.now
+    var end = loop.now + Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
+    if let expiry = pool.certificateExpiry { end = min(end, loop.now + max(expiry - wallClockSeconds(), 0) * 1_000_000_000) }
+    ageEnd = end
+  }
+
+  // MARK: Requests
+
+  var isIdle: Bool { count == 0 }
+  /// Requests that it takes at once.
+  var limit: Int { session.streamLimit }
+  var hasRoom: Bool { !isRetired && pinged == nil && count < limit && loop.now < ageEnd }
+  /// It is likely to have room soon.
+  var isAwaited: Bool { pinged.map { loop.now < $0 + Self.patience.others } ?? false }
+  /// Its origin wants no requests now: another connection would have no room either.
+  var isPaused: Bool { limit == 0 && !isRetired }
+
+  /// Whether the exchange may go over it now. After a silence only what may be repeated goes along with a PING; the rest waits for the
+  /// answer, so that none is lost with a connection that has died meanwhile.
+  func mayCarry(_ exchange: Exchange, now: Int64) -> Bool {
+    guard now - lastReceived >= Self.silence else { return true }
+    ping()
+    return exchange.isIdempotent
+  }
+
+  /// A stream for one request.
+  func open() -> UpstreamConnection {
+    let stream = CarriedStream(self)
+    count += 1
+    opened += 1
+    idleEnd = .max
+    let connection = UpstreamConnection(stream, of: root, isReused: opened > 1)
+    stream.user = connection
+    return connection
+  }
+
+  /// Sends the head of a request.
+  /// - Parameter head: as written for HTTP/1.1, with its blank line.
+  /// - Returns: how its body follows; nil: it cannot be sent.
+  func submit(_ stream: CarriedStream, _ head: UnsafeRawBufferPointer) -> SentFraming? {
+    guard !isClosed else { return nil }
+    let framing = SentFraming(ofRequest: head)
+    let indexes = pool.origin.identity.streams?.indexesFields ?? false
+    guard
+      case .stream(let ticket) = session.submit(
+        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true, hasBody: framing != .none && framing != .length(0))
+    else { return nil }
+    stream.ticket = ticket
+    while streams.count <= Int(ticket.index) { streams.append(nil) }
+    streams[Int(ticket.index)] = stream
+    wantsFlush()
+    return framing
+  }
+
+  /// The session has something to send. Frames of a turn leave in one write.
+  func wantsFlush() {
+    if !isPumping, !isClosed { loop.again(root) }
+  }
+
+  /// The user of a stream is done with it.
+  /// - Parameter isWhole: both messages have ended.
+  func ended(_ stream: CarriedStream, isWhole: Bool) {
+    count -= 1
+    if let ticket = stream.ticket {
+      streams[Int(ticket.index)] = nil
+      if !isWhole, !isClosed {
+        let isSilent = lastReceived < stream.written && loop.now - stream.written > 1_000_000_000
+        if isSilent, !stream.answer.hasHead { ping() }
+      }
+      let cancelled = session.cancelled
+      session.release(ticket)
+      if session.cancelled > cancelled { report(.cancel, byOrigin: false) }
+      if session.cancelled >= Self.cancellations { isRetired = true }
+      wantsFlush()
+    }
+    rest()
+  }
+
+  private func rest() {
+    guard count == 0, !isClosed else { return }
+    guard !isRetired, loop.now < ageEnd, let end = pool.keepIdle() else { return wantsEnd() }
+    idleEnd = end
+    arm()
+  }
+
+  /// Ends once its present work is done: what runs now may still use it.
+  private func wantsEnd() {
+    isRetired = true
+    loop.again(root)
+  }
+
+  /// Takes no more requests. Those in progress have so many nanoseconds; nil: as many as they need.
+  func retire(within limit: Int64? = nil) {
+    isRetired = true
+    if let limit { drainEnd = min(drainEnd, loop.now + limit) }
+    arm()
+    loop.again(root)
+  }
+
+  // MARK: Bytes
+
+  func start() {
+    pump()
+    // Those in line go first: without them it might end at once.
+    pool.changed()
+    if !isClosed, count == 0 { rest() }
+  }
+
+  func ready() { pump() }
+
+  private func pump() {
+    guard !isPumping, !isClosed else { return }
+    isPumping = true
+    receive()
+    // What is sent makes room for more of the bodies.
+    while !isClosed, out != nil || session.wantsSend, flush() { takeEvents() }
+    isPumping = false
+    if !isClosed, isRetired, count == 0 { close() }
+  }
+
+  private func receive() {
+    var budget = Self.readsATurn
+    let block = loop.blocks.borrow()
+    defer { loop.blocks.giveBack(block) }
+    while !isClosed {
+      guard budget > 0 else { return loop.again(root) }
+      budget -= 1
+      switch root.stream.read(into: block.space) {
+      case .bytes(let count):
+        lastReceived = loop.now
+        session.receive(UnsafeRawBufferPointer(start: block.base + block.start, count: count), now: loop.now)
+        takeEvents()
+      case .later:
+        root.keepSessions()
+        return
+      case .end, .truncated, .failed:
+        session.connectionLost()
+        takeEvents()
+        return close()
+      }
+    }
+  }
+
+  private func takeEvents() {
+    var isChanged = false
+    while let event = session.nextEvent() {
+      switch event {
+      case .interimHead(let ticket, let head): stream(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
+      case .head(let ticket, let head, _): stream(ticket)?.answer.take(head: session.bytes(of: ticket, head))
+      case .data(let ticket), .room(let ticket): touch(ticket)
+      case .trailers(let ticket, let lines): stream(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket): stream(ticket)?.answer.hasEnded = true
+      case .ended(let ticket, let end):
+        if case .reset(.enhanceYourCalm) = end { pool.backOff() }
+        report(end)
+        stream(ticket)?.failure = failure(of: end)
+      case .refused, .sent: break
+      case .goAway(let goAway):
+        isRetired = true
+        if goAway.code == .http11Required { pool.wantsHTTP1() }
+        if goAway.code == .enhanceYourCalm { pool.backOff() }
+        upstreams.observer.wentAway(
+          upstream: pool.upstream, code: goAway.code.rawValue, lastStream: goAway.lastStream,
+          text: String(decoding: session.goAwayText, as: UTF8.self))
+      case .settings:
+        pool.lastPeerLimit = session.streamLimit
+        isChanged = true
+      case .pong:
+        pinged = nil
+        isChanged = true
+        upstreams.observer.pinged(upstream: pool.upstream, isAnswered: true)
+      case .failed(let failure):
+        if let abuse = HTTP2Abuse(failure) { upstreams.observer.abused(upstream: pool.upstream, abuse) }
+        self.failure = self.failure ?? HTTP2Failure(failure)
+        isRetired = true
+      }
+    }
+    notify()
+    if session.failure != nil {
+      flush()
+      close()
+    } else if isChanged {
+      pool.changed()
+    }
+  }
+
+  /// Counts what one of the two ends has reset.
+  private func report(_ end: StreamEnd) {
+    switch end {
+    case .reset(let code): report(code, byOrigin: true)
+    case .refused: report(.refusedStream, byOrigin: true)
+    case .http11Required: report(.http11Required, byOrigin: true)
+    case .malformed(let code): report(code, byOrigin: false)
+    case .headTooLarge: report(.cancel, byOrigin: false)
+    case .tooManyInterimHeads: report(.enhanceYourCalm, byOrigin: false)
+    case .goneAway, .connection: break
+    }
+  }
+
+  private func report(_ code: ErrorCode, byOrigin: Bool) {
+    upstreams.observer.streamReset(upstream: pool.upstream, byOrigin: byOrigin, code: code.rawValue)
+  }
+
+  private func stream(_ ticket: StreamTicket) -> CarriedStream? {
+    guard Int(ticket.index) < streams.count, let stream = streams[Int(ticket.index)], stream.ticket == ticket else {
+      return nil
+    }
+    if !stream.isTouched {
+      stream.isTouched = true
+      touched.append(stream)
+    }
+    return stream
+  }
+
+  private func failure(of end: StreamEnd) -> HTTP2Failure {
+    if end == .goneAway, session.goAway?.code == .http11Required { return .wantsHTTP1 }
+    guard case .connection(let reason, sent: true) = end else { return HTTP2Failure(end) }
+    if let failure { return failure }
+    if reason == .lost, session.goAway?.code == .http11Required { return .wantsHTTP1 }
+    if reason == .lost, let code = session.goAway?.code { return .goneAway(code.rawValue) }
+    return HTTP2Failure(reason)
+  }
+
+  /// The origin has answered 421: it does not serve the authority on this connection.
+  func misdirected() {
+    guard !hasMisdirected else { return }
+    hasMisdirected = true
+    upstreams.observer.misdirected(upstream: pool.upstream)
+  }
+
+  private func touch(_ ticket: StreamTicket) { _ = stream(ticket) }
+
+  /// Lets the requests go on for which something has come.
+  private func notify() {
+    while !touched.isEmpty {
+      let batch = touched
+      touched.removeAll(keepingCapacity: true)
+      for stream in batch {
+        stream.isTouched = false
+        stream.user?.ready(0, on: loop)
+      }
+    }
+  }
+
+  /// The origin takes nothing any more. What it sent before may say which requests it has not processed.
+  private func readLastWords() {
+    root.stream.readLastWords()
+    receive()
+    guard !isClosed else { return }
+    session.connectionLost()
+    takeEvents()
+    close()
+  }
+
+  /// Writes what the session has for the origin.
+  /// - Returns: false: the origin takes no more now, or the connection is closed.
+  @discardableResult
+  private func flush() -> Bool {
+    guard !isBroken else { return false }
+    while true {
+      let block = out ?? loop.blocks.borrowLarge()
+      out = block
+      if block.isEmpty { block.clear() }
+      if block.space.count >= 4096 { block.end += session.send(into: block.space, now: loop.now) }
+      guard !block.isEmpty else { break }
+      switch root.stream.write(block.bytes) {
+      case .bytes(let count):
+        block.consume(count)
+        if !block.isEmpty { continue }
+      case .later: return false
+      case .failed:
+        isBroken = true
+        readLastWords()
+        return false
+      }
+    }
+    if let out { loop.blocks.giveBack(out) }
+    out = nil
+    return true
+  }
+
+  // MARK: Life
+
+  private func ping() {
+    guard pinged == nil, !isClosed else { return }
+    pinged = loop.now
+    _ = session.ping()
+    arm()
+    wantsFlush()
+  }
+
+  private func arm() {
+    var deadline = min(idleEnd, drainEnd)
+    if let pinged { deadline = min(deadline, pinged + (isAwaited ? Self.patience.others : pingLimit)) }
+    if deadline < .max { loop.arm(root, at: deadline) }
+  }
+
+  private var pingLimit: Int64 { min(Self.patience.all, pool.timeouts.connect) }
+
+  func timeUp() {
+    if let pinged, loop.now >= pinged + pingLimit {
+      upstreams.observer.pinged(upstream: pool.upstream, isAnswered: false)
+      failure = .dead
+      session.connectionLost()
+      takeEvents()
+      return close()
+    }
+    if loop.now >= idleEnd || loop.now >= drainEnd { return close() }
+    arm()
+    // What waits for this connection may go elsewhere.
+    if pinged != nil { pool.changed() }
+  }
+
+  /// Says goodbye, and closes.
+  private func close() {
+    guard !isClosed else { return }
+    if count == 0, session.failure == nil {
+      session.close()
+      flush()
+    }
+    if !isClosed { root.close() }
+  }
+
+  /// The root has closed. What has come whole can still be read.
+  func closed() {
+    guard !isClosed else { return }
+    isClosed = true
+    if session.failure == nil { session.connectionLost() }
+    if let out { loop.blocks.giveBack(out) }
+    out = nil
+    while let event = session.nextEvent() {
+      if case .ended(let ticket, let end) = event { stream(ticket)?.failure = failure(of: end) }
+    }
+    notify()
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// Stored answers that an operator has dropped are asked for again, and no others.
+@Suite struct CachePurgeTests {
+  private static let top = """
+    listen: [{address: "127.0.0.1:0", clients: optional}]
+    admin: {address: 127.0.0.1:0, expose: [healthz, metrics, purge, status]}
+    clients:
+      - {name: one, password: pw-5ecret-1}
+      - {name: two, password: pw-5ecret-2}
+    anonymous: {allow: [api.test]}
+    """
+
+  private let origin: Origin
+  init() throws { origin = try Origin.shared() }
+
+  private static func login(_ client: Int) -> String {
+    let text = "\(client == 1 ? "one" : "two"):pw-5ecret-\(client)"
+    return "Proxy-Authorization: Basic \(Data(text.utf8).base64EncodedString())"
+  }
+
+  private func purge(_ proxy: ProxyProcess, _ order: String) throws -> String {
+    let answer = try proxy.admin(
+      "cache/purge", method: "POST", fields: [("Content-Type", "application/json")], body: order)
+    #expect(answer.status == 200, "\(answer.text)")
+    return answer.text
+  }
+
+  private func isStored(_ proxy: ProxyProcess, _ url: String, _ fields: String...) throws -> Bool {
+    try proxy.ask(url, fields).cacheStatus?.hasPrefix("hit") == true
+  }
+
+  @Test func `a URL means itself, with a star all that begins so, and nothing means all`() throws {
+    let name = Origin.newName()
+    try origin.answers(name, "Cache-Control: max-age=600", bodies: Array(repeating: "x", count: 20))
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let urls = ["/users/1?id=\(name)", "/users/2?id=\(name)", "/groups?id=\(name)"].map { "http://api.test" + $0 }
+      for url in urls { #expect(try !isStored(proxy, url)) }
+      for url in urls { #expect(try isStored(proxy, url)) }
+      #expect(try purge(proxy, "{\"url\": \"http://api.test/users/1\"}") == "{\"purged\":0}\n")
+      #expect(try purge(proxy, "{\"url\": \"\(urls[0])\"}") == "{\"purged\":1}\n")
+      #expect(try !isStored(proxy, urls[0]))
+      #expect(try isStored(proxy, urls[1]))
+      #expect(try purge(proxy, "{\"url\": \"http://api.test/users/*\"}") == "{\"purged\":2}\n")
+      #expect(try isStored(proxy, urls[2]))
+      #expect(try !isStored(proxy, urls[0]) && !isStored(proxy, urls[1]))
+      #expect(try purge(proxy, "{}") == "{\"purged\":3}\n")
+      #expect(try proxy.metric(#"authproxy_cache_evictions_total{reason="purged"}"#) == 6)
+      #expect(try proxy.metric("authproxy_cache_objects") == 0)
+      let line = proxy.process.awaitLine { $0.contains("stored answers purged") && $0.contains("users/1") }
+      #expect(line?.contains("\"url\":\"http://api.test/users/1\"") == true)
+      #expect(!proxy.process.lines.contains { $0.contains("purged") && $0.contains(name) }, "a query is in the log")
+    }
+  }
+
+  @Test func `an upstream and a client narrow it`() throws {
+    let name = Origin.newName()
+    try origin.answers(name, "Cache-Control: max-age=600", bodies: Array(repeating: "x", count: 20))
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let url = "http://api.test/?id=\(name)"
+      let fields = [Self.login(1), Self.login(2)]
+      for field in fields { #expect(try !isStored(proxy, url, field)) }
+      for field in fields { #expect(try isStored(proxy, url, field)) }
+      #expect(try !isStored(proxy, url))
+      #expect(try purge(proxy, "{\"client\": \"one\", \"upstream\": \"api.test\"}") == "{\"purged\":1}\n")
+      #expect(try !isStored(proxy, url, fields[0]) && isStored(proxy, url, fields[1]) && isStored(proxy, url))
+      #expect(try purge(proxy, "{\"client\": \"127.0.0.1\"}") == "{\"purged\":1}\n")
+      #expect(try !isStored(proxy, url) && isStored(proxy, url, fields[1]))
+      #expect(try purge(proxy, "{\"upstream\": \"api.test\", \"url\": \"\(url)\"}") == "{\"purged\":3}\n")
+    }
+  }
+
+  @Test func `with the app's Host, a URL means each form of its host`() throws {
+    let name = Origin.newName()
+    try origin.answers(name, "Cache-Control: max-age=600", bodies: Array(repeating: "x", count: 20))
+    try withProxy(try Configuration.https("cache: {}", "host_header: app", top: Self.top)) { proxy throws in
+      let urls = ["api.test", "api.test:80", "api.test.", "API.Test.:80"].map { "http://\($0)/?id=\(name)" }
+      // The origin may answer to each Host in its own way.
+      for url in urls { #expect(try !isStored(proxy, url)) }
+      for form in ["api.test", "Api.Test:80", "api.test."] {
+        for url in urls { #expect(try isStored(proxy, url), "\(url)") }
+        #expect(try purge(proxy, "{\"url\": \"http://\(form)/?id=\(name)\"}") == "{\"purged\":4}\n", "\(form)")
+        for url in urls { #expect(try !isStored(proxy, url), "\(url)") }
+      }
+      #expect(try purge(proxy, "{\"url\": \"http://api.test/*\"}") == "{\"purged\":4}\n")
+    }
+  }
+
+  @Test func `a purge of one URL leaves the fetches of others what they are`() throws {
+    let names = [Origin.newName(), Origin.newName()]
+    let whole = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nfirst"
+    for name in names { try origin.script(name, [.readBody, .gate("go"), .send(whole)]) }
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let urls = names.map { "http://api.test/?id=\($0)" }
+      let apps = try urls.map { url in
+        let app = try proxy.connect()
+        try app.send(ProxyProcess.request("GET", url))
+        return app
+      }
+      for name in names { try origin.await(name, gate: "go") }
+      #expect(try purge(proxy, "{\"url\": \"\(urls[0])\"}") == "{\"purged\":0}\n")
+      for name in names { try origin.open("go", of: name) }
+      for app in apps { #expect(try app.readAnswer().text == "first") }
+      #expect(try isStored(proxy, urls[1]))
+      #expect(try proxy.metric("authproxy_cache_objects") == 1)
+    }
+  }
+
+  @Test func `an answer that was asked for before a purge is not stored after it`() throws {
+    let name = Origin.newName()
+    let whole = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nfirst"
+    try origin.script(name, [.readBody, .gate("go"), .send(whole)])
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let url = "http://api.test/?id=\(name)"
+      let app = try proxy.connect()
+      try app.send(ProxyProcess.request("GET", url))
+      try origin.await(name, gate: "go")
+      #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":0}\n")
+      try origin.open("go", of: name)
+      #expect(try app.readAnswer().text == "first")
+      #expect(try proxy.metric("authproxy_cache_objects") == 0)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// No secret enters HPACK's dynamic table, where whoever sees lengths could guess it (RFC 7541 section 7.1.3).
+@Suite struct HTTP2SecretsTests {
+  private static let indexed: Set<String> = [
+    ":authority", "user-agent", "accept", "accept-encoding", "accept-language", "content-type", "via",
+  ]
+
+  private func expectClean(_ origin: HTTP2Origin, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let log = try origin.tell()
+    for connection in log.connections {
+      let others = connection.table.filter { !Self.indexed.contains($0[0]) && !(Self.fixed[$0[0]] ?? []).contains($0[1]) }
+      #expect(others.isEmpty, "\(connection.table)", sourceLocation: sourceLocation)
+      #expect(!connection.table.contains { $0[1].contains("5ecret") }, "\(connection.table)", sourceLocation: sourceLocation)
+    }
+    for field in log.requests.flatMap({ $0.fields + $0.trailers }) where field.value.contains("5ecret") {
+      #expect(field.isNeverIndexed, "\(field)", sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Methods and the scheme, which are no secrets.
+  private static let fixed: [String: Set<String>] = [
+    ":method": ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"], ":scheme": ["https"],
+  ]
+
+  @Test func `the credential, cookies and paths are literals that are never indexed`() throws {
+    let origin = try HTTP2Origin()
+    let credentials = "credentials: {api: {bearer: {token: \(Configuration.token)}}}"
+    try withProxy(origin.configuration("credential: api") + credentials) { proxy throws in
+      for _ in 0..<3 {
+        for method in ["GET", "POST", "PUT"] {
+          let told = try proxy.ask(
+            method, "http://api.test/path?key=5ecret-of-the-query",
+            [
+              "Cookie: id=5ecret", "User-Agent: me", "Accept: a/b", "X-Api-Key: 5ecret", "X-Other: x",
+              "Content-Type: text/plain",
+            ],
+            body: method == "GET" ? nil : "x"
+          ).told()
+          #expect(told["authorization"] == "Bearer \(Configuration.token)")
+          let open = Set(told.fields.filter { !$0.isNeverIndexed }.map(\.name))
+          #expect(open.isSubset(of: Self.indexed.union([":method", ":scheme"])), "\(told.fields)")
+        }
+      }
+      try expectClean(origin)
+      // What is allowed is indeed indexed.
+      #expect(try origin.tell().connections[0].table.contains { $0[0] == "user-agent" })
+    }
+  }
+
+  @Test func `a credential in the query is in no table`() throws {
+    let origin = try HTTP2Origin()
+    let credentials = "credentials: {api: {query: {name: key, value: 5ecret-key}}}"
+    try withProxy(origin.configuration("credential: api") + credentials) { proxy throws in
+      for _ in 0..<3 { #expect(try proxy.ask("http://api.test/p?a=b").told()[":path"]?.contains("key=5ecret-key") == true) }
+      try expectClean(origin)
+    }
+  }
+
+  @Test func `a credential with an allowed name is never indexed`() throws {
+    let origin = try HTTP2Origin()
+    let credentials = "credentials: {api: {header: {name: User-Agent, value: 5ecret-agent}}}"
+    try withProxy(origin.configuration("credential: api") + credentials) { proxy throws in
+      for _ in 0..<3 { #expect(try proxy.ask("http://api.test/").told()["user-agent"] == "5ecret-agent") }
+      try expectClean(origin)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+"""An app that speaks HTTP/2 inside of a CONNECT, and may read badly.
+
+    http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--window BYTES] [--deaf] [--pings N] [--patience SECONDS]
+
+Begins so many GETs at once. --window: of each stream, never made larger. --deaf: reads nothing at all. --pings: so many, once the
+requests are sent. Then waits for the connection's end, and prints one line of JSON: how it ended (eof, reset or open), after how
+many seconds, how many answers had a head, and how many streams were reset.
+"""
+
+import argparse
+import json
+import socket
+import ssl
+import struct
+import time
+
+import hpack
+
+HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 1, 3, 4, 6, 8
+END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 5, 4
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def connect(options):
+    client = socket.socket()
+    if options.deaf:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    client.connect(("127.0.0.1", options.port))
+    client.sendall(f"CONNECT {options.authority} HTTP/1.1\r\nHost: {options.authority}\r\n\r\n".encode())
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += client.recv(1)
+    context = ssl.create_default_context(cafile=options.ca)
+    context.set_alpn_protocols(["h2"])
+    client = context.wrap_socket(client, server_hostname=options.authority.split(":")[0])
+    assert client.selected_alpn_protocol() == "h2"
+    return client
+
+
+def read(client, seen, patience):
+    """Counts what comes, until the connection ends or the time is up."""
+    data = b""
+    began = time.monotonic()
+    while time.monotonic() - began < patience:
+        client.settimeout(max(patience - (time.monotonic() - began), 0.01))
+        try:
+            more = client.recv(65536)
+        except TimeoutError:
+            break
+        except (ConnectionError, ssl.SSLError):
+            return "reset"
+        if not more:
+            return "eof"
+        data += more
+        while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
+            seen["answers"] += data[3] == HEADERS
+            seen["resets"] += data[3] == RST_STREAM
+            data = data[9 + int.from_bytes(data[:3], "big"):]
+    return "open"
+
+
+def ended(client, patience):
+    """Whether the proxy has closed: an app that reads nothing sees it when it writes."""
+    began = time.monotonic()
+    while time.monotonic() - began < patience:
+        try:
+            client.sendall(frame(PING, 0, 0, b"are you?"))
+        except OSError:
+            return "reset"
+        time.sleep(0.5)
+    return "open"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("authority")
+    parser.add_argument("ca")
+    parser.add_argument("--path", required=True)
+    parser.add_argument("--requests", type=int, default=1)
+    parser.add_argument("--window", type=int, default=65535)
+    parser.add_argument("--deaf", action="store_true")
+    parser.add_argument("--pings", type=int, default=0)
+    parser.add_argument("--patience", type=float, default=30)
+    options = parser.parse_args()
+    client = connect(options)
+    encoder = hpack.Encoder()
+    fields = [(":method", "GET"), (":scheme", "https"), (":authority", options.authority), (":path", options.path)]
+    sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    sent += frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, options.window)) + frame(SETTINGS, 1, 0)
+    if options.deaf:
+        # Only TCP holds back what it does not read.
+        sent += frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 28))
+    for index in range(options.requests):
+        sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode(fields))
+    client.sendall(sent)
+    began = time.monotonic()
+    seen = {"answers": 0, "resets": 0}
+    if options.pings:
+        try:
+            for _ in range(options.pings // 100):
+                client.sendall(frame(PING, 0, 0, b"12345678") * 100)
+        except OSError:
+            pass
+    end = ended(client, options.patience) if options.deaf else read(client, seen, options.patience)
+    print(json.dumps({"end": end, "seconds": time.monotonic() - began, **seen}))
+
+
+main()
