@@ -15,12 +15,18 @@ for half in "${halves[@]}"; do
         > "$logs/$half" 2>&1 &
     jobs+=($!)
 done
-status=0
-for job in "${jobs[@]}"; do wait "$job" || status=$?; done
+failed=()
+for index in "${!halves[@]}"; do
+    half=${halves[$index]}
+    wait "${jobs[$index]}" && grep -a -q 'Test run with' "$logs/$half" || failed+=("$half")
+done
 for half in "${halves[@]}"; do
     echo "=== Suites $half"
     cat "$logs/$half"
-    grep -a -q 'Test run with' "$logs/$half" || status=1
 done
 for half in "${halves[@]}"; do "$here/summary.sh" "$logs/$half"; done
+status=0
+for half in "${failed[@]}"; do
+    NO_COLOR=1 "$here/again.sh" "$logs/$half" "$program" --testing-library swift-testing || status=1
+done
 exit $status

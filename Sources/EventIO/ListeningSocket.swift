@@ -133,9 +133,11 @@ public final class ListeningSocket: Sendable {
     if let ownedPath, csys_inode(ownedPath) == inode { unlink(ownedPath) }
   }
 
+  public var isClosed: Bool { !isOpen.load(ordering: .acquiring) }
+
   /// Closes the socket; idempotent.
   public func close() {
-    guard isOpen.exchange(false, ordering: .relaxed) else { return }
+    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     removePath()
     Socket.close(descriptor)
   }

@@ -64,12 +64,15 @@ import Testing
   // MARK: Listeners
 
   @Test func `a listener on all addresses takes over from loopback while clients come, and the other way round`() throws {
-    try withProxy(try Configuration.https()) { proxy throws in
+    let reserved = try ReservedPort()
+    let port = reserved.port
+    func text(_ address: String) throws -> String {
+      try "listen: {address: \"\(address):\(port)\", clients: optional}\n" + Configuration.https()
+    }
+    try withProxy(try text("127.0.0.1")) { proxy throws in
       let open = try proxy.connect()
-      let port = proxy.port
       for address in ["0.0.0.0", "127.0.0.1", "0.0.0.0"] {
-        let wide = "listen: {address: \"\(address):\(port)\", clients: optional}\n"
-        try proxy.reload(try wide + Configuration.https())
+        try proxy.reload(try text(address))
         #expect(try proxy.ask("http://api.test/").status == 200)
         #expect(proxy.process.lines.last { $0.contains("reloaded") }?.contains("\(address):\(port)") == true)
       }
@@ -78,8 +81,23 @@ import Testing
     }
   }
 
+  @Test func `an address that comes back at once is bound again, although its former listener still empties its queue`() throws {
+    let reserved = try ReservedPort()
+    let port = reserved.port
+    func text(_ address: String) throws -> String {
+      try "listen: [\"127.0.0.1:0\", {address: \"\(address):\(port)\", clients: optional}]\n" + Configuration.https()
+    }
+    try withProxy(try text("0.0.0.0")) { proxy throws in
+      for _ in 0..<3 {
+        for address in ["127.0.0.2", "0.0.0.0"] { try proxy.reload(try text(address)) }
+      }
+      #expect(try proxy.ask("http://api.test/").status == 200)
+    }
+  }
+
   @Test func `a removed listener is closed although its clients stay, and they are served on`() throws {
-    let (first, second) = (try freePort(), try freePort())
+    let reserved = (try ReservedPort(), try ReservedPort())
+    let (first, second) = (reserved.0.port, reserved.1.port)
     let both = "listen: [\"127.0.0.1:\(first)\", \"127.0.0.1:\(second)\"]\n"
     try withProxy(try both + Configuration.https()) { proxy throws in
       let client = try RawConnection(port: second)
@@ -111,7 +129,8 @@ import Testing
   }
 
   @Test func `the admin listener moves, appears and goes`() throws {
-    let (first, second) = (try freePort(), try freePort())
+    let reserved = (try ReservedPort(), try ReservedPort())
+    let (first, second) = (reserved.0.port, reserved.1.port)
     try withProxy(try "admin: 127.0.0.1:\(first)\n" + Configuration.https()) { proxy throws in
       func healthy(_ port: Int) -> Bool {
         guard let connection = try? RawConnection(port: port) else { return false }
@@ -319,10 +338,5 @@ import Testing
       #expect(proxy.process.awaitLine(from: lines, where: { $0.contains("/third") }) != nil)
       #expect(!proxy.process.lines.dropFirst(lines).contains { $0.contains("configuration reloaded") })
     }
-  }
-
-  private func freePort() throws -> Int {
-    let listener = try TestListener()
-    return listener.port
   }
 }

@@ -13,6 +13,8 @@ public struct StartError: Error, CustomStringConvertible {
 /// The step from the open sockets to those that the new configuration needs. Keeps sockets that stay, and binds new ones without
 /// using them, so that `takeBack` can undo everything.
 struct ListenerPlan {
+  /// Milliseconds that a busy loop may close a retired listener late.
+  private static let patience = 2_000
   /// As configured, in that order.
   private(set) var listeners: [BoundListener] = []
   /// Listeners that the new configuration no longer has.
@@ -21,8 +23,13 @@ struct ListenerPlan {
   private var sharing: [ListeningSocket] = []
   private var permitted: [(socket: ListeningSocket, before: ListeningSocket.Access)] = []
 
-  /// Binds the new sockets. If one fails, undoes everything and throws.
-  init(from old: [BoundListener], to wanted: [ListenerSettings]) throws(StartError) {
+  /// Listeners of earlier configurations whose loops still accept what the kernel's queues held.
+  private let lingering: [BoundListener]
+
+  /// Binds the new sockets. If one fails, undoes everything and throws. Waits for those of `lingering` that hold an address which is
+  /// wanted again.
+  init(from old: [BoundListener], lingering: [BoundListener] = [], to wanted: [ListenerSettings]) throws(StartError) {
+    self.lingering = lingering
     var free = old
     // An address that stays keeps its socket, even if its other settings change.
     let kept = wanted.map { settings in
@@ -72,6 +79,9 @@ struct ListenerPlan {
         throw StartError(kind: .bind, description: "\(host) is not an address")
       }
       // If 0.0.0.0:3128 replaces 127.0.0.1:3128, or the reverse, both are bound for a moment.
+      for former in lingering where Self.overlap(former.socket.address, address) {
+        former.awaitClose(milliseconds: former.linger + Self.patience)
+      }
       let overlapping = leaving.map(\.socket).filter { Self.overlap($0.address, address) }
       for socket in overlapping { socket.sharePort(true) }
       sharing += overlapping
@@ -94,7 +104,7 @@ struct ListenerPlan {
 
   private static func overlap(_ one: Address, _ other: Address) -> Bool {
     guard one.port == other.port, other.port != 0, one.family == other.family, one.family != AF_UNIX else { return false }
-    return one.isAny || other.isAny
+    return one == other || one.isAny || other.isAny
   }
 
   private static func access(_ endpoint: ListenerSettings.Endpoint) throws(StartError) -> ListeningSocket.Access? {

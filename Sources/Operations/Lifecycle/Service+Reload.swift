@@ -71,7 +71,7 @@ extension Service {
 
   private func apply(_ loaded: LoadedConfiguration, _ occasion: ConfigurationSource.Occasion) -> Outcome {
     guard let settings = loaded.settings else { return .failed(loaded.errors.map { "\($0)" }) }
-    let (old, listeners, admin) = state.withLock { ($0.snapshot, $0.listeners, $0.admin) }
+    let (old, listeners, admin, lingering) = state.withLock { ($0.snapshot, $0.listeners, $0.admin, $0.lingering) }
     let now = wallClockSeconds()
     if let old, old.isOf(settings, at: now), !(occasion.isDemand && (old.lacksSigners(at: now) || old.hasSourcesToAsk)) {
       // Somebody may have removed what apps are given.
@@ -91,7 +91,8 @@ extension Service {
     do { log = try output.prepare(settings.log.destination) } catch { errors.append("\(error)") }
     var plan: ListenerPlan?
     do throws(StartError) {
-      plan = try ListenerPlan(from: listeners + (admin.map { [$0] } ?? []), to: Self.wanted(settings))
+      plan = try ListenerPlan(
+        from: listeners + (admin.map { [$0] } ?? []), lingering: lingering.filter { !$0.isClosed }, to: Self.wanted(settings))
     } catch { errors.append("\(error)") }
     if errors.isEmpty, let snapshot {
       do throws(Publication.Failure) { try publish(snapshot, occasion) } catch { errors.append("\(error)") }
@@ -110,6 +111,7 @@ extension Service {
       $0.snapshot = snapshot
       $0.listeners = bound.0
       $0.admin = bound.1
+      $0.lingering = lingering.filter { !$0.isClosed } + plan.leaving
       $0.lifecycle.follow(snapshot, bound.0)
       return true
     }
@@ -153,7 +155,7 @@ extension Service {
     }
     serveAdmin(admin, snapshot.settings.admin)
     if adminLeaves, let formerAdmin {
-      group.executors[0].call { _ in formerAdmin.socket.close() }
+      group.executors[0].call { _ in formerAdmin.close() }
     }
   }
 

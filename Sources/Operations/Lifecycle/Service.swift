@@ -33,6 +33,8 @@ public final class Service: Sendable {
     var snapshot: Snapshot?
     var listeners: [BoundListener] = []
     var admin: BoundListener?
+    /// Retired listeners that may not be closed yet.
+    var lingering: [BoundListener] = []
     var lifecycle = LifecycleReport()
     var watch = Watch()
     var publication = Publication()

@@ -1,3 +1,4 @@
+import Dispatch
 import EventIO
 import Settings
 import Synchronization
@@ -8,6 +9,7 @@ public final class BoundListener: Sendable {
   public let settings: ListenerSettings
   private let acceptors = Atomic<Int>(0)
   private let isRetired = Atomic<Bool>(false)
+  private let closed = DispatchSemaphore(value: 0)
 
   public init(socket: ListeningSocket, settings: ListenerSettings) {
     self.socket = socket
@@ -24,7 +26,19 @@ public final class BoundListener: Sendable {
   func began() { acceptors.add(1, ordering: .sequentiallyConsistent) }
   func stopped() {
     let left = acceptors.subtract(1, ordering: .sequentiallyConsistent).newValue
-    if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { socket.close() }
+    if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { close() }
+  }
+
+  public func close() {
+    socket.close()
+    closed.signal()
+  }
+
+  public var isClosed: Bool { socket.isClosed }
+
+  /// Waits until somebody has closed the socket, at most `milliseconds`. Not for loops.
+  public func awaitClose(milliseconds: Int) {
+    if closed.wait(timeout: .now() + .milliseconds(milliseconds)) == .success { closed.signal() }
   }
 
   /// Milliseconds that a retired listener continues to accept: a TCP handshake in progress needs a round trip.
