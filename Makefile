@@ -103,8 +103,8 @@ $(VENV)/complete: Tests/Support/requirements.txt | packages
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# Servers and a client for logins, apart from the packages that all tests need.
-$(VENV)-peers/complete: Tests/Support/logins/requirements.txt | packages
+# Servers and clients by other hands, apart from the packages that all tests need.
+$(VENV)-peers/complete: Tests/Support/peers/requirements.txt | packages
 	python3 -m venv $(VENV)-peers
 	$(VENV)-peers/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@

@@ -1,0 +1,141 @@
+import Foundation
+
+/// An origin by other hands that speaks HTTP/2. It answers GET /small with `small`, and takes a POST of any size at /small.
+final class HTTP2Server {
+  enum Kind: String, CaseIterable {
+    case nghttpd, nginx, apache2, haproxy, hypercorn
+
+    /// Whether the answer to a POST is its body.
+    var echoes: Bool { self == .nghttpd || self == .hypercorn }
+
+    var isThere: Bool {
+      switch self {
+      case .nghttpd, .nginx, .haproxy: Peer.isThere(rawValue)
+      case .apache2: FileManager.default.fileExists(atPath: "/usr/lib/apache2/modules/mod_http2.so")
+      case .hypercorn:
+        (try? ChildProcess.run(LoginPeer.python, ["-c", "import hypercorn"]))?.status == .exited(0)
+      }
+    }
+  }
+
+  let folder: String
+  let process: ChildProcess
+  private let reserved: ReservedPort
+  var port: Int { reserved.port }
+
+  init(_ kind: Kind) throws {
+    reserved = try ReservedPort()
+    folder = try Surroundings.newFolder()
+    // Workers run as another user.
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+    try FileManager.default.createDirectory(atPath: folder + "/root", withIntermediateDirectories: true)
+    try ProxyProcess.write("small", to: folder + "/root/small")
+    for path in ["/root", "/root/small"] {
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + path)
+    }
+    process = try Self.start(kind, reserved.port, folder)
+    let port = reserved.port
+    guard try eventually({ (try? RawConnection(port: port)) != nil }) else {
+      throw HarnessError("\(kind): \(process.output)\(process.errors)")
+    }
+  }
+
+  deinit { process.signal(SIGTERM) }
+
+  /// nginx: new workers, and the old ones end their connections with GOAWAY.
+  func restartGracefully() { process.signal(SIGHUP) }
+
+  /// Lines of nginx's log.
+  func logged() throws -> [String] {
+    try String(contentsOfFile: folder + "/access", encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  private static func start(_ kind: Kind, _ port: Int, _ folder: String) throws -> ChildProcess {
+    let pki = try Surroundings.pki()
+    let (certificate, key) = (pki + "/good.pem", pki + "/good.key")
+    func configured(_ text: String) throws -> String {
+      try ProxyProcess.write(text, to: folder + "/conf")
+      return folder + "/conf"
+    }
+    switch kind {
+    case .nghttpd:
+      return try ChildProcess(
+        "nghttpd",
+        [
+          "--address=127.0.0.1", "--htdocs=\(folder)/root", "--echo-upload", "--trailer=x-end: here", "-m", "5", "\(port)", key,
+          certificate,
+        ])
+    case .nginx:
+      let path = try configured(
+        """
+        daemon off; pid \(folder)/pid; error_log stderr notice; user root; worker_processes 1;
+        events {}
+        http {
+          log_format asked "$request_method $request_uri $server_protocol $connection";
+          access_log \(folder)/access asked;
+          client_body_temp_path \(folder)/body;
+          client_max_body_size 0;
+          proxy_temp_path \(folder)/proxy; fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi;
+          scgi_temp_path \(folder)/scgi;
+          server {
+            listen 127.0.0.1:\(port) ssl http2;
+            ssl_certificate \(certificate); ssl_certificate_key \(key);
+            keepalive_requests 20;
+            location / { return 200 small; }
+          }
+        }
+        """)
+      return try ChildProcess("nginx", ["-p", folder, "-c", path, "-e", "stderr"])
+    case .apache2:
+      let modules = ["mpm_event", "authz_core", "http2", "ssl", "unixd"].filter {
+        FileManager.default.fileExists(atPath: "/usr/lib/apache2/modules/mod_\($0).so")
+      }
+      let path = try configured(
+        modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so\n" }.joined()
+          + """
+          User www-data
+          Group www-data
+          ServerName localhost
+          Listen 127.0.0.1:\(port)
+          PidFile \(folder)/pid
+          ErrorLog \(folder)/errors
+          DefaultRuntimeDir \(folder)
+          Protocols h2 http/1.1
+          SSLEngine on
+          SSLCertificateFile \(certificate)
+          SSLCertificateKeyFile \(key)
+          DocumentRoot \(folder)/root
+          <Directory \(folder)/root>
+            Require all granted
+          </Directory>
+
+          """)
+      return try ChildProcess("apache2", ["-f", path, "-D", "FOREGROUND"])
+    case .haproxy:
+      let both = try String(contentsOfFile: certificate, encoding: .utf8) + String(contentsOfFile: key, encoding: .utf8)
+      try ProxyProcess.write(both, to: folder + "/both.pem")
+      let path = try configured(
+        """
+        global
+          maxconn 200
+        defaults
+          mode http
+          timeout client 60s
+          timeout connect 10s
+          timeout server 60s
+        frontend api
+          bind 127.0.0.1:\(port) ssl crt \(folder)/both.pem alpn h2
+          option http-buffer-request
+          http-request return status 200 content-type text/plain string small
+
+        """)
+      return try ChildProcess("haproxy", ["-db", "-f", path])
+    case .hypercorn:
+      return try ChildProcess(
+        LoginPeer.python,
+        [
+          "-m", "hypercorn", "--bind", "127.0.0.1:\(port)", "--certfile", certificate, "--keyfile", key, "echo:app",
+        ], folder: Peer.programs + "/http2")
+    }
+  }
+}

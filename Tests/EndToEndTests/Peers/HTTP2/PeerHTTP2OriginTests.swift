@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+/// Servers of HTTP/2 by other hands.
+@Suite struct PeerHTTP2OriginTests {
+  private func configuration(_ server: HTTP2Server, _ lines: String...) -> String {
+    """
+    threads: 1
+    admin: {address: "127.0.0.1:0"}
+    upstreams:
+      - {match: api.test, origin: "https://localhost:\(server.port)", http_version: 2, credential: api}
+    credentials: {api: {bearer: {token: \(Configuration.token)}}}
+    \(lines.joined(separator: "\n"))
+
+    """
+  }
+
+  /// Asks for all of them, eight at a time.
+  /// - Returns: the statuses, and how many there are of each.
+  private func ask(_ proxy: ProxyProcess, _ path: String, _ options: String...) throws -> [String: Int] {
+    let done = try curl(proxy, path, options).finished()
+    return Dictionary(done.split(separator: "\n").map { (String($0), 1) }, uniquingKeysWith: +)
+  }
+
+  private func curl(_ proxy: ProxyProcess, _ path: String, _ options: [String]) throws -> Curl {
+    Curl(
+      child: try ChildProcess(
+        "curl",
+        [
+          "-sS", "--noproxy", "", "-x", "http://127.0.0.1:\(proxy.port)", "-Z", "--parallel-max", "8", "--max-time", "60", "-o",
+          "/dev/null", "-w", "%{http_code}\\n",
+        ] + options + ["http://api.test" + path]))
+  }
+
+  private struct Curl {
+    let child: ChildProcess
+    func finished() throws -> String {
+      child.closeInput()
+      guard child.awaitEnd(seconds: 90) == .exited(0) else { throw HarnessError("curl: \(child.output)\(child.errors)") }
+      return child.output
+    }
+  }
+
+  @Test(arguments: HTTP2Server.Kind.allCases.filter(\.isThere))
+  func `requests, uploads and refused paths`(kind: HTTP2Server.Kind) throws {
+    let server = try HTTP2Server(kind)
+    let body = String(repeating: "0123456789abcdef", count: 1 << 16)
+    try withProxy(configuration(server)) { proxy throws in
+      #expect(try ask(proxy, "/small?n=[1-100]") == ["200": 100], "\(server.process.errors)")
+      #expect(try proxy.ask("http://api.test/small").text == "small")
+      #expect(try proxy.ask("HEAD", "http://api.test/small").status == 200)
+      for fields in [[], ["Expect: 100-continue"]] {
+        let answer = try proxy.ask("POST", "http://api.test/small", fields, body: body)
+        #expect(answer.status == 200)
+        if kind.echoes { #expect(answer.text == body) }
+      }
+      if kind == .nghttpd {
+        let told = try proxy.ask("GET", "http://api.test/small", ["TE: trailers"])
+        #expect(told.trailers.contains { $0.name.lowercased() == "x-end" && $0.value == "here" }, "\(told)")
+      }
+      let page = try proxy.admin("metrics").text
+      #expect(page.contains(#"protocol="h2""#) && !page.contains(#"authproxy_http2_abuse_total{"#), "\(page)")
+    }
+  }
+
+  @Test(.needs("nginx"), arguments: ["as it is", "restarted", "reloaded"])
+  func `300 POSTs through connections that end after 20 requests: none is lost, none is sent twice`(case kind: String) throws {
+    let server = try HTTP2Server(.nginx)
+    let configuration = configuration(server)
+    try withProxy(configuration) { proxy throws in
+      let posts = try curl(proxy, "/small?n=[1-300]", ["-d", "x", "--rate", "6000/m"])
+      switch kind {
+      case "restarted":
+        #expect(try eventually { try server.logged().count > 50 })
+        server.restartGracefully()
+      case "reloaded":
+        #expect(try eventually { try server.logged().count > 50 })
+        let trust = "trust: {default: [{default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: true}}]}\n"
+        try proxy.reload(
+          "listen: \(proxy.addresses[0])\n" + trust
+            + configuration.replacing("127.0.0.1:0", with: "127.0.0.1:\(proxy.adminPort)"))
+      default: break
+      }
+      let statuses = try posts.finished().split(separator: "\n")
+      #expect(statuses.count == 300 && statuses.allSatisfy { $0 == "200" }, "\(Set(statuses))")
+      #expect(try eventually { try server.logged().count >= 300 })
+      let logged = try server.logged()
+      #expect(logged.count == 300 && Set(logged.map { $0.split(separator: " ")[1] }).count == 300)
+      #expect(logged.allSatisfy { $0.contains("HTTP/2.0") && $0.hasPrefix("POST ") })
+      #expect(Set(logged.compactMap { $0.split(separator: " ").last }).count >= 15)
+    }
+  }
+}
