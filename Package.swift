@@ -97,7 +97,10 @@ let package = Package(
       ],
       swiftSettings: dataPath),
     .target(
-      name: "DemoServers", dependencies: ["CSystem", "Crypto", "EventIO", "JSON", "RevocationAnswers", "SmallHTTP", "TLS"]),
+      name: "DemoServers",
+      dependencies: [
+        "CSystem", "Crypto", "EventIO", "HTTP2", "HTTPWire", "JSON", "RevocationAnswers", "SmallHTTP", "Streams", "TLS",
+      ]),
     .target(name: "Login", dependencies: ["CSystem", "Credentials", "EventIO", "SmallHTTP"]),
     .executableTarget(
       name: "authproxy",

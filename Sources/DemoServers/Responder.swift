@@ -19,6 +19,16 @@ open class Responder {
     let context: TLSContext? = if let identity { try .server(ServerOptions(identity: identity)) } else { nil }
     HTTPServer(on: loop, socket: socket, context: context) { [self] request, reply in reply(answer(request)) }
   }
+
+  /// The same over HTTP/2 and nothing else.
+  /// - Parameter tell: is told of each connection.
+  public final func serveMultiplexed(
+    on loop: EventLoop, socket: ListeningSocket, identity: TLSIdentity, tell: @escaping (DemoEvent) -> Void
+  ) throws(OpenSSLError) {
+    _ = try MultiplexedServer(on: loop, socket: socket, identity: identity, self) {
+      tell(DemoEvent(source: .events, text: "has a new connection, for HTTP/2"))
+    }
+  }
 }
 
 extension ServedAnswer {
@@ -29,7 +39,7 @@ extension ServedAnswer {
 
 /// What happened on a demo server, for people to read.
 public struct DemoEvent: Sendable {
-  public enum Source: Sendable { case api, camera, store, tokenServer, loginServer, responder }
+  public enum Source: Sendable { case api, events, camera, store, tokenServer, loginServer, responder }
   public var source: Source
   /// One line; never a token or a secret.
   public var text: String

@@ -40,10 +40,13 @@ public struct ServedAnswer: Sendable {
     503: "Service Unavailable", 505: "HTTP Version Not Supported",
   ]
 
-  func bytes(isHead: Bool, closes: Bool) -> [UInt8] {
+  func bytes(isHead: Bool, closes: Bool) -> [UInt8] { head(closes: closes) + (isHead ? [] : body) }
+
+  /// With the empty line.
+  public func head(closes: Bool) -> [UInt8] {
     var head = "HTTP/1.1 \(status) \(Self.reasons[status] ?? "")\r\nContent-Type: \(contentType)\r\n"
     for field in fields { head += "\(field.name): \(field.value)\r\n" }
     head += "Content-Length: \(body.count)\r\n" + (closes ? "Connection: close\r\n\r\n" : "\r\n")
-    return Array(head.utf8) + (isHead ? [] : body)
+    return Array(head.utf8)
   }
 }

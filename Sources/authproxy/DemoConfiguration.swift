@@ -8,6 +8,8 @@ struct DemoConfiguration {
   static let api = "api.demo.internal"
   /// The same API, for a person who has logged in.
   static let mail = "mail.demo.internal"
+  /// The same API, over HTTP/2 only.
+  static let events = "events.demo.internal"
   /// It challenges with Digest.
   static let camera = "camera.demo.internal"
   static let cameraUser = "viewer"
@@ -29,7 +31,7 @@ struct DemoConfiguration {
 
   /// Where the demo's servers listen.
   struct Places {
-    var api, camera, store, tokenServer, loginServer, retired, responder: Address
+    var api, events, camera, store, tokenServer, loginServer, retired, responder: Address
   }
 
   /// What the demo's servers want to see.
@@ -68,11 +70,15 @@ struct DemoConfiguration {
     text = """
       listen: {address: 127.0.0.1:0, clients: optional}  # a free port
       clients: [{name: \(Self.secondClient), password: {file: client_password}}]
-      anonymous: {allow: ["\(Self.api)", "\(Self.camera)", "\(Self.store)",
-        "\(Self.prices)", "\(Self.retired)"\(hasLogin ? ", \"\(Self.mail)\"" : "")]}
+      anonymous: {allow: ["\(Self.api)", "\(Self.events)", "\(Self.camera)",
+        "\(Self.store)", "\(Self.prices)", "\(Self.retired)"\(hasLogin ? ", \"\(Self.mail)\"" : "")]}
       upstreams:
         - match: [\(Self.api), https://\(Self.api)]  # what apps request
           origin: https://\(places.api)  # the proxy forwards to this
+          credential: demo
+        - match: \(Self.events)
+          origin: https://\(places.events)
+          http_version: 2
           credential: demo
         - match: \(Self.camera)
           origin: https://\(places.camera)

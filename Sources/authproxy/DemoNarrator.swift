@@ -9,6 +9,7 @@ final class DemoNarrator: Sendable {
   private let ended = Mutex(0)
   private let tokens = Mutex(Tokens())
   private let asked = Mutex(0)
+  private let multiplexed = Mutex(0)
   /// Requests of a crowd that the API did not see, while one is told.
   private let crowd = Mutex<Int?>(nil)
 
@@ -32,6 +33,9 @@ final class DemoNarrator: Sendable {
       tokens.withLock { $0.sinceUse = 0 }
       asked.withLock { $0 += 1 }
       tell("API", event.text)
+    case .events:
+      multiplexed.withLock { $0 += 1 }
+      tell("events API", event.text)
     case .camera: tell("camera", event.text)
     case .store: tell("store", event.text)
     case .responder: tell("OCSP server", event.text)
@@ -49,6 +53,9 @@ final class DemoNarrator: Sendable {
 
   /// Number of requests to the API.
   var apiRequests: Int { asked.withLock { $0 } }
+
+  /// Number of connections to the API that speaks HTTP/2.
+  var multiplexedConnections: Int { multiplexed.withLock { $0 } }
 
   /// Requests with an answer of another's are told in one line.
   /// - Returns: what `body` returns.

@@ -30,6 +30,7 @@ struct DemoTour {
         "... and the next app does not notice: the proxy handles the 401 and retries.", "\(api)/hello", expecting: 200),
       refreshAhead(),
       crowd("Three apps send requests at once, and none of them has to wait.", count: 3),
+      multiplexed(),
       step(
         "A camera wants no token but Digest. The proxy answers its challenge.", "http://\(DemoConfiguration.camera)/picture",
         expecting: 200),
@@ -159,6 +160,25 @@ struct DemoTour {
     for number in 1...count { Terminal.print("  $ curl \(api)/\(number)\(number < count ? " &" : "")") }
     Terminal.print("")
     return judge(world.ask((1...count).map { "\(api)/\($0)" }), 200)
+  }
+
+  /// An API that speaks nothing but HTTP/2.
+  private func multiplexed() -> Bool {
+    let url = "http://\(DemoConfiguration.events)"
+    let count = 6
+    Terminal.print(
+      """
+
+      An API speaks HTTP/2 only. Apps need not know: \(count) of them ask at once, and one
+      connection carries all of it.
+
+        $ for n in $(seq \(count)); do curl \(url)/$n & done
+
+      """)
+    guard judge(world.ask((1...count).map { "\(url)/\($0)" }), 200) else { return false }
+    if world.narrator.multiplexedConnections == 1 { return true }
+    world.narrator.tell("events API", "has \(world.narrator.multiplexedConnections) connections")
+    return false
   }
 
   private func judge(_ replies: [HTTPClient.Reply], _ status: Int) -> Bool {

@@ -7,7 +7,7 @@ import Settings
 import SmallHTTP
 import TLS
 
-/// An API, a camera, a store, a token server, a login server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
+/// An API over both versions of HTTP, a camera, a store, a token server, a login server, an OCSP responder and the proxy, in this process and on free ports of 127.0.0.1.
 final class DemoWorld: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
@@ -33,7 +33,8 @@ final class DemoWorld: Sendable {
     guard let anyPort = Address(literal: "127.0.0.1", port: 0) else { throw Failure(description: "no loopback") }
     let authority = try DemoAuthority(names: ["localhost", "127.0.0.1"])
     let sockets = Sockets(
-      api: try ListeningSocket(binding: anyPort), camera: try ListeningSocket(binding: anyPort),
+      api: try ListeningSocket(binding: anyPort), events: try ListeningSocket(binding: anyPort),
+      camera: try ListeningSocket(binding: anyPort),
       store: try ListeningSocket(binding: anyPort), tokenServer: try ListeningSocket(binding: anyPort),
       loginServer: try ListeningSocket(binding: anyPort),
       retired: try ListeningSocket(binding: anyPort), responder: try ListeningSocket(binding: anyPort))
@@ -61,10 +62,11 @@ final class DemoWorld: Sendable {
   }
 
   private struct Sockets {
-    let api, camera, store, tokenServer, loginServer, retired, responder: ListeningSocket
+    let api, events, camera, store, tokenServer, loginServer, retired, responder: ListeningSocket
     var places: DemoConfiguration.Places {
       .init(
-        api: api.address, camera: camera.address, store: store.address, tokenServer: tokenServer.address,
+        api: api.address, events: events.address, camera: camera.address, store: store.address,
+        tokenServer: tokenServer.address,
         loginServer: loginServer.address, retired: retired.address, responder: responder.address)
     }
   }
@@ -90,6 +92,7 @@ final class DemoWorld: Sendable {
         // The pages are in the clear, as browsers do not know the demo's CA.
         try logins.serve(on: loop, socket: sockets.loginServer, identity: nil)
         try api.serve(on: loop, socket: sockets.api, identity: authority.api.identity)
+        try api.serveMultiplexed(on: loop, socket: sockets.events, identity: authority.api.identity) { narrator.tell($0) }
         try camera.serve(on: loop, socket: sockets.camera, identity: authority.api.identity)
         try store.serve(on: loop, socket: sockets.store, identity: authority.api.identity)
         try tokens.serve(on: loop, socket: sockets.tokenServer, identity: authority.tokenServer.identity)

@@ -1,0 +1,155 @@
+import EventIO
+import HTTP2
+import HTTPWire
+import SmallHTTP
+import Streams
+import TLS
+
+/// One connection of a `MultiplexedServer`. Its registration keeps it alive.
+final class MultiplexedConnection: EventHandler {
+  /// Bytes; larger bodies are refused.
+  private static let largestBody = 1 << 20
+
+  private let stream: ByteStream
+  private let session: ServerSession
+  private let responder: Responder
+  private unowned let loop: EventLoop
+  private var isSecure = false
+  private var isClosed = false
+  private var requests: [StreamTicket: ServedRequest] = [:]
+  /// What the session gave, and the socket has not taken.
+  private var outbound: [UInt8] = []
+  private var space = [UInt8](repeating: 0, count: 16 << 10)
+
+  init(_ descriptor: Int32, _ tls: TLSConnection, _ responder: Responder, _ loop: EventLoop) {
+    stream = ByteStream(descriptor: descriptor)
+    stream.secure(tls)
+    session = ServerSession(limits: SessionLimits(), now: loop.now)
+    self.responder = responder
+    self.loop = loop
+  }
+
+  func begin() {
+    stream.token = loop.register(stream.descriptor, self)
+    guard stream.token != nil else { return close() }
+    proceed()
+  }
+
+  override func ready(_ events: UInt32, on loop: EventLoop) {
+    stream.note(events)
+    proceed()
+  }
+
+  private func proceed() {
+    if !isSecure {
+      switch stream.tls?.handshake() {
+      case .done, nil: isSecure = true
+      case .wantRead, .wantWrite: return
+      case .failed: return close()
+      }
+    }
+    var isOpen = true
+    while isOpen, !isClosed {
+      serve()
+      guard send() else { return }
+      isOpen = receive()
+    }
+  }
+
+  /// - Returns: whether there may be more.
+  private func receive() -> Bool {
+    switch space.withUnsafeMutableBytes({ stream.read(into: $0) }) {
+    case .bytes(let count):
+      space.withUnsafeBytes { session.receive(UnsafeRawBufferPointer(rebasing: $0[..<count]), now: loop.now) }
+      return true
+    case .later: return false
+    case .end, .truncated, .failed:
+      close()
+      return false
+    }
+  }
+
+  /// - Returns: whether everything is sent.
+  private func send() -> Bool {
+    while session.wantsSend || !outbound.isEmpty {
+      if outbound.isEmpty {
+        var frames = [UInt8](repeating: 0, count: 64 << 10)
+        let count = frames.withUnsafeMutableBytes { session.send(into: $0, now: loop.now) }
+        outbound = Array(frames[..<count])
+        if count == 0 { break }
+      }
+      switch outbound.withUnsafeBytes({ stream.write($0) }) {
+      case .bytes(let count): outbound.removeFirst(count)
+      case .later: return false
+      case .failed:
+        close()
+        return false
+      }
+    }
+    serve()
+    return true
+  }
+
+  // MARK: Requests
+
+  private func serve() {
+    while let event = session.nextEvent() {
+      switch event {
+      case .head(let ticket, let text, let ends): begin(ticket, session.bytes(of: ticket, text), ends: ends)
+      case .data(let ticket): take(ticket)
+      case .end(let ticket):
+        take(ticket)
+        answer(ticket)
+      case .refused(let ticket, let status): send(ServedAnswer(status, text: "no\n"), isHead: false, on: ticket)
+      case .sent(let ticket), .ended(let ticket, _):
+        requests[ticket] = nil
+        session.release(ticket)
+      case .failed: close()
+      case .interimHead, .trailers, .room, .goAway, .settings, .pong: break
+      }
+    }
+  }
+
+  private func begin(_ ticket: StreamTicket, _ bytes: UnsafeRawBufferPointer, ends: Bool) {
+    var head = RequestHead()
+    guard head.parse(bytes, limit: .max) == .complete else { return session.release(ticket, code: .protocolError) }
+    func text(_ slice: ByteSlice) -> String { String(decoding: slice.bytes(in: bytes), as: UTF8.self) }
+    requests[ticket] = ServedRequest(
+      method: text(head.methodText), target: text(head.target),
+      fields: head.fields.map { (name: text($0.name).lowercased(), value: text($0.value)) }, body: [])
+    if ends { answer(ticket) }
+  }
+
+  private func take(_ ticket: StreamTicket) {
+    let bytes = session.body(of: ticket)
+    requests[ticket]?.body += bytes
+    session.consumed(ticket, bytes.count)
+    if let size = requests[ticket]?.body.count, size > Self.largestBody {
+      requests[ticket] = nil
+      session.release(ticket)
+    }
+  }
+
+  private func answer(_ ticket: StreamTicket) {
+    guard let request = requests.removeValue(forKey: ticket) else { return }
+    send(responder.answer(request), isHead: request.method == "HEAD", on: ticket)
+  }
+
+  /// The demo's answers are small enough for a first window, so none waits for room.
+  private func send(_ answer: ServedAnswer, isHead: Bool, on ticket: StreamTicket) {
+    let hasBody = !isHead && !answer.body.isEmpty
+    let isSent = answer.head(closes: false).withUnsafeBytes { session.answer(ticket, head: $0, hasBody: hasBody) }
+    guard isSent else { return session.release(ticket, code: .internalError) }
+    if hasBody {
+      _ = answer.body.withUnsafeBytes { session.append($0, to: ticket) }
+      session.endBody(of: ticket)
+    }
+  }
+
+  private func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    loop.forget(self)
+    stream.close(on: loop)
+  }
+}
