@@ -61,6 +61,7 @@ struct Demo: ParsableCommand {
 
         your app --http--> authproxy --TLS, with a token--> API
                                |
+                               +---HTTP/2, with a token---> API of events
                                +-------TLS, with Digest---> camera
                                +----TLS, with signatures--> store
                                +------TLS, for tokens-----> token server
@@ -81,6 +82,7 @@ struct Demo: ParsableCommand {
         curl -H 'Authorization: Bearer guess' \(api)/hello
         curl --cacert \(world.folder.roots) https://\(DemoConfiguration.api)/hello
         curl \(api)/revoke
+        curl http://\(DemoConfiguration.events)/hello
         curl http://\(DemoConfiguration.camera)/picture
         curl -X PUT -d hello http://\(DemoConfiguration.store)/note
         curl http://\(DemoConfiguration.store)/note

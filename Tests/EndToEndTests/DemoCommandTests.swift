@@ -10,7 +10,7 @@ import Testing
       "issues token 1", "GET /hello with token 1: 200",
       "GET /revoke with token 1: 200",
       "GET /hello with token 1, which was revoked: 401", "issues token 2", "GET /hello with token 2: 200",
-      "issues token 3", "GET /picture with no answer: 401", "GET /picture with answer 1 to its nonce: 200",
+      "issues token 3", "has a new connection, for HTTP/2", "GET /picture with no answer: 401", "GET /picture with answer 1 to its nonce: 200",
       "PUT /note with 3 signed chunks: 200", "GET /note with a good signature: 200", "200: a note in signed chunks",
       "GET /prices with token", "49 requests: 200, all with the answer to that one", "stored answer",
       "POST /prices with token",
