@@ -29,7 +29,7 @@ end-to-end-tests: build $(VENV)/complete
 
 # https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed. What measures memory and
 # time runs alone.
-CROWDS := HandshakeCrowd|Rotation|Failover|CacheLimit
+CROWDS := HandshakeCrowd|HTTP2Distance|Rotation|Failover|CacheLimit
 test-peers: build $(VENV)/complete packages-peers
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer' \
 	  --skip 'EndToEndTests\.Peer($(CROWDS))'
@@ -52,8 +52,8 @@ lint: packages packages-lint
 	python3 Tests/Lint/parts.py
 	Tests/run.sh --filter 'PageTests'
 
-bench: build packages-bench
-	python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
+bench: build packages-bench $(VENV)-bench/complete
+	PATH="$(CURDIR)/$(VENV)-bench/bin:$$PATH" python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
 
 # Compares instructions and system calls per request with Tests/Benchmarks/instructions.json; `make instructions WRITE=--write`
 # updates the file. `make instructions BASE=path/to/another/authproxy` compares two builds on this machine.
@@ -101,6 +101,11 @@ packages-peers:
 $(VENV)/complete: Tests/Support/requirements.txt | packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(VENV)-bench/complete: Tests/Benchmarks/requirements.txt | packages
+	python3 -m venv $(VENV)-bench
+	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 # Servers and clients by other hands, apart from the packages that all tests need.

@@ -70,11 +70,12 @@ class Bench:
     def wanted(self, row):
         return not self.arguments.only or any(word in row for word in self.arguments.only)
 
-    def compare(self, row, tls, measure, names=None, **options):
-        """Starts all programs, or those of these names, and calls `measure(server, warm_up)`, which returns {(figure, unit): value}, for each in turn, `rounds` times."""
+    def compare(self, row, tls, measure, names=None, starts=None, **options):
+        """Starts all programs, or those of these names, or those that `starts` has by name, and calls `measure(server, warm_up)`, which returns {(figure, unit): value}, for each in turn, `rounds` times."""
         if not self.wanted(row):
             return
-        running = {name: self.start(name, tls, **options) for name in names or self.names}
+        starts = starts or {name: lambda name=name: self.start(name, tls, **options) for name in names or self.names}
+        running = {name: start() for name, start in starts.items()}
         figures = {name: [] for name in running}
         try:
             for server in running.values():
@@ -101,9 +102,10 @@ class Bench:
 
     def print_row(self, entry):
         cells = []
-        base = entry["programs"].get("nginx", {}).get("median")
+        basis = next((name for name in ("nginx", "over 1.1") if name in entry["programs"]), None)
+        base = entry["programs"][basis]["median"] if basis else None
         for name, it in entry["programs"].items():
-            ratio = f" {it['median'] / base:5.2f}x" if base and name != "nginx" else ""
+            ratio = f" {it['median'] / base:5.2f}x" if base and name != basis else ""
             cells.append(f"{name} {it['median']:9.2f} ({it['least']:.1f}-{it['most']:.1f}){ratio}")
         print(f"{entry['row']:<44} {entry['unit']:<10} " + "  ".join(cells), flush=True)
 
@@ -193,6 +195,38 @@ class Bench:
             return {CPU: result["cpu"] / count * 1e6}
 
         self.compare("new client connections, https origin", True, measure)
+
+    def multiplexed(self):
+        """An origin that speaks HTTP/2, beside the same requests over HTTP/1.1."""
+        starts = {
+            "authproxy": lambda: self.start("authproxy", True, http_version="2", name="authproxy-h2"),
+            "over 1.1": lambda: self.start("authproxy", True, name="authproxy-h1"),
+        }
+        if shutil.which("envoy"):
+            starts["envoy"] = lambda: servers.envoy(self.folder, self.origin, True, http2=True)
+        for clients in (64, 8, 1):
+            count = int({1: 15000, 8: 40000, 64: 60000}[clients] * self.scale)
+
+            def measure(server, warm_up):
+                result = self.measured(server, "/small", "--clients", clients, "--requests", count // 10 if warm_up else count)
+                return {CPU: result["cpu"] / count * 1e6, ("p99", "us"): result["p99_us"]}
+
+            self.compare(f"small, HTTP/2 origin, {clients} clients", True, measure, starts=starts)
+
+        def larger(server, warm_up):
+            count = int(20000 * self.scale)
+            result = self.measured(server, "/64k", "--clients", 64, "--requests", count // 10 if warm_up else count)
+            return {CPU: result["cpu"] / count * 1e6}
+
+        self.compare("64 KiB, HTTP/2 origin, 64 clients", True, larger, starts=starts)
+
+        def download(server, warm_up):
+            if warm_up:
+                return self.load(server, "/small", "--requests", 10)
+            result = self.measured(server, "/1g", "--requests", 1)
+            return {("CPU", "s"): result["cpu"], SPEED: result["bytes"] / result["seconds"] / 2**20}
+
+        self.compare("1 GiB download, HTTP/2 origin", True, download, starts=starts)
 
     def intercepted(self):
         """https:// URLs: TLS towards the app and towards the origin. nginx and HAProxy are spoken to without CONNECT."""
@@ -511,6 +545,7 @@ class Bench:
             self.stored_answers()
             self.bulk()
             self.new_connections()
+            self.multiplexed()
             self.intercepted()
             self.latency()
             self.threads()

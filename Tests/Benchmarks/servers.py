@@ -141,12 +141,13 @@ def origin(folder, sink, whole=False):
     subprocess.run(["cat", files / "1g"], stdout=subprocess.DEVNULL, check=True)
     clear, tls = free_port(), free_port()
     body = f"""\
+  http2_max_concurrent_streams 256;
   keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nopush {"on" if whole else "off"}; tcp_nodelay on; client_max_body_size 0;
   ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key; ssl_protocols TLSv1.2 TLSv1.3;
   ssl_session_cache shared:s:1m;
   open_file_cache max=10;
   server {{
-    listen 127.0.0.1:{clear} backlog=4096; listen 127.0.0.1:{tls} ssl backlog=4096;
+    listen 127.0.0.1:{clear} backlog=4096; listen 127.0.0.1:{tls} ssl http2 backlog=4096;
     if ($http_authorization != "Bearer {TOKEN}") {{ return 401; }}
     root {files};
     location /stored/ {{ alias {files}/; add_header Cache-Control "public, max-age=600"; }}
@@ -261,6 +262,57 @@ backend b
     return server
 
 
+def envoy(folder, origin, tls, http2=False):
+    """`http2`: towards the origin."""
+    port = free_port()
+    version = "http2_protocol_options: {max_concurrent_streams: 256}" if http2 else "http_protocol_options: {}"
+    validation = f"""          validation_context:
+            trusted_ca: {{filename: {folder}/ca.pem}}
+            match_typed_subject_alt_names: [{{san_type: DNS, matcher: {{exact: localhost}}}}]
+"""
+    security = f"""    transport_socket:
+      name: envoy.transport_sockets.tls
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+        sni: localhost
+        common_tls_context:
+          alpn_protocols: [{"h2" if http2 else "http/1.1"}]
+{validation}""" if tls else ""
+    path = folder / f"envoy-{'h2' if http2 else 'h1'}-{'https' if tls else 'http'}.yaml"
+    path.write_text(f"""static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: apps
+          generate_request_id: false
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router, suppress_envoy_headers: true}}
+          route_config:
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes: [{{match: {{prefix: /}}, route: {{cluster: api, timeout: 0s, host_rewrite_literal: "localhost:{origin.tls_port if tls else origin.port}"}}}}]
+              request_headers_to_add: [{{header: {{key: Authorization, value: "Bearer {TOKEN}"}}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}}]
+  clusters:
+  - name: api
+    type: STATIC
+    circuit_breakers: {{thresholds: [{{max_connections: 1024, max_requests: 12000, max_pending_requests: 12000}}]}}
+    typed_extension_protocol_options:
+      envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+        explicit_http_config: {{{version}}}
+    load_assignment:
+      cluster_name: api
+      endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {origin.tls_port if tls else origin.port}}}}}}}}}]}}]
+{security}""")
+    return Server("envoy", ["envoy", "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "off"], port)
+
+
 def mitmproxy(folder, origin, tls, front=True):
     """The same work by mitmproxy: CONNECT, a leaf of its own CA, verified TLS to the origin, the header."""
     port = free_port()
@@ -316,7 +368,7 @@ backend b
         self.process.wait()
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None, cache=False):
+def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None, cache=False, http_version=None):
     """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs. `parent` is a
     parent proxy's URL. To the port `tunnels` apps may open tunnels."""
     port = free_port()
@@ -327,6 +379,7 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
     )
     path = folder / f"{name}-{scheme}{'-front' if front else ''}{'-cache' if cache else ''}.conf"
     store = "    cache: {share: public}\n" if cache else ""
+    store += f"    http_version: {http_version}\n" if http_version else ""
     published = folder / f"{name}-published"
     match, intercept = SERVED, ""
     if front:

@@ -45,6 +45,13 @@ final class HTTP2Server {
   /// nginx: new workers, and the old ones end their connections with GOAWAY.
   func restartGracefully() { process.signal(SIGHUP) }
 
+  /// An empty file that nginx serves as /files/large.
+  func largeFile() throws -> URL {
+    try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
+    FileManager.default.createFile(atPath: folder + "/files/large", contents: nil)
+    return URL(fileURLWithPath: folder + "/files/large")
+  }
+
   /// Lines of nginx's log.
   func logged() throws -> [String] {
     try String(contentsOfFile: folder + "/access", encoding: .utf8).split(separator: "\n").map(String.init)
@@ -82,6 +89,7 @@ final class HTTP2Server {
             ssl_certificate \(certificate); ssl_certificate_key \(key);
             keepalive_requests 20;
             location / { return 200 small; }
+            location /files/ { root \(folder); }
           }
         }
         """)
