@@ -1,4 +1,5 @@
 import CSystem
+import Crypto
 import EventIO
 import TLS
 

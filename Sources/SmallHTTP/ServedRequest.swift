@@ -7,6 +7,13 @@ public struct ServedRequest: Sendable {
   public var fields: [(name: String, value: String)]
   public var body: [UInt8]
 
+  public init(method: String, target: String, fields: [(name: String, value: String)], body: [UInt8]) {
+    self.method = method
+    self.target = target
+    self.fields = fields
+    self.body = body
+  }
+
   /// The target without its query.
   public var path: String { String(target.prefix { $0 != "?" }) }
 
