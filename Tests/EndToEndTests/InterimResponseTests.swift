@@ -78,6 +78,27 @@ import Testing
     }
   }
 
+  @Test func `an origin that answers first and then reads the body gets it`() throws {
+    let origin = try Origin.shared()
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    // The app does not wait for the 100, or waits and takes the head for it.
+    for waits in [false, true] {
+      let name = Origin.newName()
+      try origin.script(name, [.send(head), .readBody, .send("ok")])
+      try withProxy(try Configuration.https()) { proxy in
+        let client = try proxy.connect()
+        try ask(client, name)
+        if !waits { try client.send("hello") }
+        // It may not know how to go on with a connection on which it sent nothing.
+        let answer = try client.readHead()
+        #expect(answer.status == 200 && answer["Connection"]?.lowercased() == "close")
+        if waits { try client.send("hello") }
+        #expect(String(decoding: try client.readToEnd().bytes, as: UTF8.self) == "ok")
+        #expect(try origin.exchanges(name)[0].body == "hello")
+      }
+    }
+  }
+
   @Test func `where the origin stays silent for a second, the proxy says 100 itself`() throws {
     let origin = try Origin.shared()
     let name = Origin.newName()

@@ -92,7 +92,8 @@ extension Request {
     let coding = way.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
     var inflater: Inflater?
     if let coding, framing != .none { inflater = Inflater(coding) }
-    let isUploadCut = !attempt.upload.isSent && (status >= 300 || attempt.awaitsContinue)
+    // An app that waits for a 100 may send its next request instead of the body once it has the answer.
+    let isOutOfStep = !attempt.upload.isSent && (status >= 300 || attempt.awaitsContinue)
     if head.isEventStream(in: bytes) { self.way?.stall = entry.timeouts.tunnel }
     record.answer.status = status
     record.answer.author = .upstream
@@ -100,7 +101,7 @@ extension Request {
     let redirected = redirection == nil ? [] : settledRedirects(&head, bytes, way)
     let outbound = OutboundResponse(
       &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
-      keepsClient: message.persists && !app.isClosing && !isUploadCut, note: answerNote,
+      keepsClient: message.persists && !app.isClosing && !isOutOfStep, note: answerNote,
       of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority,
       behind: redirected, isHTTP2: record.upstream.stream > 0)
     write(outbound, head, bytes, way.rules)

@@ -53,6 +53,14 @@ extension Request {
     take(continueApp() ?? pumpUp())
   }
 
+  /// The final answer came instead of the 100. Some servers begin an answer and read the body in the course of it, so only an error ends
+  /// the upload.
+  func answeredBeforeContinue() {
+    guard record.answer.status < 300 else { return attempt.stopUploading(on: loop) }
+    attempt.stopWaitingForContinue(on: loop)
+    loop.again(app)
+  }
+
   func passInterim(_ isContinue: Bool) -> RequestMachine.Input? {
     attempt.interims += 1
     guard attempt.interims <= Self.interimLimit else { return headRefused(.tooManyInterims) }

@@ -262,7 +262,7 @@ extension Request {
     case .interim: return nil
     case .upgrade: return .protocolChanged
     case .relay:
-      if attempt.awaitsContinue { attempt.stopUploading(on: loop) }
+      if attempt.awaitsContinue { answeredBeforeContinue() }
       return .answerComposed
     case .hold: return .answerHeld
     case .repeatWithoutExpectation:

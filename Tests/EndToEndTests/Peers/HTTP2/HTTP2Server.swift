@@ -19,6 +19,7 @@ final class HTTP2Server {
   }
 
   let folder: String
+  private let documents: String
   let process: ChildProcess
   private let reserved: ReservedPort
   var port: Int { reserved.port }
@@ -26,21 +27,29 @@ final class HTTP2Server {
   init(_ kind: Kind) throws {
     reserved = try ReservedPort()
     folder = try Surroundings.newFolder()
-    // Workers run as another user.
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
-    try FileManager.default.createDirectory(atPath: folder + "/root", withIntermediateDirectories: true)
-    try ProxyProcess.write("small", to: folder + "/root/small")
-    for path in ["/root", "/root/small"] {
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + path)
-    }
-    process = try Self.start(kind, reserved.port, folder)
+    documents = try Self.publicFolder()
+    try ProxyProcess.write("small", to: documents + "/small")
+    chmod(documents + "/small", 0o644)
+    process = try Self.start(kind, reserved.port, folder, documents)
     let port = reserved.port
     guard try eventually({ (try? RawConnection(port: port)) != nil }) else {
       throw HarnessError("\(kind): \(process.output)\(process.errors)")
     }
   }
 
-  deinit { process.signal(SIGTERM) }
+  deinit {
+    process.signal(SIGTERM)
+    try? FileManager.default.removeItem(atPath: documents)
+  }
+
+  /// Outside of the tests' folder, as Apache's workers run as a user that cannot reach that one.
+  private static func publicFolder() throws -> String {
+    var template = Array((NSTemporaryDirectory() + "/authproxy-documents-XXXXXX").utf8CString)
+    guard let path = mkdtemp(&template).map({ String(cString: $0) }), chmod(path, 0o755) == 0 else {
+      throw HarnessError("mkdtemp: \(String(cString: strerror(errno)))")
+    }
+    return path
+  }
 
   /// nginx: new workers, and the old ones end their connections with GOAWAY.
   func restartGracefully() { process.signal(SIGHUP) }
@@ -48,7 +57,7 @@ final class HTTP2Server {
   /// An empty file that nginx serves as /files/large.
   func largeFile() throws -> URL {
     try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
-    FileManager.default.createFile(atPath: folder + "/files/large", contents: nil)
+    try ProxyProcess.write("", to: folder + "/files/large")
     return URL(fileURLWithPath: folder + "/files/large")
   }
 
@@ -57,7 +66,7 @@ final class HTTP2Server {
     try String(contentsOfFile: folder + "/access", encoding: .utf8).split(separator: "\n").map(String.init)
   }
 
-  private static func start(_ kind: Kind, _ port: Int, _ folder: String) throws -> ChildProcess {
+  private static func start(_ kind: Kind, _ port: Int, _ folder: String, _ documents: String) throws -> ChildProcess {
     let pki = try Surroundings.pki()
     let (certificate, key) = (pki + "/good.pem", pki + "/good.key")
     func configured(_ text: String) throws -> String {
@@ -69,7 +78,7 @@ final class HTTP2Server {
       return try ChildProcess(
         "nghttpd",
         [
-          "--address=127.0.0.1", "--htdocs=\(folder)/root", "--echo-upload", "--trailer=x-end: here", "-m", "5", "\(port)", key,
+          "--address=127.0.0.1", "--htdocs=\(documents)", "--echo-upload", "--trailer=x-end: here", "-m", "5", "\(port)", key,
           certificate,
         ])
     case .nginx:
@@ -112,8 +121,8 @@ final class HTTP2Server {
           SSLEngine on
           SSLCertificateFile \(certificate)
           SSLCertificateKeyFile \(key)
-          DocumentRoot \(folder)/root
-          <Directory \(folder)/root>
+          DocumentRoot \(documents)
+          <Directory \(documents)>
             Require all granted
           </Directory>
 
