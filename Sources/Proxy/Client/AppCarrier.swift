@@ -182,7 +182,7 @@ final class AppCarrier {
     let stream = AppStream(self, ticket, head: UnsafeRawBufferPointer(start: nil, count: 0))
     keep(stream)
     let head = Array("HTTP/1.1 \(status) Refused\r\nContent-Length: 0\r\n\r\n".utf8)
-    _ = head.withUnsafeBytes { session.answer(ticket, head: $0, hasBody: false) }
+    _ = head.withUnsafeBytes { session.answer(ticket, head: $0) }
     awaitSending(of: stream)
   }
 

@@ -92,13 +92,12 @@ final class Carrier {
   /// Sends the head of a request.
   /// - Parameter head: as written for HTTP/1.1, with its blank line.
   /// - Returns: how its body follows; nil: it cannot be sent.
-  func submit(_ stream: CarriedStream, _ head: UnsafeRawBufferPointer) -> SentFraming? {
+  func submit(_ stream: CarriedStream, _ head: UnsafeRawBufferPointer) -> BodyFraming? {
     guard !isClosed else { return nil }
-    let framing = SentFraming(ofRequest: head)
     let indexes = pool.origin.identity.streams?.indexesFields ?? false
     guard
-      case .stream(let ticket) = session.submit(
-        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true, hasBody: framing != .none && framing != .length(0))
+      case .stream(let ticket, let framing) = session.submit(
+        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true)
     else { return nil }
     stream.ticket = ticket
     while streams.count <= Int(ticket.index) { streams.append(nil) }
