@@ -6,14 +6,12 @@ import Streams
 /// An HTTP/2 connection to an origin: moves bytes between its session and its stream, tells each request on it what has come, and decides
 /// how long it takes more of them. Its root, the connection that was dialled and judged, owns it.
 final class Carrier {
-  /// Closes after this many seconds at the latest, give or take a tenth: later the name may mean another address.
+  /// Nanoseconds, give or take a tenth, after which it takes no more requests: by then the name may mean another address.
   private static let age: Int64 = 3_600_000_000_000
-  /// Silence after which it must show that it is alive.
+  /// Nanoseconds of silence after which it must show that it is alive.
   private static let silence: Int64 = 10_000_000_000
-  /// For so long an answer to PING is awaited before other requests go elsewhere, and before the connection counts as dead.
+  /// Nanoseconds that an answer to PING is awaited before other requests go elsewhere, and before the connection counts as dead.
   private static let patience: (others: Int64, all: Int64) = (200_000_000, 3_000_000_000)
-  /// The origin has said that it does not serve an authority here. Logged once.
-  private var hasMisdirected = false
   /// Requests that may be given up. Origins that guard against resets end all streams of a connection.
   private static let cancellations = 100
   private static let readsATurn = 16
@@ -29,7 +27,7 @@ final class Carrier {
   private(set) var count = 0
   private var opened = 0
   private var touched = ContiguousArray<CarriedStream>()
-  private var out: Block?
+  private var pipe: SessionPipe
   private var isPumping = false
   private var isClosed = false
   /// A write has failed: there will be none again.
@@ -43,6 +41,8 @@ final class Carrier {
   /// When the PING was sent that has no answer yet; nil: there is none.
   private var pinged: Int64?
   private(set) var failure: HTTP2Failure?
+  /// The origin has said that it does not serve an authority here. Logged once.
+  private var hasMisdirected = false
 
   init(_ root: UpstreamConnection) {
     self.root = root
@@ -53,6 +53,7 @@ final class Carrier {
     session = ClientSession(
       limits: SessionLimits(streams: rules.streams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
       now: loop.now)
+    pipe = SessionPipe(session, over: root.stream, on: loop)
     lastReceived = loop.now
     var end = loop.now + Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
     if let expiry = pool.certificateExpiry { end = min(end, loop.now + max(expiry - wallClockSeconds(), 0) * 1_000_000_000) }
@@ -167,7 +168,7 @@ final class Carrier {
     isPumping = true
     receive()
     // What is sent makes room for more of the bodies.
-    while !isClosed, out != nil || session.wantsSend, flush() { takeEvents() }
+    while !isClosed, pipe.hasWork, flush() { takeEvents() }
     isPumping = false
     if !isClosed, isRetired, count == 0 { close() }
   }
@@ -179,15 +180,12 @@ final class Carrier {
     while !isClosed {
       guard budget > 0 else { return loop.again(root) }
       budget -= 1
-      switch root.stream.read(into: block.space) {
-      case .bytes(let count):
+      switch pipe.receive(through: block) {
+      case .bytes:
         lastReceived = loop.now
-        session.receive(UnsafeRawBufferPointer(start: block.base + block.start, count: count), now: loop.now)
         takeEvents()
-      case .later:
-        root.keepSessions()
-        return
-      case .end, .truncated, .failed:
+      case .blocked: return root.keepSessions()
+      case .lost:
         session.connectionLost()
         takeEvents()
         return close()
@@ -311,26 +309,14 @@ final class Carrier {
   @discardableResult
   private func flush() -> Bool {
     guard !isBroken else { return false }
-    while true {
-      let block = out ?? loop.blocks.borrowLarge()
-      out = block
-      if block.isEmpty { block.clear() }
-      if block.space.count >= 4096 { block.end += session.send(into: block.space, now: loop.now) }
-      guard !block.isEmpty else { break }
-      switch root.stream.write(block.bytes) {
-      case .bytes(let count):
-        block.consume(count)
-        if !block.isEmpty { continue }
-      case .later: return false
-      case .failed:
-        isBroken = true
-        readLastWords()
-        return false
-      }
+    switch pipe.send() {
+    case .all: return true
+    case .blocked: return false
+    case .lost:
+      isBroken = true
+      readLastWords()
+      return false
     }
-    if let out { loop.blocks.giveBack(out) }
-    out = nil
-    return true
   }
 
   // MARK: Life
@@ -380,8 +366,7 @@ final class Carrier {
     guard !isClosed else { return }
     isClosed = true
     if session.failure == nil { session.connectionLost() }
-    if let out { loop.blocks.giveBack(out) }
-    out = nil
+    pipe.giveBack()
     while let event = session.nextEvent() {
       if case .ended(let ticket, let end) = event { stream(ticket)?.failure = failure(of: end) }
     }
