@@ -9,7 +9,6 @@ final class AppStream: StreamLayer {
   let ticket: StreamTicket
   /// Who serves it; nil: nobody any more.
   weak var user: ClientConnection?
-  var isTouched = false
   var request = ArrivingMessage()
   /// Of the answer; nil: its head was not sent.
   private var download: LeavingBody?

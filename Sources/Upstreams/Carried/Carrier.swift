@@ -22,11 +22,10 @@ final class Carrier {
   private let upstreams: Upstreams
   private let pool: OriginPool
   let session: ClientSession
-  private var streams = ContiguousArray<CarriedStream?>()
+  private var streams = StreamTable<CarriedStream>()
   /// Streams that are lent.
   private(set) var count = 0
   private var opened = 0
-  private var touched = ContiguousArray<CarriedStream>()
   private var pipe: SessionPipe
   private var isPumping = false
   private var isClosed = false
@@ -101,8 +100,7 @@ final class Carrier {
         head: head, secretFrom: indexes ? .max : 0, isSecretPath: true)
     else { return nil }
     stream.ticket = ticket
-    while streams.count <= Int(ticket.index) { streams.append(nil) }
-    streams[Int(ticket.index)] = stream
+    streams.insert(stream, ticket)
     wantsFlush()
     return framing
   }
@@ -117,7 +115,7 @@ final class Carrier {
   func ended(_ stream: CarriedStream, isWhole: Bool) {
     count -= 1
     if let ticket = stream.ticket {
-      streams[Int(ticket.index)] = nil
+      streams.remove(ticket)
       if !isWhole, !isClosed {
         let isSilent = lastReceived < stream.written && loop.now - stream.written > 1_000_000_000
         if isSilent, !stream.answer.hasHead { ping() }
@@ -197,15 +195,15 @@ final class Carrier {
     var isChanged = false
     while let event = session.nextEvent() {
       switch event {
-      case .interimHead(let ticket, let head): stream(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
-      case .head(let ticket, let head, _): stream(ticket)?.answer.take(head: session.bytes(of: ticket, head))
-      case .data(let ticket), .room(let ticket): touch(ticket)
-      case .trailers(let ticket, let lines): stream(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
-      case .end(let ticket): stream(ticket)?.answer.hasEnded = true
+      case .interimHead(let ticket, let head): streams.touch(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
+      case .head(let ticket, let head, _): streams.touch(ticket)?.answer.take(head: session.bytes(of: ticket, head))
+      case .data(let ticket), .room(let ticket): streams.touch(ticket)
+      case .trailers(let ticket, let lines): streams.touch(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket): streams.touch(ticket)?.answer.hasEnded = true
       case .ended(let ticket, let end):
         if case .reset(.enhanceYourCalm) = end { pool.backOff() }
         report(end)
-        stream(ticket)?.failure = failure(of: end)
+        streams.touch(ticket)?.failure = failure(of: end)
       case .refused, .sent: break
       case .goAway(let goAway):
         isRetired = true
@@ -253,17 +251,6 @@ final class Carrier {
     upstreams.observer.streamReset(upstream: pool.upstream, byOrigin: byOrigin, code: code.rawValue)
   }
 
-  private func stream(_ ticket: StreamTicket) -> CarriedStream? {
-    guard Int(ticket.index) < streams.count, let stream = streams[Int(ticket.index)], stream.ticket == ticket else {
-      return nil
-    }
-    if !stream.isTouched {
-      stream.isTouched = true
-      touched.append(stream)
-    }
-    return stream
-  }
-
   private func failure(of end: StreamEnd) -> HTTP2Failure {
     if end == .goneAway, session.goAway?.code == .http11Required { return .wantsHTTP1 }
     guard case .connection(let reason, sent: true) = end else { return HTTP2Failure(end) }
@@ -280,18 +267,9 @@ final class Carrier {
     upstreams.observer.misdirected(upstream: pool.upstream)
   }
 
-  private func touch(_ ticket: StreamTicket) { _ = stream(ticket) }
-
   /// Lets the requests go on for which something has come.
   private func notify() {
-    while !touched.isEmpty {
-      let batch = touched
-      touched.removeAll(keepingCapacity: true)
-      for stream in batch {
-        stream.isTouched = false
-        stream.user?.ready(0, on: loop)
-      }
-    }
+    while let stream = streams.nextTouched() { stream.user?.ready(0, on: loop) }
   }
 
   /// The origin takes nothing any more. What it sent before may say which requests it has not processed.
@@ -368,7 +346,7 @@ final class Carrier {
     if session.failure == nil { session.connectionLost() }
     pipe.giveBack()
     while let event = session.nextEvent() {
-      if case .ended(let ticket, let end) = event { stream(ticket)?.failure = failure(of: end) }
+      if case .ended(let ticket, let end) = event { streams.touch(ticket)?.failure = failure(of: end) }
     }
     notify()
   }
