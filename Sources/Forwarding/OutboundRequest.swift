@@ -62,7 +62,7 @@ public struct OutboundRequest: Sendable {
         }
       }
     }
-    let hasBody = framing != .none && framing != .length(0)
+    let hasBody = framing.hasBytes
     isUpgrade =
       !hasBody && !rules.dropsUpgrade && head.upgradeToken(in: bytes)?.equalsIgnoringCase(webSocket, in: bytes) == true
     writesUpgrade = isUpgrade && head.offersSeveralUpgrades(in: bytes)

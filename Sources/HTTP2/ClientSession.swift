@@ -5,7 +5,8 @@ import HTTPWire
 public final class ClientSession: Session {
   /// What became of a request that was to be sent.
   public enum Submitted: Sendable, Hashable {
-    case stream(StreamTicket)
+    /// It goes on this stream, and its body follows so.
+    case stream(StreamTicket, BodyFraming)
     /// The origin takes no more streams at once, or our own limit is reached.
     case full
     /// The connection takes no new requests: GOAWAY, failure, or no stream numbers are left.
@@ -40,21 +41,22 @@ public final class ClientSession: Session {
       && nghttp2_session_get_next_stream_id(handle) < 1 << 31
   }
 
-  /// Sends a request.
+  /// Sends a request. If its framing has bytes, `append` and `endBody` follow.
   /// - Parameters:
   ///   - head: as it would be written to an HTTP/1.1 origin, with the target in origin-form (or `*`), Host and the empty line. Host
   ///     becomes `:authority`; fields that belong to a connection of HTTP/1.1 are left out.
   ///   - secretFrom: where the lines of the credential begin, if they come last; those before may be indexed if their names allow.
   ///   - marked: names that the app wants never indexed.
   ///   - isSecretPath: the credential is in the query; then the path is a never-indexed literal.
-  ///   - hasBody: `append` and `endBody` follow.
   public func submit(
-    head: UnsafeRawBufferPointer, secretFrom: Int = .max, marked: IndexedNames = [], isSecretPath: Bool = false, hasBody: Bool
+    head: UnsafeRawBufferPointer, secretFrom: Int = .max, marked: IndexedNames = [], isSecretPath: Bool = false
   ) -> Submitted {
     guard isOpen else { return .closing }
     guard openStreams < streamLimit else { return .full }
     outbound.requestText.reset()
-    guard outbound.requestText.parse(head, limit: .max) == .complete else { return .unfit }
+    guard outbound.requestText.parse(head, limit: .max) == .complete,
+      let framing = try? outbound.requestText.framing(in: head)
+    else { return .unfit }
     guard let host = outbound.requestText.fields.first(where: { $0.id == .host && !$0.dropped }) else { return .unfit }
     outbound.fields.clear()
     // The static table has these two.
@@ -73,9 +75,9 @@ public final class ClientSession: Session {
     var body = nghttp2_data_provider()
     body.source.ptr = place
     body.read_callback = Callbacks.readData
-    if !hasBody { stream.sending.ends = true }
+    if !framing.hasBytes { stream.sending.ends = true }
     let result =
-      hasBody
+      framing.hasBytes
       ? nghttp2_submit_request(handle, nil, outbound.fields.fields, outbound.fields.count, &body, place)
       : nghttp2_submit_request(handle, nil, outbound.fields.fields, outbound.fields.count, nil, place)
     guard result == id else {
@@ -83,7 +85,7 @@ public final class ClientSession: Session {
       release(stream.ticket)
       return .closing
     }
-    return .stream(stream.ticket)
+    return .stream(stream.ticket, framing)
   }
 
   /// Says goodbye: the driver closes the connection when `wantsSend` is false.

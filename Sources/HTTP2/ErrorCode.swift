@@ -19,8 +19,8 @@ public struct ErrorCode: RawRepresentable, Sendable, Hashable {
   public static let inadequateSecurity = ErrorCode(rawValue: 0xc)
   public static let http11Required = ErrorCode(rawValue: 0xd)
 
-  /// The name in the RFC; `UNKNOWN` for others.
-  public var name: StaticString {
+  /// The name in the RFC; others are numbers.
+  public var name: String {
     switch rawValue {
     case 0x0: "NO_ERROR"
     case 0x1: "PROTOCOL_ERROR"
@@ -36,7 +36,7 @@ public struct ErrorCode: RawRepresentable, Sendable, Hashable {
     case 0xb: "ENHANCE_YOUR_CALM"
     case 0xc: "INADEQUATE_SECURITY"
     case 0xd: "HTTP_1_1_REQUIRED"
-    default: "UNKNOWN"
+    default: "code \(rawValue)"
     }
   }
 }

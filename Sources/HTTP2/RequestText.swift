@@ -18,6 +18,8 @@ struct RequestText: ~Copyable {
   /// What the app wants never indexed.
   private(set) var marked: IndexedNames = []
 
+  var isHead: Bool { method.equals("HEAD", in: pseudo.bytes) }
+
   mutating func begin() {
     pseudo.clear()
     lines.clear()

@@ -6,6 +6,18 @@ import HTTPWire
 /// A stream counts against `SessionLimits.streams` until it is released: the driver releases it when its work upstream has ended, even if
 /// the app reset the stream long before.
 public final class ServerSession: Session {
+  /// What became of a head that was to be sent.
+  public enum Answered: Sendable, Hashable {
+    /// Another head follows.
+    case interim
+    /// The body follows so.
+    case final(BodyFraming)
+    /// Nobody is there to read it: the app has reset the stream, or the connection is finished.
+    case gone
+    /// It is no head of HTTP/1.1, too large to be sent, or the second final one.
+    case unfit
+  }
+
   private var request = RequestText()
   /// HPACK's static table has these.
   private static let staticStatuses = [200, 204, 206, 304, 400, 404, 500]
@@ -19,30 +31,29 @@ public final class ServerSession: Session {
   /// Names that the app wants never indexed: for `ClientSession.submit`.
   public func marked(_ ticket: StreamTicket) -> IndexedNames { stream(ticket)?.marked ?? [] }
 
-  /// Sends a head of an answer.
-  /// - Parameters:
-  ///   - head: as it would be written to an app of HTTP/1.1, with the empty line; fields that belong to a connection of HTTP/1.1 are left
-  ///     out. A 1xx status: another head follows.
-  ///   - hasBody: `append` and `endBody` follow.
-  /// - Returns: false if it is no head, or too large; nothing was sent then.
-  public func answer(_ ticket: StreamTicket, head: UnsafeRawBufferPointer, hasBody: Bool) -> Bool {
-    guard let stream = stream(ticket), !stream.isClosed, failure == nil else { return true }
-    guard !stream.sending.hasFinalHead else { return false }
+  /// Sends a head of an answer. If its framing has bytes, `append` and `endBody` follow.
+  /// - Parameter head: as it would be written to an app of HTTP/1.1, with the empty line; fields that belong to a connection of HTTP/1.1
+  ///   are left out.
+  public func answer(_ ticket: StreamTicket, head: UnsafeRawBufferPointer) -> Answered {
+    guard let stream = stream(ticket), !stream.isClosed, failure == nil else { return .gone }
+    guard !stream.sending.hasFinalHead else { return .unfit }
     outbound.answerText.reset()
-    guard outbound.answerText.parse(head, limit: .max) == .complete else { return false }
+    guard outbound.answerText.parse(head, limit: .max) == .complete,
+      let framing = try? outbound.answerText.framing(to: stream.isHeadRequest ? .head : .get, in: head)
+    else { return .unfit }
     let isInterim = outbound.answerText.isInterim
-    guard outbound.answerText.status < 600, outbound.answerText.status != 101 else { return false }
+    guard outbound.answerText.status < 600, outbound.answerText.status != 101 else { return .unfit }
     outbound.fields.clear()
     let isStatic = Self.staticStatuses.contains(outbound.answerText.status)
     outbound.fields.append(":status", UnsafeRawBufferPointer(rebasing: head[9..<12]), indexed: isStatic)
     outbound.fields.append(outbound.answerText.fields, of: head, secretFrom: .max, marked: [])
-    guard outbound.fields.size <= SessionLimits.sentHeaderBlock else { return false }
+    guard outbound.fields.size <= SessionLimits.sentHeaderBlock else { return .unfit }
     if isInterim {
       nghttp2_submit_headers(handle, Library.flagsNone, stream.id, nil, outbound.fields.fields, outbound.fields.count, nil)
-      return true
+      return .interim
     }
     stream.sending.hasFinalHead = true
-    if hasBody {
+    if framing.hasBytes {
       var body = nghttp2_data_provider()
       body.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
       body.read_callback = Callbacks.readData
@@ -51,7 +62,7 @@ public final class ServerSession: Session {
       stream.sending.ends = true
       nghttp2_submit_response(handle, stream.id, outbound.fields.fields, outbound.fields.count, nil)
     }
-    return true
+    return .final(framing)
   }
 
   /// Begins to drain: the app learns that it should open no more streams here, but those on their way are served.
@@ -118,6 +129,7 @@ public final class ServerSession: Session {
       return
     }
     stream.marked = request.marked
+    stream.isHeadRequest = request.isHead
     if let status = request.problem() {
       stream.body.isDiscarded = true
       _ = stream.section.end()

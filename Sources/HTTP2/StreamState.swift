@@ -6,7 +6,7 @@ final class StreamState {
   var section = HeaderSection()
   var body = IncomingBody()
   var sending = OutgoingMessage()
-  /// Client: the request's method is HEAD.
+  /// The request's method is HEAD.
   var isHeadRequest = false
   /// Server: what the app wants never indexed.
   var marked: IndexedNames = []

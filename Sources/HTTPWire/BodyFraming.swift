@@ -6,6 +6,10 @@ public enum BodyFraming: Sendable, Hashable {
   case chunked
   /// The end of the connection ends the body: responses only.
   case untilClose
+
+  /// Whether bytes may follow the head.
+  @inlinable
+  public var hasBytes: Bool { self != .none && self != .length(0) }
 }
 
 public typealias FramingError = HeadError
@@ -16,7 +20,7 @@ extension RequestHead {
   public func framing(in bytes: UnsafeRawBufferPointer) throws(FramingError) -> BodyFraming {
     guard present.intersects(framingFields) else { return .none }
     let framing = try declaredFraming(fields, minorVersion, in: bytes) ?? .none
-    if framing == .none || framing == .length(0) { return framing }
+    guard framing.hasBytes else { return framing }
     // RFC 9110 sections 9.3.6 and 9.3.8.
     if method == .trace { throw .bodyWithTrace }
     if method == .connect { throw .bodyWithConnect }

@@ -53,7 +53,7 @@ public final class Upstreams {
   /// The last request that got a connection to itself (`StreamIdentity.loner`).
   private var loners: UInt64 = 0
 
-  private var pools: [OriginIdentity: OriginPool] = [:]
+  private var pools = PoolTable()
   /// Pools that no entry leads to any more, until their last connection has ended.
   private var retiredPools: [ObjectIdentifier: OriginPool] = [:]
   private var contexts: [ContextKey: TLSContext] = [:]
@@ -107,7 +107,8 @@ public final class Upstreams {
   public func adopt(_ next: UpstreamRules, _ kept: Kept) {
     let addressesChanged = rules.forbiddenAddresses != next.forbiddenAddresses
     rules = next
-    for (identity, pool) in pools {
+    for pool in pools.all {
+      let identity = pool.origin.identity
       pool.isOfEntry = false
       if let entry = kept.entry(identity), !(addressesChanged && identity.checksAddresses) {
         pool.upstream = entry
@@ -154,17 +155,14 @@ public final class Upstreams {
   }
 
   /// The pool of the same origin to which HTTP/2 is offered.
-  public func pool(offering streams: StreamIdentity, like other: OriginPool) -> OriginPool {
+  func pool(offering streams: StreamIdentity, like other: OriginPool) -> OriginPool {
     var identity = other.origin.identity
     identity.streams = streams
     return pools[identity] ?? pool(of: other.origin.offering(streams), named: other.upstream)
   }
 
   /// The current pools of one origin.
-  func pools(sharing limit: OriginLimit) -> [OriginPool] {
-    if limit.hasStreams { return pools.values.filter { $0.limit === limit } }
-    return [limit.identity, limit.identity.withTunnels(true)].compactMap { pools[$0] }.filter { $0.limit === limit }
-  }
+  func pools(sharing limit: OriginLimit) -> ContiguousArray<OriginPool> { pools.pools(sharing: limit) }
 
   /// Whether a way that is preferred to this connection's may work again: then the connection is not kept.
   func hasBetterWay(than connection: UpstreamConnection, on route: Route) -> Bool {
@@ -192,7 +190,7 @@ public final class Upstreams {
   /// The parent that is reached so, as the configuration names it.
   private func name(of hop: Hop) -> String { rules.parents.first { $0.hop == hop }?.name ?? "\(hop.host):\(hop.port)" }
 
-  private var allPools: [OriginPool] { Array(pools.values) + Array(retiredPools.values) }
+  private var allPools: [OriginPool] { Array(pools.all) + Array(retiredPools.values) }
 
   func existingPool(_ identity: OriginIdentity) -> OriginPool? { pools[identity] }
 
@@ -204,7 +202,7 @@ public final class Upstreams {
   /// A connection to an origin found no descriptor: each pool closes an idle connection.
   public func ranOutOfDescriptors() {
     observer.descriptorsExhausted()
-    for pool in pools.values { pool.surrenderIdle() }
+    for pool in pools.all { pool.surrenderIdle() }
   }
 
   /// A pool, current or retired, whose requests are in line for a place of `limit`.
@@ -215,12 +213,7 @@ public final class Upstreams {
 
   /// A pool, current or retired, that holds back requests of that client.
   func pool(holdingBackFor share: OriginShare) -> OriginPool? {
-    if let limit = pools[share.origin]?.limit ?? pools.values.first(where: { share.belongs(to: $0.limit) })?.limit,
-      let pool = pools(sharing: limit).first(where: { $0.holdsBack(for: share) })
-    {
-      return pool
-    }
-    return retiredPools.values.first { $0.holdsBack(for: share) }
+    pools.pools(of: share).first { $0.holdsBack(for: share) } ?? retiredPools.values.first { $0.holdsBack(for: share) }
   }
 
   /// Drops the record of an empty pool, unless an entry of the current configuration refers to it.

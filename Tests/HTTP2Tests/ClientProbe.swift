@@ -107,13 +107,13 @@ final class ClientProbe: Probe {
   }
 
   func submit(
-    _ head: String, secretFrom: Int = .max, marked: IndexedNames = [], isSecretPath: Bool = false, hasBody: Bool = false
+    _ head: String, secretFrom: Int = .max, marked: IndexedNames = [], isSecretPath: Bool = false
   )
     -> ClientSession.Submitted
   {
     let text = Array(head.replacing("|", with: "\r\n").utf8)
     return text.withUnsafeBytes {
-      client.submit(head: $0, secretFrom: secretFrom, marked: marked, isSecretPath: isSecretPath, hasBody: hasBody)
+      client.submit(head: $0, secretFrom: secretFrom, marked: marked, isSecretPath: isSecretPath)
     }
   }
 
@@ -124,8 +124,8 @@ final class ClientProbe: Probe {
     return ticket
   }
 
-  func begin(_ head: String, hasBody: Bool = false) -> StreamTicket {
-    guard case .stream(let ticket) = submit(head, hasBody: hasBody) else { preconditionFailure("not submitted") }
+  func begin(_ head: String) -> StreamTicket {
+    guard case .stream(let ticket, _) = submit(head) else { preconditionFailure("not submitted") }
     return ticket
   }
 }

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTPWire
 import Testing
 
 @Suite("Requests over HTTP/2")
@@ -17,7 +18,7 @@ struct ClientRequestTests {
     let probe = ClientProbe()
     _ = probe.begin(
       "POST /a?b HTTP/1.1|Host: a.example:8443|Content-Length: 3|Connection: upgrade, TE|Upgrade: h2c|HTTP2-Settings: x|"
-        + "Keep-Alive: 1|Proxy-Connection: x|Transfer-Encoding: chunked|TE: trailers|X-Custom:  v |Empty:||", hasBody: true)
+        + "Keep-Alive: 1|Proxy-Connection: x|TE: trailers|X-Custom:  v |Empty:||")
     let frame = probe.frames()[0]
     #expect(frame.flags == Frame.endHeaders)
     #expect(
@@ -64,7 +65,32 @@ struct ClientRequestTests {
     #expect(probe.decoder.indexed == [":authority"])
   }
 
-  @Test("that are no HTTP/1.1 heads are not sent", arguments: ["GET / HTTP/1.1||", "GET / HTTP/1.1|Host: a|X Y: 1||", "GET"])
+  @Test("say how their body follows, and nothing of chunks")
+  func framing() {
+    let probe = ClientProbe()
+    let framings: [(String, BodyFraming)] = [
+      ("", .none), ("Content-Length: 0|", .length(0)), ("Content-Length: 3|", .length(3)),
+      ("Transfer-Encoding: chunked|", .chunked),
+    ]
+    for (field, expected) in framings {
+      guard case .stream(_, let framing) = probe.submit("POST / HTTP/1.1|Host: a|\(field)|") else {
+        Issue.record("not sent: \(field)")
+        continue
+      }
+      #expect(framing == expected)
+      let frame = probe.frames()[0]
+      #expect(frame.ends == !expected.hasBytes)
+      let names = probe.decoder.decode(frame.payload).map(\.name).filter { !$0.hasPrefix(":") }
+      #expect(names == (field.hasPrefix("Content") ? ["content-length"] : []))
+    }
+  }
+
+  @Test(
+    "that are no HTTP/1.1 heads are not sent",
+    arguments: [
+      "GET / HTTP/1.1||", "GET / HTTP/1.1|Host: a|X Y: 1||", "GET",
+      "POST / HTTP/1.1|Host: a|Content-Length: 3|Transfer-Encoding: chunked||",
+    ])
   func unfit(head: String) {
     let probe = ClientProbe()
     #expect(probe.submit(head) == .unfit)

@@ -83,7 +83,7 @@ struct FlowTests {
   @Test("holds 64 KiB of an upload, and asks for more when half of it is gone")
   func upload() {
     let probe = ClientProbe(settings: [(4, 100_000)])
-    let ticket = probe.begin("POST / HTTP/1.1|Host: a||", hasBody: true)
+    let ticket = probe.begin("POST / HTTP/1.1|Host: a|Transfer-Encoding: chunked||")
     #expect(probe.client.room(of: ticket) == 65_536)
     #expect(probe.append(Self.body(70_000), to: ticket) == 65_536)
     #expect(probe.client.room(of: ticket) == 0)
@@ -106,7 +106,7 @@ struct FlowTests {
   @Test("waits for windows that became negative")
   func negative() {
     let probe = ClientProbe()
-    let ticket = probe.begin("POST / HTTP/1.1|Host: a||", hasBody: true)
+    let ticket = probe.begin("POST / HTTP/1.1|Host: a|Transfer-Encoding: chunked||")
     #expect(probe.append(Self.body(1000), to: ticket) == 1000)
     _ = probe.sentBytes()
     probe.feed(.settings([(4, 10)]))
@@ -125,7 +125,7 @@ struct FlowTests {
   func trailers() {
     for late in [false, true] {
       let probe = ClientProbe()
-      let ticket = probe.begin("POST / HTTP/1.1|Host: a||", hasBody: true)
+      let ticket = probe.begin("POST / HTTP/1.1|Host: a|Transfer-Encoding: chunked||")
       #expect(probe.append(Array("abc".utf8), to: ticket) == 3)
       var frames: [Frame] = late ? probe.frames() : []
       probe.endBody(of: ticket, trailers: "X-Sum: 5ecret\r\nConnection: x\r\n\r\n")
@@ -140,7 +140,7 @@ struct FlowTests {
   @Test("an empty body ends with an empty frame, an absent one with the head")
   func empty() {
     let probe = ClientProbe()
-    let ticket = probe.begin("POST / HTTP/1.1|Host: a||", hasBody: true)
+    let ticket = probe.begin("POST / HTTP/1.1|Host: a|Transfer-Encoding: chunked||")
     probe.client.endBody(of: ticket)
     #expect(probe.frames().map(\.ends) == [false, true])
     _ = probe.begin("POST / HTTP/1.1|Host: a||")
@@ -151,7 +151,7 @@ struct FlowTests {
   func fair(buffer: Int) {
     let probe = ClientProbe(settings: [(4, 1 << 20)])
     probe.feed(.window(0, 1 << 20))
-    let tickets = (0..<3).map { _ in probe.begin("POST / HTTP/1.1|Host: a||", hasBody: true) }
+    let tickets = (0..<3).map { _ in probe.begin("POST / HTTP/1.1|Host: a|Transfer-Encoding: chunked||") }
     for ticket in tickets { #expect(probe.append(Self.body(60_000), to: ticket) == 60_000) }
     for ticket in tickets { probe.client.endBody(of: ticket) }
     let data = probe.frames(buffer: buffer).filter { $0.kind == .data }

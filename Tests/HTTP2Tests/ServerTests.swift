@@ -28,8 +28,8 @@ final class ServerProbe: Probe {
     return nil
   }
 
-  func answer(_ ticket: StreamTicket, _ head: String, hasBody: Bool = false) -> Bool {
-    Array(head.replacing("|", with: "\r\n").utf8).withUnsafeBytes { server.answer(ticket, head: $0, hasBody: hasBody) }
+  func answer(_ ticket: StreamTicket, _ head: String) -> ServerSession.Answered {
+    Array(head.replacing("|", with: "\r\n").utf8).withUnsafeBytes { server.answer(ticket, head: $0) }
   }
 }
 
@@ -137,11 +137,11 @@ struct ServerTests {
     let probe = ServerProbe()
     probe.feed(.head(1, ServerProbe.get, ends: true))
     let ticket = probe.ticket()!
-    #expect(probe.answer(ticket, "HTTP/1.1 103 Early Hints|Link: x||"))
+    #expect(probe.answer(ticket, "HTTP/1.1 103 Early Hints|Link: x||") == .interim)
     #expect(
       probe.answer(
-        ticket, "HTTP/1.1 200 OK|Content-Type: t|Transfer-Encoding: chunked|Connection: close|Set-Cookie: 5ecret||",
-        hasBody: true))
+        ticket, "HTTP/1.1 200 OK|Content-Type: t|Transfer-Encoding: chunked|Connection: close|Set-Cookie: 5ecret||")
+        == .final(.chunked))
     #expect(probe.append(Array("body".utf8), to: ticket) == 4)
     probe.endBody(of: ticket, trailers: "Grpc-Status: 0\r\n\r\n")
     let frames = probe.frames()
@@ -167,12 +167,24 @@ struct ServerTests {
     let probe = ServerProbe()
     probe.feed(.head(1, ServerProbe.get, ends: true))
     let ticket = probe.ticket()!
-    #expect(!probe.answer(ticket, "HTTP/1.1 101 Switching||"))
-    #expect(!probe.answer(ticket, "HTTP/1.1 200 OK|X Y: z||"))
-    #expect(probe.answer(ticket, "HTTP/1.1 201 Created||", hasBody: true))
-    #expect(!probe.answer(ticket, "HTTP/1.1 200 OK||"))
+    #expect(probe.answer(ticket, "HTTP/1.1 101 Switching||") == .unfit)
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK|X Y: z||") == .unfit)
+    #expect(probe.answer(ticket, "HTTP/1.1 201 Created||") == .final(.untilClose))
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK||") == .unfit)
     #expect(probe.frames().map(\.kind) == [.headers])
     #expect(probe.decoder.indexed == [])
+  }
+
+  @Test("get no body for HEAD, whatever length its head says")
+  func head() {
+    let probe = ServerProbe()
+    probe.feed(.head(1, ServerProbe.get.dropFirst() + [(":method", "HEAD")], ends: true))
+    let ticket = probe.ticket()!
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK|Content-Length: 3||") == .final(.none))
+    let frames = probe.frames()
+    #expect(frames.map(\.kind) == [.headers] && frames[0].ends)
+    probe.server.release(ticket)
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK|Content-Length: 3||") == .gone)
   }
 
   @Test("learn of a cut answer by INTERNAL_ERROR, never by the stream's end")
@@ -180,7 +192,7 @@ struct ServerTests {
     let probe = ServerProbe()
     probe.feed(.head(1, ServerProbe.get, ends: true))
     let ticket = probe.ticket()!
-    #expect(probe.answer(ticket, "HTTP/1.1 200 OK||", hasBody: true))
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK||") == .final(.untilClose))
     _ = probe.append([1, 2], to: ticket)
     _ = probe.sentBytes()
     probe.server.release(ticket, code: .internalError)
@@ -192,7 +204,7 @@ struct ServerTests {
     let probe = ServerProbe()
     probe.feed(.head(1, ServerProbe.get))
     let ticket = probe.ticket()!
-    #expect(probe.answer(ticket, "HTTP/1.1 413 x||"))
+    #expect(probe.answer(ticket, "HTTP/1.1 413 x|Content-Length: 0||") == .final(.length(0)))
     let frames = probe.frames()
     #expect(frames.map(\.kind) == [.headers, .reset])
     #expect(frames.last?.code == 0)
@@ -271,7 +283,7 @@ struct ServerTests {
       let id = UInt32(1 + 2 * index)
       probe.feed(.head(id, ServerProbe.get, ends: true))
       let ticket = probe.ticket()!
-      #expect(probe.answer(ticket, "HTTP/1.1 204 x||"))
+      #expect(probe.answer(ticket, "HTTP/1.1 204 x||") == .final(.none))
       _ = probe.sentBytes()
       probe.feed(.reset(id, 0))
       probe.server.release(ticket)
@@ -292,7 +304,7 @@ struct ServerTests {
     #expect(probe.frames() == [.goAway(3, 0)])
     probe.feed(.head(5, ServerProbe.get, ends: true))
     #expect(probe.ticket() == nil)
-    #expect(probe.answer(first, "HTTP/1.1 204 x||"))
+    #expect(probe.answer(first, "HTTP/1.1 204 x||") == .final(.none))
     #expect(probe.frames().map(\.kind) == [.headers])
     #expect(probe.session.failure == nil)
   }
@@ -323,7 +335,7 @@ struct ServerTests {
       tickets.append(probe.ticket()!)
     }
     for ticket in tickets {
-      #expect(probe.answer(ticket, "HTTP/1.1 200 OK||", hasBody: true))
+      #expect(probe.answer(ticket, "HTTP/1.1 200 OK||") == .final(.untilClose))
       #expect(probe.append(FlowTests.body(60_000), to: ticket) == 60_000)
       probe.server.endBody(of: ticket)
     }

@@ -37,7 +37,7 @@ public struct RequestPlan: Sendable {
     var pass: Pass?
     if head.method != .get, head.method != .head {
       pass = .method
-    } else if framing != .none, framing != .length(0) {
+    } else if framing.hasBytes {
       pass = .bypass
     } else if head.contains(.upgrade) || head.contains(.ifMatch)
       || head.fields.contains(where: { $0.id == .other && $0.name.equalsIgnoringCase("If-Unmodified-Since", in: bytes) })

@@ -17,8 +17,7 @@ final class AppCarrier {
   private let loop: EventLoop
   let session: ServerSession
   private var pipe: SessionPipe
-  private var streams = ContiguousArray<AppStream?>()
-  private var touched = ContiguousArray<AppStream>()
+  private var streams = StreamTable<AppStream>()
   /// Requests in progress.
   private var count = 0
   private var isPumping = false
@@ -114,15 +113,15 @@ final class AppCarrier {
       switch event {
       case .head(let ticket, let head, _): begin(ticket, session.bytes(of: ticket, head))
       case .refused(let ticket, let status): refuse(ticket, status)
-      case .data(let ticket), .room(let ticket): _ = stream(ticket)
-      case .trailers(let ticket, let lines): stream(ticket)?.request.take(trailers: session.bytes(of: ticket, lines))
-      case .end(let ticket): stream(ticket)?.request.hasEnded = true
+      case .data(let ticket), .room(let ticket): streams.touch(ticket)
+      case .trailers(let ticket, let lines): streams.touch(ticket)?.request.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket): streams.touch(ticket)?.request.hasEnded = true
       case .sent(let ticket):
-        guard let stream = stream(ticket) else { break }
+        guard let stream = streams.touch(ticket) else { break }
         stream.isSent = true
         if stream.user == nil { release(stream) }
       case .ended(let ticket, _):
-        guard let stream = stream(ticket) else { break }
+        guard let stream = streams.touch(ticket) else { break }
         stream.isBroken = true
         if stream.user == nil { release(stream) }
       case .failed(let failure): if let abuse = HTTP2Abuse(failure) { services.observer.abused(by: root.peer, abuse) }
@@ -132,26 +131,9 @@ final class AppCarrier {
     notify()
   }
 
-  private func stream(_ ticket: StreamTicket) -> AppStream? {
-    guard Int(ticket.index) < streams.count, let stream = streams[Int(ticket.index)], stream.ticket == ticket else {
-      return nil
-    }
-    if !stream.isTouched {
-      stream.isTouched = true
-      touched.append(stream)
-    }
-    return stream
-  }
-
   private func notify() {
-    while !touched.isEmpty {
-      let batch = touched
-      touched.removeAll(keepingCapacity: true)
-      for stream in batch {
-        stream.isTouched = false
-        let events = stream.isBroken ? EPOLLRDHUP.rawValue | EPOLLHUP.rawValue : 0
-        stream.user?.ready(events, on: loop)
-      }
+    while let stream = streams.nextTouched() {
+      stream.user?.ready(stream.isBroken ? EPOLLRDHUP.rawValue | EPOLLHUP.rawValue : 0, on: loop)
     }
   }
 
@@ -163,8 +145,7 @@ final class AppCarrier {
     let user = ClientConnection(stream, of: root)
     user.access = root.access
     stream.user = user
-    touched.append(stream)
-    stream.isTouched = true
+    streams.touch(ticket)
     users[ObjectIdentifier(stream)] = user
   }
 
@@ -172,8 +153,7 @@ final class AppCarrier {
   private var users: [ObjectIdentifier: ClientConnection] = [:]
 
   private func keep(_ stream: AppStream) {
-    while streams.count <= Int(stream.ticket.index) { streams.append(nil) }
-    streams[Int(stream.ticket.index)] = stream
+    streams.insert(stream, stream.ticket)
     count += 1
   }
 
@@ -182,7 +162,7 @@ final class AppCarrier {
     let stream = AppStream(self, ticket, head: UnsafeRawBufferPointer(start: nil, count: 0))
     keep(stream)
     let head = Array("HTTP/1.1 \(status) Refused\r\nContent-Length: 0\r\n\r\n".utf8)
-    _ = head.withUnsafeBytes { session.answer(ticket, head: $0, hasBody: false) }
+    _ = head.withUnsafeBytes { session.answer(ticket, head: $0) }
     awaitSending(of: stream)
   }
 
@@ -203,8 +183,7 @@ final class AppCarrier {
   }
 
   private func release(_ stream: AppStream) {
-    guard streams[Int(stream.ticket.index)] === stream else { return }
-    streams[Int(stream.ticket.index)] = nil
+    guard streams.remove(stream.ticket) else { return }
     count -= 1
     if stream.isAwaited { unsent -= 1 }
     if count == 0 { idleSince = loop.now }

@@ -9,9 +9,7 @@ final class AppStream: StreamLayer {
   let ticket: StreamTicket
   /// Who serves it; nil: nobody any more.
   weak var user: ClientConnection?
-  var isTouched = false
   var request = ArrivingMessage()
-  private let isHead: Bool
   /// Of the answer; nil: its head was not sent.
   private var download: LeavingBody?
   /// The app has reset it, or its connection is lost.
@@ -24,7 +22,6 @@ final class AppStream: StreamLayer {
   init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer) {
     self.carrier = carrier
     self.ticket = ticket
-    isHead = head.starts(with: Array("HEAD ".utf8))
     super.init()
     request.take(head: head)
   }
@@ -44,24 +41,18 @@ final class AppStream: StreamLayer {
     var rest = bytes
     while download == nil, !rest.isEmpty {
       // Each head is offered whole.
-      guard let end = headEnd(rest), answer(UnsafeRawBufferPointer(rebasing: rest[..<end])) else { return .failed }
+      guard let end = headEnd(rest) else { return .failed }
+      switch carrier.session.answer(ticket, head: UnsafeRawBufferPointer(rebasing: rest[..<end])) {
+      case .interim: break
+      case .final(let framing): download = LeavingBody(framing)
+      case .gone, .unfit: return .failed
+      }
       rest = UnsafeRawBufferPointer(rebasing: rest[end...])
     }
     guard let count = download?.send(rest, to: carrier.session, ticket) ?? (rest.isEmpty ? 0 : nil) else { return .failed }
     let taken = bytes.count - rest.count + count
     carrier.wantsFlush()
     return taken > 0 ? .bytes(taken) : .later
-  }
-
-  /// - Parameter head: of an interim response, or the final one.
-  private func answer(_ head: UnsafeRawBufferPointer) -> Bool {
-    // "HTTP/1.1 1.."
-    let isInterim = head.count > 9 && head[9] == UInt8(ascii: "1")
-    let framing = SentFraming(ofAnswer: head, isBodiless: isHead)
-    let hasBody = framing != .none && framing != .length(0)
-    guard carrier.session.answer(ticket, head: head, hasBody: !isInterim && hasBody) else { return false }
-    if !isInterim { download = LeavingBody(framing) }
-    return true
   }
 
   /// See `AppCarrier.endSoon`.

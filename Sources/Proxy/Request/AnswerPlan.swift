@@ -138,7 +138,7 @@ extension Request {
     _ keepsUpstream: Bool, _ way: Way
   ) -> SignedPlan {
     guard authorization.view != nil else { return .other }
-    let hasBody = framing != .none && framing != .length(0)
+    let hasBody = framing.hasBytes
     var reading = first
     if case .needsBody = reading, !hasBody { reading = readEmpty(head, bytes, way) }
     switch reading {

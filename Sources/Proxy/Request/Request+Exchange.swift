@@ -97,7 +97,7 @@ extension Request {
     return pumpUp()
   }
 
-  private var hasBody: Bool { body.framing != .none && body.framing != .length(0) }
+  private var hasBody: Bool { body.framing.hasBytes }
 
   /// Moves what can be moved towards the origin.
   func pumpUp() -> RequestMachine.Input? {

@@ -13,20 +13,20 @@ extension Request {
 
   /// Goes to the pool of the connections that this request may share.
   func offerHTTP2() {
-    guard let way, way.pool.origin.identity.isTLS, way.pool.origin.identity.account.isEmpty else { return }
+    guard let way, way.pool.mayOfferHTTP2 else { return }
     // Both need a connection of their own, which is spoken 1.1 on (RFC 9113 section 8.6).
     guard !message.outbound.isUpgrade, !message.outbound.authenticatesConnection else { return }
     let credential = way.entry.credential.flatMap { message.outbound.sendsCredential ? snapshot.credentials[$0].serial : nil }
-    let authority =
-      way.rules.keepsHost ? message.head.flatMap { WrittenHead($0.bytes)?.host.bytes(in: $0.bytes) }.map(Array.init) : nil
-    var streams = StreamIdentity(
-      isRequired: way.entry.settings.httpVersion == .http2, credential: credential, authority: authority ?? [])
+    var streams = StreamIdentity(isRequired: way.entry.settings.httpVersion == .http2, credential: credential)
     streams.indexesFields = way.rules.mayIndexFields && !way.entry.isSigned
     if attempt.isSuspect {
       attempt.isSuspect = false
       streams.loner = services.upstreams.nextLoner()
     }
-    if way.pool.origin.identity.streams == streams { return }
-    self.way?.pool = services.upstreams.pool(offering: streams, like: way.pool)
+    var authority = UnsafeRawBufferPointer(start: nil, count: 0)
+    if way.rules.keepsHost, let head = message.head, let written = WrittenHead(head.bytes) {
+      authority = written.host.bytes(in: head.bytes)
+    }
+    self.way?.pool = way.pool.offering(streams, authority: authority)
   }
 }

@@ -103,7 +103,7 @@ extension Request {
   }
 
   private var redirectedBody: Redirect.Body {
-    if body.framing == .none || body.framing == .length(0) { return .none }
+    if !body.framing.hasBytes { return .none }
     if body.isDone { return canReplay ? .kept : .gone }
     if case .length(let length) = body.framing, canReplay, length <= body.tee.capacity { return .arriving }
     return .onItsWay

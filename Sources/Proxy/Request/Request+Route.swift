@@ -27,7 +27,7 @@ extension Request {
       target = try RequestTarget(of: services.requestHead, in: bytes)
     } catch { throw .malformed(error) }
     message.persists = services.requestHead.persists(in: bytes)
-    if message.outbound.framing != .none, message.outbound.framing != .length(0) {
+    if message.outbound.framing.hasBytes {
       body = AppBody(
         message.outbound.framing, capacity: snapshot.settings.limits.replayBody, from: services.buffers)
       message.expectsContinue = services.requestHead.expectation(in: bytes) == .continue

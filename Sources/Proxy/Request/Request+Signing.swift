@@ -54,7 +54,7 @@ extension Request {
     switch preparation {
     case .ready: record.credential.payload = signer.payload
     case .transforms(let transform):
-      guard !body.isWhole, body.framing != .none, body.framing != .length(0) else {
+      guard !body.isWhole, body.framing.hasBytes else {
         return refusedToSend(.internalError, block)
       }
       record.credential.payload = signer.payload

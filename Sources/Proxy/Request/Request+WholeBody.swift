@@ -14,7 +14,7 @@ extension Request {
 
   /// How the signer uses the whole body; nil: it streams.
   private var wholeBodyUse: RequestSigner.BodyUse? {
-    guard way?.entry.isSigned == true, body.framing != .none, body.framing != .length(0),
+    guard way?.entry.isSigned == true, body.framing.hasBytes,
       let signer = authorization.view?.signer, let head = message.head, let written = WrittenHead(head.bytes)
     else { return nil }
     let length: Int64? = if case .length(let length) = body.framing { Int64(length) } else { nil }

@@ -10,7 +10,6 @@ final class CarriedStream: StreamLayer {
   var ticket: StreamTicket?
   /// Who reads and writes it.
   weak var user: UpstreamConnection?
-  var isTouched = false
   /// When the last bytes were written, in nanoseconds of the loop's clock.
   private(set) var written: Int64 = 0
   /// Of the request; nil: its head was not sent.

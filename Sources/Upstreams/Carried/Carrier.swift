@@ -6,14 +6,12 @@ import Streams
 /// An HTTP/2 connection to an origin: moves bytes between its session and its stream, tells each request on it what has come, and decides
 /// how long it takes more of them. Its root, the connection that was dialled and judged, owns it.
 final class Carrier {
-  /// Closes after this many seconds at the latest, give or take a tenth: later the name may mean another address.
+  /// Nanoseconds, give or take a tenth, after which it takes no more requests: by then the name may mean another address.
   private static let age: Int64 = 3_600_000_000_000
-  /// Silence after which it must show that it is alive.
+  /// Nanoseconds of silence after which it must show that it is alive.
   private static let silence: Int64 = 10_000_000_000
-  /// For so long an answer to PING is awaited before other requests go elsewhere, and before the connection counts as dead.
+  /// Nanoseconds that an answer to PING is awaited before other requests go elsewhere, and before the connection counts as dead.
   private static let patience: (others: Int64, all: Int64) = (200_000_000, 3_000_000_000)
-  /// The origin has said that it does not serve an authority here. Logged once.
-  private var hasMisdirected = false
   /// Requests that may be given up. Origins that guard against resets end all streams of a connection.
   private static let cancellations = 100
   private static let readsATurn = 16
@@ -24,12 +22,11 @@ final class Carrier {
   private let upstreams: Upstreams
   private let pool: OriginPool
   let session: ClientSession
-  private var streams = ContiguousArray<CarriedStream?>()
+  private var streams = StreamTable<CarriedStream>()
   /// Streams that are lent.
   private(set) var count = 0
   private var opened = 0
-  private var touched = ContiguousArray<CarriedStream>()
-  private var out: Block?
+  private var pipe: SessionPipe
   private var isPumping = false
   private var isClosed = false
   /// A write has failed: there will be none again.
@@ -43,6 +40,8 @@ final class Carrier {
   /// When the PING was sent that has no answer yet; nil: there is none.
   private var pinged: Int64?
   private(set) var failure: HTTP2Failure?
+  /// The origin has said that it does not serve an authority here. Logged once.
+  private var hasMisdirected = false
 
   init(_ root: UpstreamConnection) {
     self.root = root
@@ -53,6 +52,7 @@ final class Carrier {
     session = ClientSession(
       limits: SessionLimits(streams: rules.streams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
       now: loop.now)
+    pipe = SessionPipe(session, over: root.stream, on: loop)
     lastReceived = loop.now
     var end = loop.now + Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
     if let expiry = pool.certificateExpiry { end = min(end, loop.now + max(expiry - wallClockSeconds(), 0) * 1_000_000_000) }
@@ -92,17 +92,15 @@ final class Carrier {
   /// Sends the head of a request.
   /// - Parameter head: as written for HTTP/1.1, with its blank line.
   /// - Returns: how its body follows; nil: it cannot be sent.
-  func submit(_ stream: CarriedStream, _ head: UnsafeRawBufferPointer) -> SentFraming? {
+  func submit(_ stream: CarriedStream, _ head: UnsafeRawBufferPointer) -> BodyFraming? {
     guard !isClosed else { return nil }
-    let framing = SentFraming(ofRequest: head)
     let indexes = pool.origin.identity.streams?.indexesFields ?? false
     guard
-      case .stream(let ticket) = session.submit(
-        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true, hasBody: framing != .none && framing != .length(0))
+      case .stream(let ticket, let framing) = session.submit(
+        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true)
     else { return nil }
     stream.ticket = ticket
-    while streams.count <= Int(ticket.index) { streams.append(nil) }
-    streams[Int(ticket.index)] = stream
+    streams.insert(stream, ticket)
     wantsFlush()
     return framing
   }
@@ -117,7 +115,7 @@ final class Carrier {
   func ended(_ stream: CarriedStream, isWhole: Bool) {
     count -= 1
     if let ticket = stream.ticket {
-      streams[Int(ticket.index)] = nil
+      streams.remove(ticket)
       if !isWhole, !isClosed {
         let isSilent = lastReceived < stream.written && loop.now - stream.written > 1_000_000_000
         if isSilent, !stream.answer.hasHead { ping() }
@@ -168,7 +166,7 @@ final class Carrier {
     isPumping = true
     receive()
     // What is sent makes room for more of the bodies.
-    while !isClosed, out != nil || session.wantsSend, flush() { takeEvents() }
+    while !isClosed, pipe.hasWork, flush() { takeEvents() }
     isPumping = false
     if !isClosed, isRetired, count == 0 { close() }
   }
@@ -180,15 +178,12 @@ final class Carrier {
     while !isClosed {
       guard budget > 0 else { return loop.again(root) }
       budget -= 1
-      switch root.stream.read(into: block.space) {
-      case .bytes(let count):
+      switch pipe.receive(through: block) {
+      case .bytes:
         lastReceived = loop.now
-        session.receive(UnsafeRawBufferPointer(start: block.base + block.start, count: count), now: loop.now)
         takeEvents()
-      case .later:
-        root.keepSessions()
-        return
-      case .end, .truncated, .failed:
+      case .blocked: return root.keepSessions()
+      case .lost:
         session.connectionLost()
         takeEvents()
         return close()
@@ -200,15 +195,15 @@ final class Carrier {
     var isChanged = false
     while let event = session.nextEvent() {
       switch event {
-      case .interimHead(let ticket, let head): stream(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
-      case .head(let ticket, let head, _): stream(ticket)?.answer.take(head: session.bytes(of: ticket, head))
-      case .data(let ticket), .room(let ticket): touch(ticket)
-      case .trailers(let ticket, let lines): stream(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
-      case .end(let ticket): stream(ticket)?.answer.hasEnded = true
+      case .interimHead(let ticket, let head): streams.touch(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
+      case .head(let ticket, let head, _): streams.touch(ticket)?.answer.take(head: session.bytes(of: ticket, head))
+      case .data(let ticket), .room(let ticket): streams.touch(ticket)
+      case .trailers(let ticket, let lines): streams.touch(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket): streams.touch(ticket)?.answer.hasEnded = true
       case .ended(let ticket, let end):
         if case .reset(.enhanceYourCalm) = end { pool.backOff() }
         report(end)
-        stream(ticket)?.failure = failure(of: end)
+        streams.touch(ticket)?.failure = failure(of: end)
       case .refused, .sent: break
       case .goAway(let goAway):
         isRetired = true
@@ -256,17 +251,6 @@ final class Carrier {
     upstreams.observer.streamReset(upstream: pool.upstream, byOrigin: byOrigin, code: code.rawValue)
   }
 
-  private func stream(_ ticket: StreamTicket) -> CarriedStream? {
-    guard Int(ticket.index) < streams.count, let stream = streams[Int(ticket.index)], stream.ticket == ticket else {
-      return nil
-    }
-    if !stream.isTouched {
-      stream.isTouched = true
-      touched.append(stream)
-    }
-    return stream
-  }
-
   private func failure(of end: StreamEnd) -> HTTP2Failure {
     if end == .goneAway, session.goAway?.code == .http11Required { return .wantsHTTP1 }
     guard case .connection(let reason, sent: true) = end else { return HTTP2Failure(end) }
@@ -283,18 +267,9 @@ final class Carrier {
     upstreams.observer.misdirected(upstream: pool.upstream)
   }
 
-  private func touch(_ ticket: StreamTicket) { _ = stream(ticket) }
-
   /// Lets the requests go on for which something has come.
   private func notify() {
-    while !touched.isEmpty {
-      let batch = touched
-      touched.removeAll(keepingCapacity: true)
-      for stream in batch {
-        stream.isTouched = false
-        stream.user?.ready(0, on: loop)
-      }
-    }
+    while let stream = streams.nextTouched() { stream.user?.ready(0, on: loop) }
   }
 
   /// The origin takes nothing any more. What it sent before may say which requests it has not processed.
@@ -312,26 +287,14 @@ final class Carrier {
   @discardableResult
   private func flush() -> Bool {
     guard !isBroken else { return false }
-    while true {
-      let block = out ?? loop.blocks.borrowLarge()
-      out = block
-      if block.isEmpty { block.clear() }
-      if block.space.count >= 4096 { block.end += session.send(into: block.space, now: loop.now) }
-      guard !block.isEmpty else { break }
-      switch root.stream.write(block.bytes) {
-      case .bytes(let count):
-        block.consume(count)
-        if !block.isEmpty { continue }
-      case .later: return false
-      case .failed:
-        isBroken = true
-        readLastWords()
-        return false
-      }
+    switch pipe.send() {
+    case .all: return true
+    case .blocked: return false
+    case .lost:
+      isBroken = true
+      readLastWords()
+      return false
     }
-    if let out { loop.blocks.giveBack(out) }
-    out = nil
-    return true
   }
 
   // MARK: Life
@@ -381,10 +344,9 @@ final class Carrier {
     guard !isClosed else { return }
     isClosed = true
     if session.failure == nil { session.connectionLost() }
-    if let out { loop.blocks.giveBack(out) }
-    out = nil
+    pipe.giveBack()
     while let event = session.nextEvent() {
-      if case .ended(let ticket, let end) = event { stream(ticket)?.failure = failure(of: end) }
+      if case .ended(let ticket, let end) = event { streams.touch(ticket)?.failure = failure(of: end) }
     }
     notify()
   }

@@ -1,3 +1,5 @@
+import HTTP2
+
 /// Why an HTTP/2 stream, or the connection under it, gave no answer. Without secrets.
 public enum HTTP2Failure: Sendable, Hashable {
   /// The origin does not choose HTTP/2, and nothing else is wanted.
@@ -65,12 +67,5 @@ public enum HTTP2Failure: Sendable, Hashable {
   }
 
   /// As RFC 9113 section 7 names it.
-  public static func name(ofCode code: UInt32) -> String {
-    let names = [
-      "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
-      "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
-      "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-    ]
-    return code < names.count ? names[Int(code)] : "code \(code)"
-  }
+  public static func name(ofCode code: UInt32) -> String { ErrorCode(rawValue: code).name }
 }

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTPWire
 
 /// The body of a message that was written for HTTP/1.1 and leaves on an HTTP/2 stream.
 public struct LeavingBody {
@@ -12,7 +13,7 @@ public struct LeavingBody {
   }
   private var state: State
 
-  public init(_ framing: SentFraming) {
+  public init(_ framing: BodyFraming) {
     switch framing {
     case .none, .length(0): state = .whole
     case .length(let length): state = .length(length)

@@ -17,4 +17,10 @@ public struct StreamIdentity: Sendable, Hashable {
     self.credential = credential
     self.authority = authority
   }
+
+  /// Whether it is the same, but for an authority that is still where the app wrote it.
+  func equals(_ other: StreamIdentity, authority: UnsafeRawBufferPointer) -> Bool {
+    isRequired == other.isRequired && credential == other.credential && indexesFields == other.indexesFields
+      && loner == other.loner && self.authority.elementsEqual(authority)
+  }
 }

@@ -59,6 +59,9 @@ public final class OriginPool {
   private var restEnd: RestEnd?
   /// What is known of the protocol that the origin speaks; nil: HTTP/2 is not offered.
   private let protocols: ProtocolMemory.Place?
+  /// Of the pools of this origin to which HTTP/2 is offered, the one that was asked for last. Those never have one themselves, so no
+  /// two pools own each other.
+  private var lastOffering: OriginPool?
   /// Some of the origin's requests go in absolute-form, others through tunnels, each in a pool of their own.
   public let hasBothForms: Bool
   /// The same origin may have another pool: for requests of the other form, or another protocol. All share the limit.
@@ -188,7 +191,7 @@ public final class OriginPool {
           oldest.close()
           continue
         }
-        if let other = siblings.first(where: { $0.idleCount > 0 }) {
+        if let other = sibling(where: { $0.idleCount > 0 }) {
           other.surrenderIdle()
           continue
         }
@@ -238,11 +241,14 @@ public final class OriginPool {
     if wantsPlace { connect() } else { limit.giveBack() }
   }
 
-  private var siblings: [OriginPool] { hasSibling ? upstreams.pools(sharing: limit).filter { $0 !== self } : [] }
+  /// The first other pool of the same origin for which that holds.
+  private func sibling(where holds: (OriginPool) -> Bool) -> OriginPool? {
+    hasSibling ? upstreams.pools(sharing: limit).first { $0 !== self && holds($0) } : nil
+  }
 
   /// Requests elsewhere wait for a place: those of other loops, and of other pools of this origin.
   private var othersWantPlace: Bool {
-    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || (hasSibling && siblings.contains { $0.wantsPlace })
+    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || sibling { $0.wantsPlace } != nil
   }
 
   // MARK: Shares
@@ -306,6 +312,29 @@ public final class OriginPool {
   private var oldestBound: UpstreamConnection? { bound.first { !$0.isReserved } }
 
   // MARK: Streams
+
+  /// HTTP/2 may be offered here: with TLS, and connections that no authentication binds to one request after another.
+  public var mayOfferHTTP2: Bool { origin.identity.isTLS && origin.identity.account.isEmpty }
+
+  /// The pool of the same origin for requests that share HTTP/2 connections so. It remembers the last one, as a request usually asks
+  /// for what the one before it asked for.
+  /// - Parameters:
+  ///   - streams: without an authority.
+  ///   - authority: as the app asked for it; empty: the origin's own.
+  public func offering(_ streams: StreamIdentity, authority: UnsafeRawBufferPointer) -> OriginPool {
+    if origin.identity.streams?.equals(streams, authority: authority) == true { return self }
+    if let last = lastOffering, !last.isForgotten, !last.isRetired,
+      last.origin.identity.streams?.equals(streams, authority: authority) == true
+    {
+      return last
+    }
+    var whole = streams
+    whole.authority = Array(authority)
+    let pool = upstreams.pool(offering: whole, like: self)
+    if origin.identity.streams == nil, streams.loner == 0 { lastOffering = pool }
+    tidy()
+    return pool
+  }
 
   /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
   var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: upstreams.loop.now) } }
@@ -544,7 +573,7 @@ public final class OriginPool {
   private func leavePlace() {
     if handsOver || (!line.isEmpty && isOwnTurnOver()) {
       if limit.passOn(from: upstreams.loop.executor) { return }
-      if let other = siblings.first(where: { $0.wantsPlace }) { return other.placePassedOn() }
+      if let other = sibling(where: { $0.wantsPlace }) { return other.placePassedOn() }
     }
     limit.giveBack()
   }

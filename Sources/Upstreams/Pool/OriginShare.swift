@@ -8,9 +8,8 @@ import Synchronization
 /// Owned by its limit's table, by the holders of its places, by pools that hold requests back, and by the app connection that
 /// asked last.
 final class OriginShare: Sendable {
-  let origin: OriginIdentity
   let account: ClientAccount
-  private let limitAddress: ObjectIdentifier
+  let limitAddress: ObjectIdentifier
   /// Never read. While this reference exists, no other limit can have the same address.
   private unowned let limit: OriginLimit
   private let taken = Atomic<Int>(0)
@@ -20,7 +19,6 @@ final class OriginShare: Sendable {
     self.limit = limit
     self.account = account
     limitAddress = ObjectIdentifier(limit)
-    origin = limit.identity
   }
 
   @inline(__always)

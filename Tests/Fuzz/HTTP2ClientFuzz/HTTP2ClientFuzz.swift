@@ -20,9 +20,10 @@ private struct Reading: Equatable {
   /// Three requests, then the origin's bytes in pieces.
   init(_ input: UnsafeRawBufferPointer, step: Int) {
     let session = ClientSession(limits: SessionLimits(headerSection: 2000), now: 0)
-    let head = Array("POST /a HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n".utf8)
     for hasBody in [false, true, false] {
-      guard case .stream(let ticket) = head.withUnsafeBytes({ session.submit(head: $0, hasBody: hasBody) }) else { continue }
+      let coding = hasBody ? "Transfer-Encoding: chunked\r\n" : ""
+      let head = Array("POST /a HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\(coding)\r\n".utf8)
+      guard case .stream(let ticket, _) = head.withUnsafeBytes({ session.submit(head: $0) }) else { continue }
       if hasBody { _ = head.withUnsafeBytes { session.append($0, to: ticket) } }
     }
     send(session)

@@ -69,7 +69,7 @@ private struct Reading: Equatable {
 
   private func answer(_ session: ServerSession, _ ticket: StreamTicket) {
     let head = Array("HTTP/1.1 200 OK\r\nServer: x\r\n\r\n".utf8)
-    precondition(head.withUnsafeBytes { session.answer(ticket, head: $0, hasBody: true) })
+    precondition(head.withUnsafeBytes { session.answer(ticket, head: $0) } != .unfit)
     _ = head.withUnsafeBytes { session.append($0, to: ticket) }
     session.endBody(of: ticket)
   }
