@@ -100,7 +100,7 @@ final class MultiplexedConnection: EventHandler {
       case .end(let ticket):
         take(ticket)
         answer(ticket)
-      case .refused(let ticket, let status): send(ServedAnswer(status, text: "no\n"), isHead: false, on: ticket)
+      case .refused(let ticket, let status): send(ServedAnswer(status, text: "no\n"), on: ticket)
       case .sent(let ticket), .ended(let ticket, _):
         requests[ticket] = nil
         session.release(ticket)
@@ -132,15 +132,15 @@ final class MultiplexedConnection: EventHandler {
 
   private func answer(_ ticket: StreamTicket) {
     guard let request = requests.removeValue(forKey: ticket) else { return }
-    send(responder.answer(request), isHead: request.method == "HEAD", on: ticket)
+    send(responder.answer(request), on: ticket)
   }
 
   /// The demo's answers are small enough for a first window, so none waits for room.
-  private func send(_ answer: ServedAnswer, isHead: Bool, on ticket: StreamTicket) {
-    let hasBody = !isHead && !answer.body.isEmpty
-    let isSent = answer.head(closes: false).withUnsafeBytes { session.answer(ticket, head: $0, hasBody: hasBody) }
-    guard isSent else { return session.release(ticket, code: .internalError) }
-    if hasBody {
+  private func send(_ answer: ServedAnswer, on ticket: StreamTicket) {
+    guard case .final(let framing) = answer.head(closes: false).withUnsafeBytes({ session.answer(ticket, head: $0) }) else {
+      return session.release(ticket, code: .internalError)
+    }
+    if framing.hasBytes {
       _ = answer.body.withUnsafeBytes { session.append($0, to: ticket) }
       session.endBody(of: ticket)
     }

@@ -19,10 +19,12 @@ public final class ClientSession: Session {
   public private(set) var cancelled = 0
   private let peerStreams: Int
 
-  /// - Parameter peerStreams: how many streams the origin took at once on its last connection, until its SETTINGS come; nil: 100.
-  public init(limits: SessionLimits, peerStreams: Int? = nil, now: Int64) {
+  /// - Parameters:
+  ///   - peerStreams: how many streams the origin took at once on its last connection, until its SETTINGS come; nil: 100.
+  ///   - windows: what receive windows grow from; nil: only the bound of each connection holds.
+  public init(limits: SessionLimits, peerStreams: Int? = nil, windows: (any WindowBudget)? = nil, now: Int64) {
     self.peerStreams = peerStreams ?? SessionLimits.unknownPeerStreams
-    super.init(isServer: false, limits: limits, now: now)
+    super.init(isServer: false, limits: limits, windows: windows, now: now)
   }
 
   /// How many requests may be open at once: the least of our limit and the peer's.
@@ -97,7 +99,19 @@ public final class ClientSession: Session {
   // MARK: Answers
 
   override func released(_ stream: StreamState) {
-    if !stream.isOver, failure == nil { cancelled += 1 }
+    if !stream.isOver, !stream.body.isDiscarded, failure == nil { cancelled += 1 }
+  }
+
+  /// The driver has the whole answer, as its head says, but the stream's end has not come: many servers send it in a frame of its own. What
+  /// comes until then is discarded; `end` or `ended` follow, and then the driver releases the stream. It may do so earlier, if the origin
+  /// takes too long: such a stream does not count in `cancelled`.
+  /// - Returns: false: nothing more will come, or the request is not sent whole, so that the stream can be released.
+  public func awaitEnd(of ticket: StreamTicket) -> Bool {
+    guard failure == nil, let stream = stream(ticket), !stream.isOver, !stream.isClosed, stream.section.isFinal,
+      stream.sending.ends, stream.sending.body.isEmpty
+    else { return false }
+    stream.body.isDiscarded = true
+    return true
   }
 
   override func beginSection(_ id: Int32, isTrailer: Bool) -> Bool {

@@ -10,10 +10,10 @@ struct Inbound {
   var hasSettings = false
   /// The peer has acknowledged our SETTINGS.
   var knowsOurs = false
-  /// What all streams' windows may still grow.
-  var windowGrowth = SessionLimits.windowGrowth
+  var windowGrowth: WindowGrowth
 
-  init(isServer: Bool, limits: SessionLimits, now: Int64) {
+  init(isServer: Bool, limits: SessionLimits, windows: (any WindowBudget)?, now: Int64) {
+    windowGrowth = WindowGrowth(windows)
     // A server gets the client's preface first.
     scanner = FrameScanner(preface: isServer ? 24 : 0, blockLimit: limits.headerSection * 4)
     budget = FrameBudget(now: now)

@@ -23,9 +23,10 @@ public final class ServerSession: Session {
   private static let staticStatuses = [200, 204, 206, 304, 400, 404, 500]
   private var resets: ResetBucket
 
-  public init(limits: SessionLimits, now: Int64) {
+  /// - Parameter windows: what receive windows grow from; nil: only the bound of each connection holds.
+  public init(limits: SessionLimits, windows: (any WindowBudget)? = nil, now: Int64) {
     resets = ResetBucket(now: now)
-    super.init(isServer: true, limits: limits, now: now)
+    super.init(isServer: true, limits: limits, windows: windows, now: now)
   }
 
   /// Names that the app wants never indexed: for `ClientSession.submit`.

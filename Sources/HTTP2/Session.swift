@@ -34,18 +34,21 @@ public class Session {
   /// Debug data of the peer's GOAWAY: at most 128 bytes, others than printable ones as dots.
   public final internal(set) var goAwayText: [UInt8] = []
 
-  init(isServer: Bool, limits: SessionLimits, now: Int64) {
+  init(isServer: Bool, limits: SessionLimits, windows: (any WindowBudget)?, now: Int64) {
     self.limits = limits
     self.isServer = isServer
     self.now = now
     lastReceived = now
-    inbound = Inbound(isServer: isServer, limits: limits, now: now)
+    inbound = Inbound(isServer: isServer, limits: limits, windows: windows, now: now)
     handle = Library.session(isServer: isServer, limits: limits)
     nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
     Library.submitFirstFrames(handle, isServer: isServer, limits: limits)
   }
 
-  deinit { nghttp2_session_del(handle) }
+  deinit {
+    inbound.windowGrowth.end()
+    nghttp2_session_del(handle)
+  }
 
   // MARK: Events
 

@@ -6,22 +6,21 @@ struct StreamWindow {
 
   /// - Parameters:
   ///   - bytes: what the reader took now.
-  ///   - growth: what all streams of the connection may still grow; less afterwards if this one grows.
+  ///   - growth: less afterwards if this one grows.
   ///   - keepsUp: nothing is left to be read.
   /// - Returns: the new size; nil: as before.
-  mutating func take(_ bytes: Int, keepsUp: Bool, growth: inout Int) -> Int? {
+  mutating func take(_ bytes: Int, keepsUp: Bool, growth: inout WindowGrowth) -> Int? {
     taken += bytes
     guard taken >= size else { return nil }
     taken = 0
-    guard keepsUp, size < SessionLimits.largestWindow, growth >= size else { return nil }
-    growth -= size
+    guard keepsUp, size < SessionLimits.largestWindow, growth.take(size) else { return nil }
     size *= 2
     return size
   }
 
   /// Gives back what it has of the connection's growth.
-  mutating func end(growth: inout Int) {
-    growth += size - SessionLimits.firstWindow
+  mutating func end(growth: inout WindowGrowth) {
+    growth.giveBack(size - SessionLimits.firstWindow)
     self = StreamWindow()
   }
 }

@@ -35,6 +35,8 @@ public final class Upstreams {
   public var isDraining = false
   /// Addresses on which this process listens. The proxy never connects to them.
   public var ownAddresses: [Address] = []
+  /// What receive windows of HTTP/2 grow from.
+  public var windows: (any WindowBudget)?
   /// Called for an origin whose certificate has been revoked.
   public var revoked: ((OriginIdentity) -> Void)?
   /// The client for the proxy's own requests.

@@ -24,6 +24,16 @@ import Testing
     }
   }
 
+  @Test func `a POST that such a GOAWAY names as read is not sent twice, and the next requests go over 1.1`() throws {
+    let origin = try HTTP2Origin()
+    try origin.script("old", [.awaitEnd, .goAway(-1, Self.code, ""), .close])
+    try withProxy(origin.configuration()) { proxy throws in
+      expectOwnAnswer(try proxy.ask("POST", "http://api.test/?id=old", body: "x"), 502, "http_protocol_error")
+      #expect(try origin.tell().of("old").count == 1)
+      #expect(try proxy.ask("http://api.test/").told().protocol == "http/1.1")
+    }
+  }
+
   @Test func `others on that connection end in peace`() throws {
     let origin = try HTTP2Origin()
     try origin.script("old", [.awaitEnd, .reset(Self.code)])

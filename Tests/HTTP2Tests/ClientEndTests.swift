@@ -125,4 +125,31 @@ struct ClientEndTests {
     #expect(!probe.client.canSubmit)
     #expect(probe.client.failure == nil)
   }
+
+  @Test("awaits the end of an answer that is whole, and discards what comes until then")
+  func awaited() {
+    let probe = ClientProbe()
+    let ticket = probe.get()
+    probe.feed(.head(1, [(":status", "200"), ("content-length", "2")]))
+    #expect(probe.client.awaitEnd(of: ticket))
+    probe.feed(.data(1, [1, 2]))
+    _ = probe.seen()
+    #expect(probe.client.body(of: ticket).isEmpty)
+    probe.feed(.data(1, [], ends: true))
+    #expect(probe.seen() == [.end(1)])
+    probe.client.release(ticket)
+    #expect(probe.frames().allSatisfy { $0.kind != .reset } && probe.client.cancelled == 0)
+
+    // One that takes too long is reset, and does not count.
+    let late = probe.get()
+    probe.feed(.head(3, [(":status", "204")]))
+    #expect(probe.client.awaitEnd(of: late))
+    probe.client.release(late, code: .noError)
+    #expect(probe.frames().contains { $0.kind == .reset } && probe.client.cancelled == 0)
+
+    // Where the request is not sent whole, there is no reason to wait.
+    let upload = probe.begin("POST / HTTP/1.1|Host: a|Content-Length: 5||")
+    probe.feed(.head(5, [(":status", "204")]))
+    #expect(!probe.client.awaitEnd(of: upload))
+  }
 }

@@ -96,8 +96,11 @@ final class ClientProbe: Probe {
   let decoder = HeaderDecoder()
 
   /// After both sides' SETTINGS, unless `greets` is false.
-  init(limits: SessionLimits = SessionLimits(), settings: [(UInt16, UInt32)] = [], greets: Bool = true) {
-    client = ClientSession(limits: limits, now: 1_000_000_000)
+  init(
+    limits: SessionLimits = SessionLimits(), settings: [(UInt16, UInt32)] = [], windows: (any WindowBudget)? = nil,
+    greets: Bool = true
+  ) {
+    client = ClientSession(limits: limits, windows: windows, now: 1_000_000_000)
     super.init(client)
     guard greets else { return }
     _ = sentBytes()

@@ -80,6 +80,42 @@ struct FlowTests {
     #expect(largest(13) == 4 << 20)
   }
 
+  private final class Budget: WindowBudget {
+    var left: Int
+    init(_ left: Int) { self.left = left }
+    func takeForWindow(_ bytes: Int) -> Bool {
+      guard bytes <= left else { return false }
+      left -= bytes
+      return true
+    }
+    func giveBackFromWindow(_ bytes: Int) { left += bytes }
+  }
+
+  @Test("takes the growth of windows from what all connections share, and gives it back with the stream or the connection")
+  func budget() {
+    let budget = Budget(300_000)
+    do {
+      let probe = ClientProbe(windows: budget)
+      let ticket = probe.get()
+      probe.feed(.head(1, [(":status", "200")]))
+      var window = 65_536
+      var largest = 0
+      for _ in 0..<12 {
+        fill(probe, 1, window: &window)
+        largest = max(largest, window)
+      }
+      #expect(largest == 4 * 65_536 && budget.left == 300_000 - 3 * 65_536)
+      probe.client.release(ticket)
+      #expect(budget.left == 300_000)
+      _ = probe.get()
+      probe.feed(.head(3, [(":status", "200")]))
+      window = 65_536
+      for _ in 0..<12 { fill(probe, 3, window: &window) }
+      #expect(budget.left < 300_000)
+    }
+    #expect(budget.left == 300_000)
+  }
+
   @Test("holds 64 KiB of an upload, and asks for more when half of it is gone")
   func upload() {
     let probe = ClientProbe(settings: [(4, 100_000)])

@@ -43,7 +43,8 @@ final class AppCarrier {
     loop = root.loop
     let limits = services.snapshot.settings.limits
     session = ServerSession(
-      limits: SessionLimits(streams: limits.clientStreams, headerSection: limits.requestHead), now: root.loop.now)
+      limits: SessionLimits(streams: limits.clientStreams, headerSection: limits.requestHead), windows: services.buffers,
+      now: root.loop.now)
     pipe = SessionPipe(session, over: root.stream, on: root.loop)
     progressed = root.loop.now
     idleSince = root.loop.now

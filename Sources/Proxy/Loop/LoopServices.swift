@@ -67,6 +67,7 @@ final class LoopServices {
       on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
     handshakes = .install(on: loop, shared.handshakes, snapshot)
     poolOfOrigin = ContiguousArray(repeating: nil, count: snapshot.originCount)
+    upstreams.windows = buffers
     upstreams.revoked = { [unowned self] in shared.dropStored(of: $0, under: self.snapshot) }
   }
 

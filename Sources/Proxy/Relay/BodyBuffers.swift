@@ -1,3 +1,4 @@
+import HTTP2
 import Synchronization
 
 /// The memory for bodies that are kept, in the whole process (`limits.buffers`).
@@ -31,7 +32,7 @@ final class LoopBuffers {
   /// Bytes.
   private static let portion = 64 << 10
 
-  private let shared: SharedBuffers
+  fileprivate let shared: SharedBuffers
   private var free = 0
   /// In the hands of requests. 0 when nothing is kept.
   private(set) var lent = 0
@@ -78,4 +79,10 @@ final class LoopBuffers {
   }
 
   func noteWhole(_ change: Int) { whole += change }
+}
+
+/// Windows of HTTP/2 grow while there is enough for bodies: apps that stop reading hold what is in them.
+extension LoopBuffers: WindowBudget {
+  func takeForWindow(_ bytes: Int) -> Bool { shared.inUse + bytes <= shared.bound / 2 && take(bytes) }
+  func giveBackFromWindow(_ bytes: Int) { giveBack(bytes) }
 }

@@ -15,6 +15,8 @@ final class CarriedStream: StreamLayer {
   /// Of the request; nil: its head was not sent.
   private var upload: LeavingBody?
   var answer = ArrivingMessage()
+  /// Its user has read the whole answer, as its head says.
+  private(set) var isAnswered = false
   /// Why the answer will not come whole.
   var failure: HTTP2Failure?
 
@@ -26,6 +28,8 @@ final class CarriedStream: StreamLayer {
     return failure == .headTooLarge ? .responseHeadTooLarge : .http2(failure)
   }
   var number: Int32? { ticket?.id }
+
+  func answered() { isAnswered = true }
 
   /// The answer is 421.
   func misdirected() { carrier.misdirected() }

@@ -15,6 +15,8 @@ final class Carrier {
   /// Requests that may be given up. Origins that guard against resets end all streams of a connection.
   private static let cancellations = 100
   private static let readsATurn = 16
+  /// Nanoseconds that the end of a stream is awaited whose answer is whole.
+  private static let endPatience: Int64 = 1_000_000_000
 
   /// Valid until `closed`; then all that is left are streams that are read to their ends.
   unowned let root: UpstreamConnection
@@ -23,8 +25,10 @@ final class Carrier {
   private let pool: OriginPool
   let session: ClientSession
   private var streams = StreamTable<CarriedStream>()
-  /// Streams that are lent.
+  /// Streams that are lent, and those whose end has not come.
   private(set) var count = 0
+  /// Streams whose answers are whole but for their ends, and when those are awaited no longer; the oldest first.
+  private var ending: [(ticket: StreamTicket, limit: Int64)] = []
   private var opened = 0
   private var pipe: SessionPipe
   private var isPumping = false
@@ -51,7 +55,7 @@ final class Carrier {
     let rules = upstreams.rules
     session = ClientSession(
       limits: SessionLimits(streams: rules.streams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
-      now: loop.now)
+      windows: upstreams.windows, now: loop.now)
     pipe = SessionPipe(session, over: root.stream, on: loop)
     lastReceived = loop.now
     var end = loop.now + Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
@@ -113,9 +117,15 @@ final class Carrier {
   /// The user of a stream is done with it.
   /// - Parameter isWhole: both messages have ended.
   func ended(_ stream: CarriedStream, isWhole: Bool) {
-    count -= 1
     if let ticket = stream.ticket {
       streams.remove(ticket)
+      if !isWhole, stream.isAnswered, !isClosed, session.awaitEnd(of: ticket) {
+        ending.append((ticket, loop.now + Self.endPatience))
+        return arm()
+      }
+    }
+    count -= 1
+    if let ticket = stream.ticket {
       if !isWhole, !isClosed {
         let isSilent = lastReceived < stream.written && loop.now - stream.written > 1_000_000_000
         if isSilent, !stream.answer.hasHead { ping() }
@@ -127,6 +137,19 @@ final class Carrier {
       wantsFlush()
     }
     rest()
+  }
+
+  /// The stream that nobody uses any more has ended, or takes too long for it.
+  private func release(ending ticket: StreamTicket) {
+    ending.removeAll { $0.ticket == ticket }
+    count -= 1
+    session.release(ticket, code: .noError)
+    rest()
+  }
+
+  /// - Returns: false: somebody uses the stream.
+  private func isEnding(_ ticket: StreamTicket) -> Bool {
+    !ending.isEmpty && ending.contains { $0.ticket == ticket }
   }
 
   private func rest() {
@@ -199,6 +222,9 @@ final class Carrier {
       case .head(let ticket, let head, _): streams.touch(ticket)?.answer.take(head: session.bytes(of: ticket, head))
       case .data(let ticket), .room(let ticket): streams.touch(ticket)
       case .trailers(let ticket, let lines): streams.touch(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
+      case .end(let ticket) where isEnding(ticket), .ended(let ticket, _) where isEnding(ticket):
+        release(ending: ticket)
+        isChanged = true
       case .end(let ticket): streams.touch(ticket)?.answer.hasEnded = true
       case .ended(let ticket, let end):
         if case .reset(.enhanceYourCalm) = end { pool.backOff() }
@@ -255,7 +281,6 @@ final class Carrier {
     if end == .goneAway, session.goAway?.code == .http11Required { return .wantsHTTP1 }
     guard case .connection(let reason, sent: true) = end else { return HTTP2Failure(end) }
     if let failure { return failure }
-    if reason == .lost, session.goAway?.code == .http11Required { return .wantsHTTP1 }
     if reason == .lost, let code = session.goAway?.code { return .goneAway(code.rawValue) }
     return HTTP2Failure(reason)
   }
@@ -309,6 +334,7 @@ final class Carrier {
 
   private func arm() {
     var deadline = min(idleEnd, drainEnd)
+    if let first = ending.first { deadline = min(deadline, first.limit) }
     if let pinged { deadline = min(deadline, pinged + (isAwaited ? Self.patience.others : pingLimit)) }
     if deadline < .max { loop.arm(root, at: deadline) }
   }
@@ -324,9 +350,16 @@ final class Carrier {
       return close()
     }
     if loop.now >= idleEnd || loop.now >= drainEnd { return close() }
+    var hasRoomAgain = false
+    while let first = ending.first, loop.now >= first.limit {
+      release(ending: first.ticket)
+      report(.noError, byOrigin: false)
+      wantsFlush()
+      hasRoomAgain = true
+    }
     arm()
     // What waits for this connection may go elsewhere.
-    if pinged != nil { pool.changed() }
+    if pinged != nil || hasRoomAgain { pool.changed() }
   }
 
   /// Says goodbye, and closes.

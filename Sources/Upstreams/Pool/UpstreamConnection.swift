@@ -314,6 +314,7 @@ public final class UpstreamConnection: EventHandler {
   func finished(inStep: Bool) {
     exchange = nil
     rest()
+    if inStep { carried?.answered() }
     guard inStep, carried == nil else { return close() }
     guard inbound == nil else { return discard() }
     settle()
