@@ -1,6 +1,7 @@
 import Crypto
 import EventIO
 import Fetch
+import HTTP2
 import HTTPWire
 import Settings
 import Synchronization
