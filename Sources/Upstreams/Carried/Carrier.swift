@@ -183,7 +183,7 @@ final class Carrier {
         lastReceived = loop.now
         takeEvents()
       case .blocked: return root.keepSessions()
-      case .lost:
+      case .ended, .lost:
         session.connectionLost()
         takeEvents()
         return close()
