@@ -56,6 +56,10 @@ final class AppStream: StreamLayer {
     return taken > 0 ? .bytes(taken) : .later
   }
 
+  /// What follows a body with a length, before its last byte is written.
+  /// - Parameter lines: each with CRLF.
+  func take(trailers lines: [UInt8]) { download?.trailers = lines }
+
   /// See `AppCarrier.endSoon`.
   func endConnection() { carrier.endSoon() }
 

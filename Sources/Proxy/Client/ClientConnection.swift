@@ -322,6 +322,8 @@ final class ClientConnection: AppConnection {
 
   override var isStream: Bool { carried != nil }
 
+  override func take(trailers lines: [UInt8]) { carried?.take(trailers: lines) }
+
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 
   // MARK: Handshakes
