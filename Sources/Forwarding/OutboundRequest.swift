@@ -30,8 +30,8 @@ public struct OutboundRequest: Sendable {
   public var isHTTP11: Bool { minorVersion >= 1 }
 
   /// Without a head: for answers to an app whose head cannot be parsed.
-  public init() {
-    method = .get
+  public init(method: Method = .get) {
+    self.method = method
     minorVersion = 1
   }
 

@@ -132,7 +132,7 @@ public final class ClientSession: Session {
     if name.first == UInt8(ascii: ":") { return status(stream, value) }
     let id = FieldName(name)
     switch id {
-    case .contentLength: stream.section.hasLength = true
+    case .contentLength: stream.section.length = value.reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) }
     case .te:
       refuse(stream, .protocolError, .malformed(.protocolError))
       return false
@@ -168,7 +168,8 @@ public final class ClientSession: Session {
       events.append(.interimHead(stream.ticket, text))
     case .head:
       let mayHaveBody = !stream.isHeadRequest && status != 204 && status != 304
-      if mayHaveBody, !stream.section.hasLength {
+      if mayHaveBody { stream.body.length = stream.section.length }
+      if mayHaveBody, stream.section.length == nil {
         stream.section.text.append(ends ? "Content-Length: 0\r\n" : "Transfer-Encoding: chunked\r\n")
       }
       events.append(.head(stream.ticket, stream.section.end(), ends: ends))

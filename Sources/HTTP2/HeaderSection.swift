@@ -12,8 +12,8 @@ struct HeaderSection: ~Copyable {
   var size = 0
   /// Of the arriving head; 0: none yet.
   var status = 0
-  /// Content-Length is among the fields.
-  var hasLength = false
+  /// Value of Content-Length among the fields, which nghttp2 has checked; nil: there is none.
+  var length: Int?
   private(set) var interimHeads = 0
   /// A final head has arrived.
   private(set) var isFinal = false
@@ -27,7 +27,7 @@ struct HeaderSection: ~Copyable {
     start = text.count
     size = isFinal ? 0 : interimSize
     status = 0
-    hasLength = false
+    length = nil
   }
 
   /// Ends the section that was arriving.

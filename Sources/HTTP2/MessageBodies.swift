@@ -9,12 +9,15 @@ struct IncomingBody: ~Copyable {
   var isWhole = false
   /// Nothing of it is kept.
   var isDiscarded = false
+  /// Of an answer: how many bytes its head says that there will be; nil: it does not say.
+  var length: Int?
 
   mutating func clear() {
     bytes.clear()
     isAnnounced = false
     isWhole = false
     isDiscarded = false
+    length = nil
   }
 }
 
@@ -25,10 +28,16 @@ struct OutgoingMessage: ~Copyable {
   var trailers = ByteQueue()
   /// The head was written.
   var hasHead = false
+  /// When a part of it was last written; 0: never.
+  var lastWritten: Int64 = 0
   /// Server: the driver gave the final head.
   var hasFinalHead = false
   /// The driver gives nothing more.
   var ends = false
+  /// What was given is not the whole message, and nothing more will be: a reset follows it.
+  var isCut = false
+  /// Heads that nghttp2 has not written yet.
+  var heldHeads = 0
   /// END_STREAM was written, or nothing more will be.
   var isOver = false
   /// nghttp2 asked for body bytes when there were none.
@@ -47,8 +56,11 @@ struct OutgoingMessage: ~Copyable {
     body.clear()
     trailers.clear()
     hasHead = false
+    lastWritten = 0
     hasFinalHead = false
     ends = false
+    isCut = false
+    heldHeads = 0
     isOver = false
     isDeferred = false
     wantsRoom = false

@@ -70,19 +70,23 @@ struct RequestText: ~Copyable {
     AnswerText.append(name, id, value, to: &lines)
   }
 
-  /// The status of the answer to a request that goes nowhere; nil: it is in order.
-  func problem() -> Int? {
+  /// Why the request goes nowhere; nil: it is in order.
+  func problem() -> RefusedRequest.Reason? {
     let bytes = pseudo.bytes
-    if isTooLarge || count > fieldCountLimit - 4 { return 431 }
-    if method.equals("CONNECT", in: bytes) { return 405 }
-    guard scheme.equalsIgnoringCase("https", in: bytes) else { return 400 }
+    if isTooLarge { return .malformed(.headTooLarge) }
+    if count > fieldCountLimit - 4 { return .malformed(.tooManyFields) }
+    if method.equals("CONNECT", in: bytes) { return .connect }
+    guard scheme.equalsIgnoringCase("https", in: bytes) else { return .malformed(.scheme) }
     let name = authority.isEmpty ? host : authority
-    if !host.isEmpty, !equalsIgnoringCase(host.bytes(in: bytes), name.bytes(in: bytes)) { return 400 }
-    guard (try? Authority(name, in: bytes)) != nil else { return 400 }
+    if !host.isEmpty, !equalsIgnoringCase(host.bytes(in: bytes), name.bytes(in: bytes)) { return .malformed(.hostDiffers) }
+    do { _ = try Authority(name, in: bytes) } catch { return .malformed(error) }
     let target = path.bytes(in: bytes)
-    for byte in target where byte < 0x21 || byte > 0x7e || byte == UInt8(ascii: "#") { return 400 }
+    for byte in target {
+      if byte < 0x21 || byte > 0x7e { return .malformed(.targetCharacter) }
+      if byte == UInt8(ascii: "#") { return .malformed(.fragment) }
+    }
     if target.first == UInt8(ascii: "/") { return nil }
-    return path.equals("*", in: bytes) && method.equals("OPTIONS", in: bytes) ? nil : 400
+    return path.equals("*", in: bytes) && method.equals("OPTIONS", in: bytes) ? nil : .malformed(.targetForm)
   }
 
   /// Writes the head without its empty line: target in origin-form, Host first, cookies joined.

@@ -43,12 +43,13 @@ public final class ServerSession: Session {
       let framing = try? outbound.answerText.framing(to: stream.isHeadRequest ? .head : .get, in: head)
     else { return .unfit }
     let isInterim = outbound.answerText.isInterim
-    guard outbound.answerText.status < 600, outbound.answerText.status != 101 else { return .unfit }
+    guard 100..<600 ~= outbound.answerText.status, outbound.answerText.status != 101 else { return .unfit }
     outbound.fields.clear()
     let isStatic = Self.staticStatuses.contains(outbound.answerText.status)
     outbound.fields.append(":status", UnsafeRawBufferPointer(rebasing: head[9..<12]), indexed: isStatic)
     outbound.fields.append(outbound.answerText.fields, of: head, secretFrom: .max, marked: [])
     guard outbound.fields.size <= SessionLimits.sentHeaderBlock else { return .unfit }
+    stream.sending.heldHeads += 1
     if isInterim {
       nghttp2_submit_headers(handle, Library.flagsNone, stream.id, nil, outbound.fields.fields, outbound.fields.count, nil)
       return .interim
@@ -131,10 +132,10 @@ public final class ServerSession: Session {
     }
     stream.marked = request.marked
     stream.isHeadRequest = request.isHead
-    if let status = request.problem() {
+    if let reason = request.problem() {
       stream.body.isDiscarded = true
       _ = stream.section.end()
-      events.append(.refused(stream.ticket, status: status))
+      events.append(.refused(stream.ticket, RefusedRequest(reason, isHead: request.isHead)))
     } else {
       request.write(to: &stream.section.text, ends: ends)
       events.append(.head(stream.ticket, stream.section.end(), ends: ends))

@@ -10,6 +10,9 @@ extension Session {
     stream(ticket)?.body.bytes.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
+  /// Content-Length of an answer that may have a body; nil: it has none.
+  public final func bodyLength(of ticket: StreamTicket) -> Int? { stream(ticket)?.body.length }
+
   /// Whether nothing is left of the body, and nothing follows.
   public final func isDrained(_ ticket: StreamTicket) -> Bool {
     stream(ticket).map { ($0.body.isWhole || $0.isOver) && $0.body.bytes.isEmpty } ?? true
@@ -39,7 +42,9 @@ extension Session {
   /// Copies bytes of the body that we send: at most 64 KiB wait for the peer's windows.
   /// - Returns: bytes taken. If fewer than given, the event `room` says when to go on.
   public final func append(_ bytes: UnsafeRawBufferPointer, to ticket: StreamTicket) -> Int {
-    guard let stream = stream(ticket), !stream.sending.ends, !stream.sending.isOver else { return bytes.count }
+    guard let stream = stream(ticket), !stream.sending.ends, !stream.sending.isCut, !stream.sending.isOver else {
+      return bytes.count
+    }
     let count = min(bytes.count, SessionLimits.firstWindow - stream.sending.body.count)
     if count > 0 { stream.sending.body.append(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
     stream.sending.wantsRoom = count < bytes.count
@@ -50,7 +55,7 @@ extension Session {
   /// The body that we send is whole.
   /// - Parameter trailers: field lines and an empty line, as behind the last chunk of HTTP/1.1; empty: none.
   public final func endBody(of ticket: StreamTicket, trailers: UnsafeRawBufferPointer = .init(start: nil, count: 0)) {
-    guard let stream = stream(ticket), !stream.sending.ends, !stream.sending.isOver else { return }
+    guard let stream = stream(ticket), !stream.sending.ends, !stream.sending.isCut, !stream.sending.isOver else { return }
     stream.sending.ends = true
     if trailers.count > 2 {
       // So that the parser of heads can read them.
@@ -60,13 +65,26 @@ extension Session {
     resume(stream)
   }
 
-  /// Whether bytes wait for a window of the peer, the stream's or the connection's: `stall` runs meanwhile.
-  public final func isShut(_ ticket: StreamTicket) -> Bool {
-    guard failure == nil, let stream = stream(ticket), !stream.isClosed, stream.sending.hasHead, !stream.sending.body.isEmpty
-    else { return false }
-    return nghttp2_session_get_remote_window_size(handle) <= 0
-      || nghttp2_session_get_stream_remote_window_size(handle, stream.id) <= 0
+  /// The message that we send breaks off here: its head and the bytes that were given leave first, as far as the peer's windows allow,
+  /// then RST_STREAM with INTERNAL_ERROR. The event `ended` follows. A reset by `release` would overtake them.
+  public final func cut(_ ticket: StreamTicket) {
+    guard let stream = stream(ticket), !stream.sending.ends, !stream.sending.isOver else { return }
+    stream.sending.isCut = true
+    stream.sending.wantsRoom = false
+    resetIfCut(stream)
   }
+
+  /// Resets a cut message once all of it was written.
+  final func resetIfCut(_ stream: StreamState) {
+    guard stream.sending.isCut, stream.sending.heldHeads == 0, stream.sending.body.isEmpty else { return }
+    abandon(stream, .internalError)
+  }
+
+  /// Whether bytes of the body that we send wait: for a window of the peer, the stream's or the connection's, or for the transport.
+  public final func holdsBody(of ticket: StreamTicket) -> Bool { stream(ticket).map { !$0.sending.body.isEmpty } ?? false }
+
+  /// When a part of our message was last written by `send`; 0: never.
+  public final func lastWritten(of ticket: StreamTicket) -> Int64 { stream(ticket)?.sending.lastWritten ?? 0 }
 
   private final func resume(_ stream: StreamState) {
     guard stream.sending.isDeferred, failure == nil else { return }

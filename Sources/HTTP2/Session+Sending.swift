@@ -61,7 +61,10 @@ extension Session {
       inbound.budget.earn()
       guard let stream = stream(id: header.stream_id) else { return }
       stream.sending.hasHead = true
+      stream.sending.lastWritten = now
+      if stream.sending.heldHeads > 0 { stream.sending.heldHeads -= 1 }
       if ends { uploaded(stream) }
+      resetIfCut(stream)
     case NGHTTP2_DATA.rawValue:
       inbound.budget.earn()
       if ends, let stream = stream(id: header.stream_id) { uploaded(stream) }
@@ -114,10 +117,12 @@ extension Session {
     _ = outbound.buffer.append(UnsafeRawBufferPointer(start: header, count: 9))
     _ = outbound.buffer.append(UnsafeRawBufferPointer(rebasing: stream.sending.body.bytes[..<count]))
     stream.sending.body.removeFirst(count)
+    stream.sending.lastWritten = now
     if stream.sending.wantsRoom, !stream.sending.ends, stream.sending.body.count <= SessionLimits.firstWindow / 2 {
       stream.sending.wantsRoom = false
       events.append(.room(stream.ticket))
     }
+    resetIfCut(stream)
     return 0
   }
 

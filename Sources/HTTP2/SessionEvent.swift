@@ -25,8 +25,8 @@ public enum SessionEvent: Sendable, Hashable {
   case interimHead(StreamTicket, ByteSlice)
   /// The head of the answer (of the request, in a server), as HTTP/1.1 text. `ends`: no body and no trailers follow.
   case head(StreamTicket, ByteSlice, ends: Bool)
-  /// Server: a request that goes nowhere. The driver answers it with this status (400, 405, 413, 431), then releases it.
-  case refused(StreamTicket, status: Int)
+  /// Server: a request that goes nowhere. The driver answers it with an error, then releases it.
+  case refused(StreamTicket, RefusedRequest)
   /// The body grew: `Session.body(of:)`. Not repeated before the driver has read this event.
   case data(StreamTicket)
   /// Field lines and an empty line, as behind the last chunk of HTTP/1.1.

@@ -33,6 +33,9 @@ public struct StreamTable<Stream: AnyObject> {
   }
 
   @inlinable
+  public var all: [Stream] { places.compactMap(\.stream) }
+
+  @inlinable
   func contains(_ ticket: StreamTicket) -> Bool {
     Int(ticket.index) < places.count && places[Int(ticket.index)].id == ticket.id
   }

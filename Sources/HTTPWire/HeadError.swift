@@ -11,7 +11,7 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
   case contentLengthWithTransferEncoding, contentLengthMalformed, contentLengthsDiffer, transferEncodingMalformed
   case transferEncodingInHTTP10, transferCodingUnsupported, bodyWithTrace, bodyWithConnect
   // Target and Host.
-  case hostMissing, hostRepeated, hostMalformed
+  case hostMissing, hostRepeated, hostMalformed, hostDiffers
   case targetForm, scheme, userinfo, fragment, hostName, hostAddress, port, ambiguousPath, pathOfTwoEntries
 
   /// Status of the answer to such a request.
@@ -56,6 +56,7 @@ public enum HeadError: UInt8, Error, Sendable, Hashable, CaseIterable {
     case .hostMissing: "an HTTP/1.1 request needs a Host field"
     case .hostRepeated: "there is more than one Host field"
     case .hostMalformed: "the Host field is malformed"
+    case .hostDiffers: "Host and :authority differ"
     case .targetForm: "the request target's form does not fit the method"
     case .scheme: "only http:// and https:// targets are supported"
     case .userinfo: "the request target must not contain a user name or password"

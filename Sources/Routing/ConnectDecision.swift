@@ -41,7 +41,7 @@ extension Router {
     if let https = httpsEntries(host: host, port: port, for: client), let match = pattern(of: https),
       tunnel.map({ $0.isLessSpecific(than: match) }) ?? true
     {
-      guard https.routes.contains(where: { $0.serves(client.name) && client.mayReach(entry: entries[$0.entry].name) }) else {
+      guard !usableEntries(of: https, for: client).isEmpty else {
         // Clear HTTP is another entry's, and may go on.
         guard let clear else { throw .notAllowed(client: client.name, upstream: host) }
         return .served(ServedConnect(tls: .refused, clear: clear))
@@ -53,6 +53,11 @@ extension Router {
     guard find(host: host, port: port, isHTTPS: false) == nil else { throw .notAllowed(client: client.name, upstream: host) }
     try checkTunnel(host: host, port: port, for: client)
     return .tunnel
+  }
+
+  /// Those of a host's entries that the client may use.
+  public func usableEntries(of host: HostRoutes, for client: ClientIdentity) -> [Int] {
+    host.routes.filter { $0.serves(client.name) && client.mayReach(entry: entries[$0.entry].name) }.map(\.entry)
   }
 
   /// The most specific pattern of `connect.allow` for a host and port.

@@ -46,8 +46,8 @@ public struct UpstreamRules: Sendable {
 
 /// The timeouts of an entry in nanoseconds.
 public struct Deadlines: Sendable {
-  public let resolve, stall, tunnel, credential, upstreamIdle, drain: Int64
-  public var connect, responseHead: Int64
+  public let resolve, tunnel, credential, upstreamIdle, drain: Int64
+  public var connect, responseHead, stall: Int64
   public init(_ timeouts: Timeouts) {
     func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
     resolve = nanoseconds(timeouts.resolve)

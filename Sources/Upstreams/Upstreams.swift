@@ -272,7 +272,8 @@ public final class Upstreams {
       report.idle += pool.idleCount
       report.active += pool.activeCount
       report.streams += pool.streamCount
-      if pool.origin.identity.streams != nil { report.hasStreams = true }
+      // Also while none of its connections speaks HTTP/2: as long as the other series of the entry.
+      if pool.limit.hasStreams { report.hasStreams = true }
       report.connecting += pool.connectingCount
       if let expiry = pool.certificateExpiry { report.certificateExpiry = min(report.certificateExpiry ?? expiry, expiry) }
       reports[pool.upstream] = report

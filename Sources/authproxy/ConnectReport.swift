@@ -38,7 +38,7 @@ struct ConnectReport {
         rows.append(("not", "\(pattern): is less specific, or for other clients"))
       case .served(let served):
         rows += tls(served.tls, pattern, host, now)
-        if case .intercepted = served.tls, offersHTTP2(host: host, port: port) {
+        if case .intercepted(let routes) = served.tls, offersHTTP2(router.usableEntries(of: routes, for: identity)) {
           rows.append(("offers", "h2 and http/1.1 to the app, which chooses"))
         }
         let clear = served.clear?.entries.map { settings.upstreams[$0].name }.joined(separator: ", ")
@@ -51,10 +51,8 @@ struct ConnectReport {
     return rows
   }
 
-  /// One entry that speaks HTTP/2 is enough; requests for others go on as those say.
-  private func offersHTTP2(host: String, port: UInt16) -> Bool {
-    router.places(host: host, port: port).contains { settings.upstreams[$0.entry].httpVersion != .http1 }
-  }
+  /// Of the entries that the client may use, one that speaks HTTP/2 is enough; requests for others go on as those say.
+  private func offersHTTP2(_ entries: [Int]) -> Bool { entries.contains { settings.upstreams[$0].httpVersion != .http1 } }
 
   private func tls(_ way: ServedConnect.TLS, _ pattern: String, _ host: String, _ now: Int64) -> [(String, String)] {
     switch way {

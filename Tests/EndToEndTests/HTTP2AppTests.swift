@@ -93,4 +93,69 @@ import Testing
     #expect(child.awaitEnd(seconds: 30) == .exited(0) && child.output == "hello2", "\(child.output) \(child.errors)")
     #expect(proxy.process.awaitEnd(seconds: 30) == .exited(0))
   }
+
+  @Test func `an app that has closed its side in order gets its answers, and one that is gone has left`() throws {
+    let origin = try HTTP2Origin()
+    try origin.script("held", [.awaitEnd, .gate("on")] + HTTP2Origin.Step.answer("ok"))
+    try origin.script("left", [.awaitEnd, .gate("never")])
+    try withProxy(origin.interception()) { proxy throws in
+      let requests = [HTTP2App.get("/?id=held"), HTTP2App.get("/?id=held")]
+      let app = try HTTP2App.start(proxy, requests, ["--half-close"])
+      try origin.await(.requests, 2, of: "held")
+      let left = try HTTP2App(proxy, [HTTP2App.get("/?id=left"), HTTP2App.get("/?id=left")], "--cut")
+      #expect(left.answers == 0 && left.end != "open", "\(left)")
+      try origin.await(.resets, 2, of: "left")
+      try origin.open("on")
+      let seen = try app.awaitApp()
+      #expect(seen.end == "eof" && seen.head(1)[":status"] == "200" && seen.head(3)[":status"] == "200", "\(seen)")
+      #expect(try origin.tell().of("held").allSatisfy { $0.reset == nil })
+    }
+  }
+
+  @Test func `trailers behind a length reach an app over HTTP/2`() throws {
+    let origin = try HTTP2Origin()
+    let head = HTTP2Origin.Step.head([[":status", "200"], ["content-length", "5"]])
+    let end = HTTP2Origin.Step.end([["grpc-status", "0"], ["x-sum", "5"], ["set-cookie", "a=b"]])
+    try origin.script("late", [.awaitEnd, head, .data("hello"), .gate("on"), end])
+    try origin.script("none", [.awaitEnd, head, .data("he"), .last("llo")])
+    try withProxy(origin.interception()) { proxy throws in
+      let names = ["late", "none"]
+      let app = try HTTP2App.start(proxy, names.map { HTTP2App.get("/?id=\($0)") }, ["--until-answered"])
+      try origin.await(.standing, of: "on")
+      try origin.open("on")
+      let seen = try app.awaitApp()
+      let trailers = HTTP2App.Step.head([["grpc-status", "0"], ["x-sum", "5"]])
+      #expect(seen.head(1)["content-length"] == "5" && seen.length(1) == 5, "\(seen)")
+      #expect(seen[1].suffix(2) == [trailers, .end], "\(seen[1])")
+      #expect(seen.head(3)["content-length"] == "5" && seen.length(3) == 5 && seen[3].last == .end, "\(seen[3])")
+      // An app over 1.1 gets the body.
+      let old = try proxy.inside("GET /?id=none HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n\r\n")
+      #expect(old.received.hasSuffix("hello"), "\(old)")
+      #expect(try origin.tell().connections.flatMap(\.resets).isEmpty)
+    }
+  }
+
+  @Test func `an app is offered HTTP/2 for the entries that it may use`() throws {
+    let origin = try Origin.shared()
+    let configuration = """
+      clients:
+        - {name: old, password: pw-5ecret}
+        - {name: new, password: pw-5ecret}
+      intercept: {ca: {generate: ca}}
+      upstreams:
+        - {name: modern, match: "https://api.test", origin: "https://localhost:\(origin.ports.https)", http_version: auto, clients: [new]}
+        - {name: plain, match: "https://api.test", origin: "https://localhost:\(origin.ports.https)", clients: [old]}
+      """
+    try withProxy(configuration) { proxy throws in
+      for (client, version) in [("old", "1.1"), ("new", "2")] {
+        let got = try Self.curl(
+          proxy,
+          [
+            "--proxy-user", "\(client):pw-5ecret", "-o", "/dev/null", "-w", "%{http_code} %{http_version}",
+            "https://api.test/echo",
+          ])
+        #expect(got.output == "200 \(version)", "\(client): \(got)")
+      }
+    }
+  }
 }

@@ -3,24 +3,6 @@ import Testing
 
 /// Apps that speak HTTP/2 and do not read: what is held for them is given back.
 @Suite struct HTTP2BadAppTests {
-  // The names are those of http2_app.py.
-  private struct Seen: Decodable {
-    let end: String
-    let seconds: Double
-    let answers: Int
-    let resets: Int
-  }
-
-  private static func app(_ proxy: ProxyProcess, _ options: String...) throws -> Seen {
-    let run = try ChildProcess.run(
-      Surroundings.python,
-      [Surroundings.support + "/http2_app.py", "\(proxy.port)", "api.test:443", proxy.root] + options, seconds: 90)
-    guard let seen = try? JSONDecoder().decode(Seen.self, from: Data(run.output.utf8)) else {
-      throw HarnessError("http2_app.py: \(run.output)\(run.errors)")
-    }
-    return seen
-  }
-
   private static func configuration() throws -> String {
     try Intercepted.configuration(
       entry: "http_version: auto", top: "timeouts: {stall: 2s, idle: 60s}\nadmin: {address: \"127.0.0.1:0\"}")
@@ -32,7 +14,7 @@ import Testing
 
   @Test func `answers that an app gives no room for end with its connection, though they are whole`() throws {
     try withProxy(try Self.configuration()) { proxy throws in
-      let seen = try Self.app(proxy, "--path", "/bytes/1000", "--requests", "50", "--window", "0", "--patience", "40")
+      let seen = try HTTP2App(proxy, [], "--path", "/bytes/1000", "--requests", "50", "--window", "0", "--patience", "40")
       #expect(seen.end != "open" && seen.answers == 50, "\(seen)")
       try Self.awaitNoClients(proxy)
     }
@@ -40,8 +22,8 @@ import Testing
 
   @Test func `an app that reads nothing loses its connection after the stall time`() throws {
     try withProxy(try Self.configuration()) { proxy throws in
-      let seen = try Self.app(
-        proxy, "--path", "/bytes/3000000", "--requests", "20", "--window", "16777216", "--deaf", "--patience", "40")
+      let seen = try HTTP2App(
+        proxy, [], "--path", "/bytes/3000000", "--requests", "20", "--window", "16777216", "--deaf", "--patience", "40")
       #expect(seen.end == "reset", "\(seen)")
       try Self.awaitNoClients(proxy)
     }
@@ -49,8 +31,8 @@ import Testing
 
   @Test func `one that floods while it reads nothing is closed at once`() throws {
     try withProxy(try Self.configuration()) { proxy throws in
-      let seen = try Self.app(
-        proxy, "--path", "/bytes/3000000", "--requests", "20", "--window", "16777216", "--deaf", "--pings", "6000",
+      let seen = try HTTP2App(
+        proxy, [], "--path", "/bytes/3000000", "--requests", "20", "--window", "16777216", "--deaf", "--pings", "6000",
         "--patience", "40")
       #expect(seen.end == "reset", "\(seen)")
       #expect(proxy.process.awaitLine { $0.contains("its app broke a bound") } != nil)

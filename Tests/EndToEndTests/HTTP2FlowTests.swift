@@ -58,6 +58,37 @@ import Testing
     }
   }
 
+  @Test func `a small body behind a shut window is a stalled origin, too, and its head's time begins when it has left`() throws
+  {
+    let origin = try HTTP2Origin()
+    try origin.set(settings: ["4": 1000])
+    try origin.setHolding(true)
+    try origin.script(
+      "late",
+      [.awaitBytes(1000), .gate("more"), .frame(8, 0, -1, "\u{0}\u{1}\u{0}\u{0}"), .awaitEnd, .gate("answer")]
+        + HTTP2Origin.Step.answer("ok"))
+    let timeouts = "threads: 1\ntimeouts: {stall: 2s, response_head: 3s}"
+    try withProxy(origin.configuration(top: timeouts)) { proxy throws in
+      // Its SETTINGS are known from here on.
+      #expect(try proxy.ask("http://api.test/").status == 200)
+      let body = String(repeating: "a", count: 5000)
+      let begun = Date()
+      expectOwnAnswer(try proxy.ask("POST", "http://api.test/", body: body), 504, "connection_write_timeout")
+      #expect(1.8...2.8 ~= -begun.timeIntervalSinceNow)
+      try origin.await(.resets)
+      let client = try proxy.connect()
+      try client.send(ProxyProcess.request("POST", "http://api.test/?id=late", body: body))
+      try origin.await(.standing, of: "more")
+      try origin.open("more")
+      try origin.await(.standing, of: "answer")
+      // Past the stall time: nothing is held any more.
+      #expect(try eventually { -begun.timeIntervalSinceNow > 4.8 })
+      try origin.open("answer")
+      #expect(try client.readAnswer().text == "ok")
+      #expect(try origin.tell().connections.count == 1)
+    }
+  }
+
   @Test func `a window below zero is waited for`() throws {
     let origin = try HTTP2Origin()
     try origin.setHolding(true)

@@ -5,7 +5,7 @@ import HTTPWire
 enum Seen: Equatable {
   case interim(Int, String)
   case head(Int, String, ends: Bool)
-  case refused(Int, Int)
+  case refused(Int, RefusedRequest.Reason)
   case data(Int, String)
   case trailers(Int, String)
   case end(Int)
@@ -60,7 +60,7 @@ class Probe {
       switch event {
       case .interimHead(let ticket, let slice): seen.append(.interim(Int(ticket.id), text(ticket, slice)))
       case .head(let ticket, let slice, let ends): seen.append(.head(Int(ticket.id), text(ticket, slice), ends: ends))
-      case .refused(let ticket, let status): seen.append(.refused(Int(ticket.id), status))
+      case .refused(let ticket, let refused): seen.append(.refused(Int(ticket.id), refused.reason))
       case .data(let ticket):
         let body = String(decoding: session.body(of: ticket), as: UTF8.self)
         if consumes { session.consumed(ticket, body.utf8.count) }

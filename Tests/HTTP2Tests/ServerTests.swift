@@ -104,7 +104,7 @@ struct ServerTests {
     let resets = probe.frames()
     let seen = probe.seen()
     if resets.isEmpty {
-      #expect(seen.contains(.refused(1, 400)), "\(seen)")
+      #expect(seen.contains { if case .refused(1, .malformed) = $0 { true } else { false } }, "\(seen)")
     } else {
       #expect(resets == [.reset(1, ErrorCode.protocolError.rawValue)])
     }
@@ -120,7 +120,10 @@ struct ServerTests {
       .head(3, ServerProbe.get + [("x-a", String(repeating: "a", count: 500)), ("x-b", "b")]), .data(3, "x", ends: true))
     probe.feed(.head(5, ServerProbe.get, ends: true))
     #expect(
-      probe.seen() == [.refused(1, 405), .refused(3, 431), .head(5, "GET / HTTP/1.1|Host: a.example||", ends: true), .end(5)])
+      probe.seen() == [
+        .refused(1, .connect), .refused(3, .malformed(.headTooLarge)), .head(5, "GET / HTTP/1.1|Host: a.example||", ends: true),
+        .end(5),
+      ])
     #expect(probe.frames() == [])
   }
 
@@ -197,6 +200,33 @@ struct ServerTests {
     _ = probe.sentBytes()
     probe.server.release(ticket, code: .internalError)
     #expect(probe.frames() == [.reset(1, ErrorCode.internalError.rawValue)])
+  }
+
+  @Test("get head and bytes of a cut answer before its reset", arguments: [false, true])
+  func cutBehindBytes(hasBody: Bool) {
+    let probe = ServerProbe(settings: [(4, 5)])
+    probe.feed(.head(1, ServerProbe.get, ends: true))
+    let ticket = probe.ticket()!
+    #expect(probe.answer(ticket, "HTTP/1.1 103 Early Hints|Link: x||") == .interim)
+    #expect(probe.answer(ticket, "HTTP/1.1 200 OK|Content-Length: 9||") == .final(.length(9)))
+    if hasBody { #expect(probe.append(Array("cut off".utf8), to: ticket) == 7) }
+    probe.server.cut(ticket)
+    #expect(probe.append([1], to: ticket) == 1)
+    var frames = probe.frames()
+    if hasBody {
+      #expect(frames.map(\.kind) == [.headers, .headers, .data] && frames[2].payload == Array("cut o".utf8))
+      probe.feed(.window(1, 10))
+      frames += probe.frames()
+      #expect(frames.map(\.kind) == [.headers, .headers, .data, .data, .reset] && frames[3].payload == Array("ff".utf8))
+    } else {
+      #expect(frames.map(\.kind) == [.headers, .headers, .reset])
+    }
+    #expect(frames.last == .reset(1, ErrorCode.internalError.rawValue))
+    #expect(probe.seen().last == .ended(1, .malformed(.internalError)))
+    probe.server.release(ticket)
+    #expect(probe.frames() == [])
+    // It is nothing that the app has provoked.
+    #expect(probe.server.failure == nil && probe.server.openStreams == 0)
   }
 
   @Test("with an early answer need not send the rest")

@@ -1,10 +1,13 @@
 """An app that speaks HTTP/2 inside of a CONNECT, and may read badly.
 
-    http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--window BYTES] [--deaf] [--pings N] [--patience SECONDS]
+    http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--fields JSON ...] [--window BYTES] [--deaf] [--pings N]
+        [--half-close | --cut] [--until-answered] [--patience SECONDS]
 
-Begins so many GETs at once. --window: of each stream, never made larger. --deaf: reads nothing at all. --pings: so many, once the
-requests are sent. Then waits for the connection's end, and prints one line of JSON: how it ended (eof, reset or open), after how
-many seconds, how many answers had a head, and how many streams were reset.
+Begins so many GETs at once, then one request for each list of fields ([name, value]), which is sent as it is. --window: of each stream,
+never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --half-close: sends close_notify and FIN
+behind the requests; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
+how it ended (eof, reset or open), after how many seconds, how many answers had a head, how many streams were reset, and by stream what
+came for it: ["head", fields], ["data", bytes], ["end"] or ["reset", code].
 """
 
 import argparse
@@ -16,8 +19,8 @@ import time
 
 import hpack
 
-HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 1, 3, 4, 6, 8
-END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 5, 4
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
+END_STREAM, END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 1, 5, 4
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -40,11 +43,29 @@ def connect(options):
     return client
 
 
-def read(client, seen, patience):
-    """Counts what comes, until the connection ends or the time is up."""
+def note(seen, decoder, kind, flags, stream, payload):
+    """Notes a frame of a stream."""
+    came = seen["streams"].setdefault(stream, [])
+    if kind == HEADERS:
+        seen["answers"] += 1
+        came.append(["head", [[name, value] for name, value in decoder.decode(payload)]])
+    elif kind == RST_STREAM:
+        seen["resets"] += 1
+        came.append(["reset", int.from_bytes(payload, "big")])
+    elif kind == DATA and payload:
+        came.append(["data", len(payload)])
+    if kind in (DATA, HEADERS) and flags & END_STREAM:
+        came.append(["end"])
+
+
+def read(client, seen, patience, wanted):
+    """Notes what comes, until the connection ends, so many streams have ended, or the time is up."""
     data = b""
+    decoder = hpack.Decoder()
     began = time.monotonic()
     while time.monotonic() - began < patience:
+        if wanted and sum(came[-1][0] in ("end", "reset") for came in seen["streams"].values() if came) == wanted:
+            break
         client.settimeout(max(patience - (time.monotonic() - began), 0.01))
         try:
             more = client.recv(65536)
@@ -56,9 +77,11 @@ def read(client, seen, patience):
             return "eof"
         data += more
         while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
-            seen["answers"] += data[3] == HEADERS
-            seen["resets"] += data[3] == RST_STREAM
-            data = data[9 + int.from_bytes(data[:3], "big"):]
+            size = int.from_bytes(data[:3], "big")
+            kind, flags, stream = data[3], data[4], int.from_bytes(data[5:9], "big")
+            if stream:
+                note(seen, decoder, kind, flags, stream, data[9:9 + size])
+            data = data[9 + size:]
     return "open"
 
 
@@ -74,13 +97,28 @@ def ended(client, patience):
     return "open"
 
 
+def half_close(client, notifies):
+    if notifies:
+        client.setblocking(False)
+        try:
+            client.unwrap()
+        except ssl.SSLWantReadError:
+            pass
+        client.setblocking(True)
+    socket.socket.shutdown(client, socket.SHUT_WR)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("authority")
     parser.add_argument("ca")
-    parser.add_argument("--path", required=True)
-    parser.add_argument("--requests", type=int, default=1)
+    parser.add_argument("--path", default="/")
+    parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--fields", action="append", default=[])
+    parser.add_argument("--half-close", action="store_true")
+    parser.add_argument("--cut", action="store_true")
+    parser.add_argument("--until-answered", action="store_true")
     parser.add_argument("--window", type=int, default=65535)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--pings", type=int, default=0)
@@ -94,18 +132,22 @@ def main():
     if options.deaf:
         # Only TCP holds back what it does not read.
         sent += frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 28))
-    for index in range(options.requests):
+    requests = [fields] * options.requests + [json.loads(text) for text in options.fields]
+    for index, fields in enumerate(requests):
         sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode(fields))
     client.sendall(sent)
+    if options.half_close or options.cut:
+        half_close(client, options.half_close)
     began = time.monotonic()
-    seen = {"answers": 0, "resets": 0}
+    seen = {"answers": 0, "resets": 0, "streams": {}}
     if options.pings:
         try:
             for _ in range(options.pings // 100):
                 client.sendall(frame(PING, 0, 0, b"12345678") * 100)
         except OSError:
             pass
-    end = ended(client, options.patience) if options.deaf else read(client, seen, options.patience)
+    end = ended(client, options.patience) if options.deaf else read(
+        client, seen, options.patience, len(requests) if options.until_answered else 0)
     print(json.dumps({"end": end, "seconds": time.monotonic() - began, **seen}))
 
 

@@ -81,6 +81,9 @@ class AppConnection: EventHandler {
   var isClosing: Bool { false }
   /// It is one request of an app that speaks HTTP/2.
   var isStream: Bool { false }
+  /// Takes what follows the body of an answer with a length, before its last byte is written: HTTP/1.1 has no place for it.
+  /// - Parameter lines: each with CRLF.
+  func take(trailers lines: [UInt8]) {}
   /// The request was answered in full.
   /// - Parameter keepAlive: its message was read completely, and another one may follow.
   func requestEnded(keepAlive: Bool) {}

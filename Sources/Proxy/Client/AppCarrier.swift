@@ -22,6 +22,8 @@ final class AppCarrier {
   private var count = 0
   private var isPumping = false
   private var isClosed = false
+  /// The app sends nothing more, and still reads.
+  private var isHalfClosed = false
   /// The app takes no more bytes now.
   private var isBlocked = false
   /// Answers that are whole, and not written yet: their requests are over, and have no deadline any more.
@@ -55,7 +57,7 @@ final class AppCarrier {
   func ready() {
     guard !isPumping, !isClosed else { return }
     isPumping = true
-    receive()
+    if !isHalfClosed { receive() } else if root.stream.isBroken { lost() }
     send()
     isPumping = false
     if isClosed { return }
@@ -64,7 +66,7 @@ final class AppCarrier {
       progressed = loop.now
     }
     if session.failure != nil { return root.close(reset: isBlocked) }
-    if drain == .ended, count == 0, !isBlocked { return root.close() }
+    if drain == .ended || isHalfClosed, count == 0, !isBlocked { return root.close() }
     arm()
   }
 
@@ -92,9 +94,20 @@ final class AppCarrier {
         hasReceived = true
         takeEvents()
       case .blocked: return
+      case .ended: return halfClosed()
       case .lost: return lost()
       }
     }
+  }
+
+  /// Requests that have come whole get their answers, the others end.
+  private func halfClosed() {
+    isHalfClosed = true
+    for stream in streams.all where !stream.request.hasEnded && stream.user != nil {
+      stream.isBroken = true
+      streams.touch(stream.ticket)
+    }
+    notify()
   }
 
   private func lost() {
@@ -113,7 +126,7 @@ final class AppCarrier {
     while let event = session.nextEvent() {
       switch event {
       case .head(let ticket, let head, _): begin(ticket, session.bytes(of: ticket, head))
-      case .refused(let ticket, let status): refuse(ticket, status)
+      case .refused(let ticket, let refused): refuse(ticket, refused)
       case .data(let ticket), .room(let ticket): streams.touch(ticket)
       case .trailers(let ticket, let lines): streams.touch(ticket)?.request.take(trailers: session.bytes(of: ticket, lines))
       case .end(let ticket): streams.touch(ticket)?.request.hasEnded = true
@@ -141,13 +154,28 @@ final class AppCarrier {
   // MARK: Requests
 
   private func begin(_ ticket: StreamTicket, _ head: UnsafeRawBufferPointer) {
-    let stream = AppStream(self, ticket, head: head)
+    _ = serve(AppStream(self, ticket, head: head))
+    streams.touch(ticket)
+  }
+
+  /// What cannot be a request gets an answer that is like those over HTTP/1.1, and nothing of it goes on.
+  private func refuse(_ ticket: StreamTicket, _ refused: RefusedRequest) {
+    let error: ProxyError =
+      switch refused.reason {
+      case .malformed(let error): .malformed(error)
+      case .connect: .connectInside
+      }
+    serve(AppStream(self, ticket)).refuse(error, isHead: refused.isHead, closes: false)
+  }
+
+  /// Gives the stream a connection of its own.
+  private func serve(_ stream: AppStream) -> ClientConnection {
     keep(stream)
     let user = ClientConnection(stream, of: root)
     user.access = root.access
     stream.user = user
-    streams.touch(ticket)
     users[ObjectIdentifier(stream)] = user
+    return user
   }
 
   /// The connections of the requests in progress; each owns its stream.
@@ -158,22 +186,20 @@ final class AppCarrier {
     count += 1
   }
 
-  /// What cannot be a request has an answer without one.
-  private func refuse(_ ticket: StreamTicket, _ status: Int) {
-    let stream = AppStream(self, ticket, head: UnsafeRawBufferPointer(start: nil, count: 0))
-    keep(stream)
-    let head = Array("HTTP/1.1 \(status) Refused\r\nContent-Length: 0\r\n\r\n".utf8)
-    _ = head.withUnsafeBytes { session.answer(ticket, head: $0) }
-    awaitSending(of: stream)
-  }
+  /// What was given of an answer to the session.
+  enum Given { case nothing, part, whole }
 
   /// The request on it has ended.
-  /// - Parameter isWhole: all of the answer was given to the session.
-  func ended(_ stream: AppStream, isWhole: Bool) {
+  func ended(_ stream: AppStream, _ given: Given) {
     if !isClosed, let access = stream.user?.access { root.access = access }
     users[ObjectIdentifier(stream)] = nil
     stream.user = nil
-    if stream.isSent || stream.isBroken || !isWhole { release(stream) } else { awaitSending(of: stream) }
+    if stream.isSent || stream.isBroken || given == .nothing {
+      release(stream)
+    } else {
+      awaitSending(of: stream)
+      if given == .part { session.cut(stream.ticket) }
+    }
     wantsFlush()
   }
 
@@ -188,7 +214,6 @@ final class AppCarrier {
     count -= 1
     if stream.isAwaited { unsent -= 1 }
     if count == 0 { idleSince = loop.now }
-    // A cut answer must not look whole.
     session.release(stream.ticket, code: .internalError)
     wantsFlush()
   }

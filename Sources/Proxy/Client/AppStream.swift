@@ -19,11 +19,12 @@ final class AppStream: StreamLayer {
   /// Its request is over, and the answer is not written whole yet.
   var isAwaited = false
 
-  init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer) {
+  /// - Parameter head: of a request; nil: there is none, as what came cannot be one.
+  init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer? = nil) {
     self.carrier = carrier
     self.ticket = ticket
     super.init()
-    request.take(head: head)
+    if let head { request.take(head: head) }
   }
 
   override func read(into space: UnsafeMutableRawBufferPointer) -> ByteStream.Read {
@@ -55,11 +56,15 @@ final class AppStream: StreamLayer {
     return taken > 0 ? .bytes(taken) : .later
   }
 
+  /// What follows a body with a length, before its last byte is written.
+  /// - Parameter lines: each with CRLF.
+  func take(trailers lines: [UInt8]) { download?.trailers = lines }
+
   /// See `AppCarrier.endSoon`.
   func endConnection() { carrier.endSoon() }
 
   override func close() {
     if user?.stream.isCut != true { download?.close(carrier.session, ticket) }
-    carrier.ended(self, isWhole: download?.isWhole == true)
+    carrier.ended(self, download.map { $0.isWhole ? .whole : .part } ?? .nothing)
   }
 }

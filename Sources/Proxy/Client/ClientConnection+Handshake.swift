@@ -106,22 +106,21 @@ extension ClientConnection {
     }
     guard
       case .served(let served)? = try? snapshot.router.decideConnect(
-        host: authority.host, port: authority.port, for: identity), case .intercepted = served.tls
+        host: authority.host, port: authority.port, for: identity), case .intercepted(let routes) = served.tls
     else { throw Obstacle(reason: "a reload has changed what may follow") }
     guard let signer = snapshot.signer(for: authority.host) else { throw Obstacle(reason: "no CA can sign for it now") }
     let client: [UInt8] = identity.name.map { [1] + Array($0.utf8) } ?? [0]
     do {
       return try services.handshakes.begin(
         on: self, for: PeerName(authority.host), by: signer, received: received,
-        offering: offersHTTP2(to: authority, snapshot) ? .http2AndHTTP1 : nil,
+        offering: offersHTTP2(routes, to: identity, snapshot) ? .http2AndHTTP1 : nil,
         binding: [Array("\(listener.socket.address)".utf8), client])
     } catch { throw Obstacle(reason: "\(error)") }
   }
 
-  /// Whether an entry of this host and port speaks HTTP/2. One that speaks 1.1 to its origin serves apps over both.
-  private func offersHTTP2(to authority: ConnectedAuthority, _ snapshot: Snapshot) -> Bool {
-    snapshot.router.places(host: authority.host, port: authority.port)
-      .contains { snapshot.entries[$0.entry].settings.httpVersion != .http1 }
+  /// Whether one of the entries that the client may use speaks HTTP/2. One that speaks 1.1 to its origin serves apps over both.
+  private func offersHTTP2(_ routes: HostRoutes, to client: ClientIdentity, _ snapshot: Snapshot) -> Bool {
+    snapshot.router.usableEntries(of: routes, for: client).contains { snapshot.entries[$0].settings.httpVersion != .http1 }
   }
 
   func goOnWithHandshake() {

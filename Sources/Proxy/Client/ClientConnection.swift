@@ -301,13 +301,14 @@ final class ClientConnection: AppConnection {
     readHeads()
   }
 
-  /// Answers a head that cannot be served, then closes.
-  func refuse(_ error: ProxyError) {
+  /// Answers a head that cannot be served.
+  /// - Parameter closes: what follows means nothing.
+  func refuse(_ error: ProxyError, isHead: Bool = false, closes: Bool = true) {
     let request = Request(app: self, services: services, timer: requestTimer)
     self.request = request
     phase = .exchange
     trickled = nil
-    request.refuse(error)
+    request.refuse(error, isHead: isHead, closes: closes)
   }
 
   /// Makes the current request the last one, or the next one if it arrives within `grace` milliseconds. Its answer says so.
@@ -320,6 +321,8 @@ final class ClientConnection: AppConnection {
   }
 
   override var isStream: Bool { carried != nil }
+
+  override func take(trailers lines: [UInt8]) { carried?.take(trailers: lines) }
 
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 

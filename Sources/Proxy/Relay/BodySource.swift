@@ -102,6 +102,19 @@ struct BodySource {
     chunks.decoder.markTrailers { rules.markTrailers(&$0, in: $1, isElsewhere: isElsewhere) }
   }
 
+  /// The trailers behind a body with a length, as far as the rules of its entry let them pass.
+  /// - Parameter lines: each with CRLF, and a blank one.
+  /// - Returns: lines with CRLF.
+  static func trailers(_ lines: [UInt8], ofAnswerBy rules: ForwardingRules?, isElsewhere: Bool) -> [UInt8] {
+    var source = BodySource(.chunked)
+    let block = Block(capacity: lines.count + 3)
+    block.append("0\r\n")
+    lines.withUnsafeBytes { block.append($0) }
+    guard (try? source.take(from: block)) != nil, source.isDone else { return [] }
+    if let rules { source.dropTrailers(ofAnswerBy: rules, isElsewhere: isElsewhere) }
+    return Array(source.lastChunk().bytes.dropFirst(3).dropLast(2))
+  }
+
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).
   func lastChunk() -> Block {
     guard case .chunked(let chunks) = framing else {

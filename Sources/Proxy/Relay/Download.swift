@@ -156,6 +156,9 @@ struct Download {
   /// Sends what is ready.
   /// - Returns: false if the app takes no more now.
   private mutating func flush(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) -> Bool {
+    if app.isStream, source.isDone, !isChunked, let lines = connection?.trailersBehindLength, !lines.isEmpty {
+      app.take(trailers: BodySource.trailers(lines, ofAnswerBy: trailerRules, isElsewhere: isElsewhere))
+    }
     while app.outbound != nil || !piece.isEmpty {
       let block = piece.isEmpty ? nil : connection?.inbound
       var rest = UnsafeRawBufferPointer(start: nil, count: 0)

@@ -43,6 +43,8 @@ extension Request {
     guard let way else { throw .internalError }
     let entry = way.entry
     let status = head.status
+    // HTTP/2 has no others, so the app would see no answer at all.
+    if app.isStream, !(100..<600 ~= status) { throw .upstream(.badResponse(.statusLine)) }
     var reading = RequestSigner.Reading.other
     if entry.isSigned, let signer = authorization.view?.signer { reading = heed(&head, bytes, signer, way) }
     if case .invalid(let error) = reading { throw error }

@@ -142,6 +142,7 @@ extension Request {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
     record.upstream.stream = 0
+    if app.isStream { connection.awaitTrailers() }
     if let parent = connection.parent { record.upstream.parent = parent.name }
     guard !connection.isReused else { return }
     record.times.connectStarted = connection.began

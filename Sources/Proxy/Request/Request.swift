@@ -134,9 +134,13 @@ final class Request: CredentialWaiter {
     take(input)
   }
 
-  /// Answers a head that could not be parsed. The bytes behind it mean nothing.
-  func refuse(_ error: ProxyError) {
-    message.persists = false
+  /// Answers a head that is none.
+  /// - Parameters:
+  ///   - isHead: its method is HEAD: the answer has no body.
+  ///   - closes: the bytes behind it mean nothing.
+  func refuse(_ error: ProxyError, isHead: Bool, closes: Bool) {
+    if isHead { message.outbound = OutboundRequest(method: .head) }
+    message.persists = !closes
     take(failing(error))
   }
 

@@ -22,6 +22,7 @@ final class RequestExchange: Exchange {
   init(_ request: Request, _ way: Request.Way, of account: ClientAccount) {
     self.request = request
     var timeouts = way.entry.timeouts
+    timeouts.stall = way.stall
     if request.record.target.isCall { timeouts.responseHead = way.stall }
     super.init(way.pool, of: account, for: request.app.holdings, timeouts: timeouts)
   }
@@ -37,6 +38,7 @@ final class RequestExchange: Exchange {
     if let fetch { fetch.pump() } else if isPresent { request.exchangeReady() }
   }
   override func timeUp() { if isPresent { request.headTimeUp() } }
+  override func stalled() { if isPresent { request.take(.timeUp(.origin)) } }
 
   /// Whether this is the exchange of the request's current attempt, not of one that it has given up.
   private var isPresent: Bool { request.attempt.exchange === self }

@@ -9,7 +9,12 @@ public struct ArrivingMessage {
   /// The final head has come.
   public private(set) var hasHead = false
   private var isChunked = false
-  private var trailers: [UInt8] = []
+  /// Lines with CRLF, and a blank one; empty: none have come.
+  private(set) var trailers: [UInt8] = []
+  /// Bytes of the body that are still to be read, if the head says how many there are.
+  private var left: Int?
+  /// Its last byte waits for the message's end: trailers may follow it.
+  var awaitsTrailers = false
   /// It is whole; bytes of it may be unread.
   public var hasEnded = false
   private var hasEndedChunks = false
@@ -18,8 +23,10 @@ public struct ArrivingMessage {
 
   public mutating func take(interim head: UnsafeRawBufferPointer) { text += head }
 
-  public mutating func take(head: UnsafeRawBufferPointer) {
+  /// - Parameter length: the value of its Content-Length; nil: it has none.
+  public mutating func take(head: UnsafeRawBufferPointer, length: Int? = nil) {
     hasHead = true
+    left = length
     isChunked = head.suffix(Self.chunkedEnd.utf8CodeUnitCount)
       .elementsEqual(UnsafeBufferPointer(start: Self.chunkedEnd.utf8Start, count: Self.chunkedEnd.utf8CodeUnitCount))
     text += head
@@ -27,6 +34,9 @@ public struct ArrivingMessage {
 
   /// Of the head of a body whose length its sender does not say. The sender's own fields can have no such line.
   private static let chunkedEnd: StaticString = "\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+  /// What followed a body with a length. HTTP/1.1 has no place for it, so it is not among what is read.
+  var trailersBehindLength: [UInt8] { isChunked ? [] : trailers }
 
   /// - Parameter lines: each with CRLF, and a blank one.
   public mutating func take(trailers lines: UnsafeRawBufferPointer) { trailers = Array(lines) }
@@ -41,7 +51,10 @@ public struct ArrivingMessage {
     let body = session.body(of: ticket)
     if body.isEmpty { return atEnd(into: space, failed) }
     guard isChunked else {
-      let count = min(body.count, space.count)
+      var count = min(body.count, space.count)
+      if awaitsTrailers, count == left, !hasEnded { count -= 1 }
+      guard count > 0 else { return failed ? .failed : .later }
+      left = left.map { $0 - count }
       move(body, count, to: space, session, ticket)
       return .bytes(count)
     }

@@ -28,6 +28,10 @@ final class CarriedStream: StreamLayer {
     return failure == .headTooLarge ? .responseHeadTooLarge : .http2(failure)
   }
   var number: Int32? { ticket?.id }
+  /// What was written has not left yet.
+  var holdsRequest: Bool { ticket.map(carrier.session.holdsBody(of:)) ?? false }
+  /// When a byte was last written here, or left.
+  var requestMoved: Int64 { max(written, ticket.map(carrier.session.lastWritten(of:)) ?? 0) }
 
   func answered() { isAnswered = true }
 

@@ -46,6 +46,8 @@ final class Carrier {
   private(set) var failure: HTTP2Failure?
   /// The origin has said that it does not serve an authority here. Logged once.
   private var hasMisdirected = false
+  /// The reason of the GOAWAY that was logged last; nil: none was.
+  private var saidGoAway: ErrorCode?
 
   init(_ root: UpstreamConnection) {
     self.root = root
@@ -206,7 +208,7 @@ final class Carrier {
         lastReceived = loop.now
         takeEvents()
       case .blocked: return root.keepSessions()
-      case .lost:
+      case .ended, .lost:
         session.connectionLost()
         takeEvents()
         return close()
@@ -219,7 +221,8 @@ final class Carrier {
     while let event = session.nextEvent() {
       switch event {
       case .interimHead(let ticket, let head): streams.touch(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
-      case .head(let ticket, let head, _): streams.touch(ticket)?.answer.take(head: session.bytes(of: ticket, head))
+      case .head(let ticket, let head, _):
+        streams.touch(ticket)?.answer.take(head: session.bytes(of: ticket, head), length: session.bodyLength(of: ticket))
       case .data(let ticket), .room(let ticket): streams.touch(ticket)
       case .trailers(let ticket, let lines): streams.touch(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
       case .end(let ticket) where isEnding(ticket), .ended(let ticket, _) where isEnding(ticket):
@@ -235,9 +238,7 @@ final class Carrier {
         isRetired = true
         if goAway.code == .http11Required { pool.wantsHTTP1() }
         if goAway.code == .enhanceYourCalm { pool.backOff() }
-        upstreams.observer.wentAway(
-          upstream: pool.upstream, code: goAway.code.rawValue, lastStream: goAway.lastStream,
-          text: String(decoding: session.goAwayText, as: UTF8.self))
+        noteGoAway(goAway)
       case .settings:
         pool.lastPeerLimit = session.streamLimit
         isChanged = true
@@ -258,6 +259,15 @@ final class Carrier {
     } else if isChanged {
       pool.changed()
     }
+  }
+
+  /// Origins say it twice when they end in order, and hostile ones without end: it is news only with another reason.
+  private func noteGoAway(_ goAway: GoAway) {
+    guard saidGoAway != goAway.code else { return }
+    saidGoAway = goAway.code
+    upstreams.observer.wentAway(
+      upstream: pool.upstream, code: goAway.code.rawValue, lastStream: goAway.lastStream,
+      text: String(decoding: session.goAwayText, as: UTF8.self))
   }
 
   /// Counts what one of the two ends has reset.

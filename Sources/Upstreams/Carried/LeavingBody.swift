@@ -12,6 +12,8 @@ public struct LeavingBody {
     case whole
   }
   private var state: State
+  /// What follows a body with a length: lines with CRLF.
+  public var trailers: [UInt8] = []
 
   public init(_ framing: BodyFraming) {
     switch framing {
@@ -33,7 +35,7 @@ public struct LeavingBody {
       guard bytes.count <= left else { return nil }
       let count = session.append(bytes, to: ticket)
       state = .length(left - Int64(count))
-      if count == left { end(session, ticket, []) }
+      if count == left { end(session, ticket, trailers) }
       return count
     case .chunked(var chunks):
       let count = send(bytes, through: &chunks, session, ticket)

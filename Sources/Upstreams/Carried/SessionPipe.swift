@@ -9,6 +9,8 @@ public struct SessionPipe {
     case blocked
     /// The session has taken bytes, and may have events.
     case bytes
+    /// The other end sends nothing more, as its close_notify says.
+    case ended
     /// The other end is gone.
     case lost
   }
@@ -40,7 +42,8 @@ public struct SessionPipe {
       session.receive(UnsafeRawBufferPointer(start: block.base + block.end, count: count), now: loop.now)
       return .bytes
     case .later: return .blocked
-    case .end, .truncated, .failed: return .lost
+    case .end: return .ended
+    case .truncated, .failed: return .lost
     }
   }
 

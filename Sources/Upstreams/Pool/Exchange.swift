@@ -19,6 +19,8 @@ open class Exchange {
   public private(set) var firstByte: Int64 = 0
   /// Nanoseconds that the final head may take after the last write.
   private let headTimeout: Int64
+  /// Nanoseconds that an HTTP/2 connection may hold bytes of the request for want of a window.
+  private let stall: Int64
 
   /// - Parameters:
   ///   - account: whose exchange it is.
@@ -28,6 +30,7 @@ open class Exchange {
     self.pool = pool
     self.holdings = holdings
     headTimeout = timeouts.responseHead
+    stall = timeouts.stall
     holdings.takeShare(of: pool.limit, for: account)
   }
 
@@ -51,6 +54,8 @@ open class Exchange {
   open func pump() {}
   /// The connection's deadline, which the exchange armed, has passed.
   open func timeUp() {}
+  /// The origin takes no more of the request, all of which was written.
+  open func stalled() {}
 
   // MARK: Messages
 
@@ -62,7 +67,17 @@ open class Exchange {
   @inline(__always)
   private func expectHead(on connection: UpstreamConnection) {
     let loop = pool.upstreams.loop
-    loop.arm(connection, at: loop.now + headTimeout)
+    loop.arm(connection, at: loop.now + (connection.holdsRequest ? min(stall, headTimeout) : headTimeout))
+  }
+
+  /// The connection's deadline has passed. What is written over HTTP/2 leaves as the origin's windows allow: until all of it has left, a
+  /// window that stays shut is a stalled origin; the head's time begins after that.
+  final func deadlinePassed() {
+    guard awaitsHead, let connection, let moved = connection.requestMoved else { return timeUp() }
+    let loop = pool.upstreams.loop
+    let isHeld = connection.holdsRequest
+    let end = moved + (isHeld ? stall : headTimeout)
+    if loop.now < end { loop.arm(connection, at: end) } else if isHeld { stalled() } else { timeUp() }
   }
 
   /// Sends bytes of the request, and restarts the deadline of the final head.

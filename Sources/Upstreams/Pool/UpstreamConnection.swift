@@ -118,6 +118,15 @@ public final class UpstreamConnection: EventHandler {
   public var streamNumber: Int32? { carried?.number }
   /// It is an HTTP/2 stream.
   public var isCarried: Bool { carried != nil }
+  /// Bytes that were written wait for a window of the HTTP/2 connection.
+  var holdsRequest: Bool { carried?.holdsRequest ?? false }
+  /// When a byte of the request was last written to the HTTP/2 stream, or left on it; nil: it speaks 1.1.
+  var requestMoved: Int64? { carried?.requestMoved }
+
+  /// The app can take trailers behind a body with a length, which only HTTP/2 has.
+  public func awaitTrailers() { carried?.answer.awaitsTrailers = true }
+  /// Those trailers, once the body was read: lines with CRLF, and a blank one; empty: none.
+  public var trailersBehindLength: [UInt8] { carried?.answer.trailersBehindLength ?? [] }
 
   /// The origin has answered 421.
   public func misdirected() { carried?.misdirected() }
@@ -422,7 +431,7 @@ public final class UpstreamConnection: EventHandler {
     case .idle: close()
     case .settling: discard()
     case .completing: spokeFirst(isNew: exchanges == 0)
-    case .active: exchange?.timeUp()
+    case .active: exchange?.deadlinePassed()
     case .carrying: carrier?.timeUp()
     case .judging, .detached, .closed: break
     }

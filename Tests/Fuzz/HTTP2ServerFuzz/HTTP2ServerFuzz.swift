@@ -13,7 +13,7 @@ public func start(_ argc: Int32, _ argv: UnsafeMutablePointer<UnsafeMutablePoint
 /// What an app's bytes came to.
 private struct Reading: Equatable {
   var heads: [[UInt8]] = []
-  var refused: [Int32: Int] = [:]
+  var refused: [Int32: RefusedRequest] = [:]
   var bodies: [Int32: [UInt8]] = [:]
   var ends: Set<Int32> = []
   var failure: SessionFailure?
@@ -50,7 +50,7 @@ private struct Reading: Equatable {
         heads.append(text)
         text.withUnsafeBytes { Self.check($0, ends: ends) }
         if answers, ticket.id % 4 == 1 { answer(session, ticket) }
-      case .refused(let ticket, let status): refused[ticket.id] = status
+      case .refused(let ticket, let request): refused[ticket.id] = request
       case .data(let ticket):
         precondition(refused[ticket.id] == nil, "the body of a refused request")
         let body = session.body(of: ticket)
