@@ -100,7 +100,7 @@ final class MultiplexedConnection: EventHandler {
       case .end(let ticket):
         take(ticket)
         answer(ticket)
-      case .refused(let ticket, let status): send(ServedAnswer(status, text: "no\n"), on: ticket)
+      case .refused(let ticket, _): send(ServedAnswer(400, text: "no request\n"), on: ticket)
       case .sent(let ticket), .ended(let ticket, _):
         requests[ticket] = nil
         session.release(ticket)
