@@ -11,7 +11,10 @@ struct RedisReconnectionTests {
   }
 
   /// 2 ms for each subscriber, between 0.2 s and 30 s.
-  @Test(arguments: [(0, 0.2), (1, 0.2), (100, 0.2), (101, 0.202), (1_000, 2), (10_000, 20), (15_000, 30), (1_000_000, 30), (Int.max, 30)])
+  @Test(
+    arguments: [
+      (0, 0.2), (1, 0.2), (100, 0.2), (101, 0.202), (1_000, 2), (10_000, 20), (15_000, 30), (1_000_000, 30), (Int.max, 30),
+    ] as [(Int, Double)])
   func `after a loss the fleet spreads over a window that grows with it`(subscribers: Int, seconds: Double) {
     var plan = RedisReconnection()
     plan.began(now: 0)
