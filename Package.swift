@@ -174,7 +174,8 @@ if let fuzzer {
     ("ChallengeFuzz", ["Credentials", "HTTPWire", "Signing"]), ("STSAnswerFuzz", ["Credentials"]),
     ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
     ("ProxyHeaderFuzz", ["HTTPWire"]), ("HTTP2ClientFuzz", ["HTTP2", "HTTPWire"]), ("HTTP2ServerFuzz", ["HTTP2", "HTTPWire"]),
-    ("SOCKSFuzz", ["WayOut"]), ("RESPFuzz", ["RESP", "RedisProtocol"]), ("CacheFuzz", ["Cache", "HTTPWire"]), ("RedirectFuzz", ["Forwarding", "HTTPWire", "Routing"]),
+    ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]), ("RedirectFuzz", ["Forwarding", "HTTPWire", "Routing"]),
+    ("RESPFuzz", ["RESP", "RedisProtocol"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

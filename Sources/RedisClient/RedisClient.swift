@@ -215,6 +215,7 @@ public final class RedisClient: EventHandler {
 
   private func connected(_ link: RedisLink, _ server: RedisServer) {
     home = .connected(link)
+    cluster.home = link
     plan.succeeded(subscribers: server.subscribers)
     round.wasRight()
     isLost = false
@@ -229,6 +230,7 @@ public final class RedisClient: EventHandler {
     switch home {
     case .connected:
       home = .waiting
+      cluster.home = nil
       plan.lost(now: loop.now, chance: chance())
       lost(failure)
       schedule()

@@ -12,6 +12,8 @@ final class RedisCluster {
   private let settings: RedisSettings
   private let security: RedisSecurity
   private unowned let loop: EventLoop
+  /// The first connection; nil: there is none now.
+  var home: RedisLink?
   private var nodes: [RedisAddress: RedisLink] = [:]
   /// Who was last said to have a record.
   private var owners: [[UInt8]: RedisAddress] = [:]
@@ -40,9 +42,9 @@ final class RedisCluster {
     guard operation.redirections <= Self.mostRedirections else { return operation.fail(.tooManyRedirections) }
     if !asking {
       if owners.count >= Self.mostOwners { owners = [:] }
-      owners[operation.key] = address
+      owners[operation.key] = address == home?.address ? nil : address
     }
-    if let known = nodes[address] { return known.submit(operation, asking: asking) }
+    if let known = address == home?.address ? home : nodes[address] { return known.submit(operation, asking: asking) }
     guard makeRoom() else { return operation.fail(.tooManyRedirections) }
     let session = RedisSession(.node, login: settings.login, timeout: settings.timeout)
     let made = RedisLink(to: address, session, security, timeout: settings.timeout, on: loop) { [unowned self] in

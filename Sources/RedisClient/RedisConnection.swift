@@ -191,7 +191,7 @@ final class RedisConnection: EventHandler {
 
   private func talk() {
     phase = .talking
-    if session.isNew { session.begin(now: loop.now) }
+    if session.isNew { session.begin(now: loop.now) } else { session.postpone(to: loop.now) }
     proceed()
   }
 
@@ -212,7 +212,7 @@ final class RedisConnection: EventHandler {
   private func proceed() {
     let isWhole = flush()
     if phase == .talking { receive() }
-    if phase == .talking, !isWhole, stream?.isBroken ?? true { fail(.closed) }
+    if phase == .talking, !isWhole { fail(.closed) }
     if phase == .talking { watch() }
   }
 

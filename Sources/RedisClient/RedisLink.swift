@@ -36,6 +36,7 @@ final class RedisLink {
 
   var isIdle: Bool { waiting.isEmpty && asked.isEmpty }
 
+  /// Sends the operation's command, as soon as the server is ready.
   func submit(_ operation: RedisOperation, asking: Bool = false) {
     guard server != nil, let connection else { return waiting.append((operation, asking)) }
     asked[connection.send(operation.command, asking: asking)] = operation
@@ -68,7 +69,7 @@ final class RedisLink {
     case .changed(let key): report(self, .changed(key: key))
     case .replied(let ticket, let value):
       guard let operation = asked.removeValue(forKey: ticket) else { return }
-      if case .send(let command) = operation.take(value), let connection { asked[connection.send(command)] = operation }
+      if case .send = operation.take(value) { submit(operation) }
     case .refused(let ticket, let refusal):
       guard let operation = asked.removeValue(forKey: ticket) else { return }
       switch refusal.kind {

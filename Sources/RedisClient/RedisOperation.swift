@@ -34,7 +34,8 @@ final class RedisOperation {
 
   enum Next {
     case done
-    case send(RESPCommand)
+    /// Its command is another one now, for the same connection.
+    case send
   }
 
   let key: [UInt8]
@@ -73,7 +74,7 @@ final class RedisOperation {
           }
           swapped = time
           command = .wait(replicas: replicas, milliseconds: patience)
-          return .send(command)
+          return .send
         }
       }
     } catch {

@@ -7,8 +7,10 @@ extension RedisRefusal: CustomStringConvertible {
     case .passwordMissing: "the server wants a user name and password: set `username` and `password`"
     case .passwordWrong:
       "the server does not accept the user name and password: check both, and that the ACL user is on"
-    case .permissionMissing: "the ACL user lacks a permission: check the commands, keys and channels that it has against the documentation"
-    case .protocolUnknown: "the server does not speak RESP3: it must be Redis 6.2 or later, or Valkey, without a proxy that does not"
+    case .permissionMissing:
+      "the ACL user lacks a permission: check the commands, keys and channels that it has against the documentation"
+    case .protocolUnknown:
+      "the server does not speak RESP3: it must be Redis 6.2 or later, or Valkey, without a proxy that does not"
     case .commandUnknown: "the server lacks a command: it must be Redis 6.2 or later, or Valkey, with EVAL, WAIT and SUBSCRIBE"
     case .loading: "the server is still loading its data: it is asked again soon"
     case .primaryDown: "the server is a replica that has lost its primary: check the primary, or use `sentinel`"

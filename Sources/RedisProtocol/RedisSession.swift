@@ -113,6 +113,9 @@ public struct RedisSession: Sendable {
     return start + Int64(timeout) * 1_000_000
   }
 
+  /// What was to be written was held back until now, so the server had no time yet.
+  public mutating func postpone(to now: Int64) { lastProgress = max(lastProgress, now) }
+
   /// - Returns: the end, if the deadline has passed.
   public mutating func expired(now: Int64) -> Event? {
     guard let deadline, deadline <= now else { return nil }
@@ -192,7 +195,8 @@ public struct RedisSession: Sendable {
   }
 
   private mutating func takePush(_ values: [RESPValue], _ now: Int64, _ events: inout [Event]) throws(RedisFailure) {
-    guard let kind = values.first?.bytes, case .store(let channel) = purpose, values.count > 2, values[1].bytes == channel else {
+    guard let kind = values.first?.bytes, case .store(let channel) = purpose, values.count > 2, values[1].bytes == channel
+    else {
       return
     }
     switch kind {

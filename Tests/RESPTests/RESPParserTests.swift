@@ -11,17 +11,22 @@ struct RESPParserTests {
     ("-ERR no\r\n", .error(RESPError(text("ERR no")))), ("!6\r\nOOM no\r\n", .error(RESPError(text("OOM no")))),
     (":0\r\n", .integer(0)), (":-7\r\n", .integer(-7)), (":+7\r\n", .integer(7)),
     (":9223372036854775807\r\n", .integer(Int64.max)), (":-9223372036854775808\r\n", .integer(Int64.min)),
-    ("$0\r\n\r\n", .bulk([])), ("$5\r\na\r\nb\n\r\n", bulk("a\r\nb\n")), ("$-1\r\n", .null), ("*-1\r\n", .null), ("_\r\n", .null),
+    ("$0\r\n\r\n", .bulk([])), ("$5\r\na\r\nb\n\r\n", bulk("a\r\nb\n")), ("$-1\r\n", .null), ("*-1\r\n", .null),
+    ("_\r\n", .null),
     ("#t\r\n", .boolean(true)), ("#f\r\n", .boolean(false)),
     (",1.5\r\n", .double(1.5)), (",10\r\n", .double(10)), (",-2e-3\r\n", .double(-0.002)), (",inf\r\n", .double(.infinity)),
     (",-inf\r\n", .double(-.infinity)),
     ("(3492890328409238509324850943850943825024385\r\n", .bigNumber(text("3492890328409238509324850943850943825024385"))),
-    ("=8\r\ntxt:Some\r\n", .verbatim(format: text("txt"), text("Some"))), ("=4\r\nmkd:\r\n", .verbatim(format: text("mkd"), [])),
+    ("=8\r\ntxt:Some\r\n", .verbatim(format: text("txt"), text("Some"))),
+    ("=4\r\nmkd:\r\n", .verbatim(format: text("mkd"), [])),
     ("*0\r\n", .array([])), ("*2\r\n:1\r\n*1\r\n_\r\n", .array([.integer(1), .array([.null])])),
     ("~2\r\n+a\r\n+b\r\n", .set([.simple(text("a")), .simple(text("b"))])),
-    ("%2\r\n+a\r\n:1\r\n$1\r\nb\r\n%0\r\n", .map([
-      .init(key: .simple(text("a")), value: .integer(1)), .init(key: bulk("b"), value: .map([])),
-    ])),
+    (
+      "%2\r\n+a\r\n:1\r\n$1\r\nb\r\n%0\r\n",
+      .map([
+        .init(key: .simple(text("a")), value: .integer(1)), .init(key: bulk("b"), value: .map([])),
+      ])
+    ),
     (">2\r\n$7\r\nmessage\r\n+x\r\n", .push([bulk("message"), .simple(text("x"))])),
     // Attributes say something of the value behind them, at any depth.
     ("|1\r\n+ttl\r\n:3\r\n+x\r\n", .simple(text("x"))), ("|0\r\n:1\r\n", .integer(1)),
@@ -62,7 +67,9 @@ struct RESPParserTests {
       let bytes = Self.text(text + "+next\r\n")
       let expected = End.values([value, .simple(Self.text("next"))])
       #expect(Self.read([bytes]) == expected, "\(text)")
-      for cut in 0...bytes.count { #expect(Self.read([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected, "\(text), \(cut)") }
+      for cut in 0...bytes.count {
+        #expect(Self.read([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected, "\(text), \(cut)")
+      }
       #expect(Self.read(bytes.map { [$0] }) == expected, "\(text), byte by byte")
     }
   }
@@ -78,7 +85,8 @@ struct RESPParserTests {
   }
 
   private static let faults: [(bytes: String, fault: RESPFault)] = [
-    ("HTTP/1.1 400 Bad Request\r\n", .unknownType(0x48)), ("\r\n", .unknownType(0x0d)), ("\u{15}\u{3}\u{1}", .unknownType(0x15)),
+    ("HTTP/1.1 400 Bad Request\r\n", .unknownType(0x48)), ("\r\n", .unknownType(0x0d)),
+    ("\u{15}\u{3}\u{1}", .unknownType(0x15)),
     ("+a\nb\r\n", .badLine), ("+a\rb\r\n", .badLine), ("+a\r\r\n", .badLine), ("_x\r\n", .badLine), ("#x\r\n", .badLine),
     ("#\r\n", .badLine), (":1" + String(repeating: "0", count: 70), .badLine),
     (":\r\n", .badNumber), (":-\r\n", .badNumber), (":1.0\r\n", .badNumber), (":9223372036854775808\r\n", .badNumber),

@@ -9,7 +9,9 @@ import Testing
 struct HostileServerTests {
   private typealias Connection = ScriptedServer.Connection
 
-  private static func refused(_ kind: RedisRefusal.Kind, _ code: String) -> RedisFailure { .refused(RedisRefusal(kind, code: code)) }
+  private static func refused(_ kind: RedisRefusal.Kind, _ code: String) -> RedisFailure {
+    .refused(RedisRefusal(kind, code: code))
+  }
 
   private static let ends: [(answer: String, failure: RedisFailure)] = [
     ("HTTP/1.1 400 Bad Request\r\n\r\n", .malformed(.unknownType(0x48))), ("-LOADING x\r\n", refused(.loading, "LOADING")),
@@ -33,7 +35,8 @@ struct HostileServerTests {
       let found = store.swap(nil, [1]).failure
       let isRefusal = if case .refused = failure { true } else { false }
       let isUnread = answer == "+OK\r\n+OK\r\n"
-      #expect(found == RedisOperationFailure(failure, mayBeDone: !isRefusal) || isUnread, "\(answer): \(String(describing: found))")
+      #expect(
+        found == RedisOperationFailure(failure, mayBeDone: !isRefusal) || isUnread, "\(answer): \(String(describing: found))")
       #expect(found != nil)
       _ = try #require(store.lost(from: seen))
       seen = store.count
@@ -175,7 +178,9 @@ struct HostileServerTests {
         connection.awaitEnd()
       }
       let failure = try #require(TestStore(server.address).swap(nil, [1]).failure)
-      #expect([.refused(RedisRefusal(.moved(nil), code: "MOVED")), .unreachable("the host's name is not known")].contains(failure.reason), "\(target): \(failure)")
+      #expect(
+        [.refused(RedisRefusal(.moved(nil), code: "MOVED")), .unreachable("the host's name is not known")].contains(
+          failure.reason), "\(target): \(failure)")
       #expect(!failure.mayBeDone)
     }
   }

@@ -14,14 +14,19 @@ struct RedisClusterTests {
     let ports = try (0..<2).map { _ in try RedisServerProcess.freePort() }
     let nodes = try ports.map { port in
       try RedisServerProcess(
-        ["port \(port)", "cluster-enabled yes", "cluster-port \(try RedisServerProcess.freePort())", "cluster-node-timeout 2000", TestStore.user])
+        [
+          "port \(port)", "cluster-enabled yes", "cluster-port \(try RedisServerProcess.freePort())",
+          "cluster-node-timeout 2000", TestStore.user,
+        ])
     }
     (self.ports, self.nodes) = (ports, nodes)
     _ = try nodes[0].command("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
     _ = try nodes[1].command("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
     let bus = try nodes[1].command("CONFIG", "GET", "cluster-port").split(separator: "\n").last ?? ""
     _ = try nodes[0].command("CLUSTER", "MEET", "127.0.0.1", "\(ports[1])", String(bus))
-    for node in nodes { #expect(try eventually(seconds: 30) { try node.command("CLUSTER", "INFO").contains("cluster_state:ok") }) }
+    for node in nodes {
+      #expect(try eventually(seconds: 30) { try node.command("CLUSTER", "INFO").contains("cluster_state:ok") })
+    }
   }
 
   @Test func `records on both nodes are read, written and announced over one connection each`() throws {

@@ -104,7 +104,9 @@ struct RedisFaultTests {
   }
 
   @Test func `logins that are missing, wrong or off are told apart`() throws {
-    let server = try RedisServerProcess([TestStore.user, "user off off >\(TestStore.password) \(TestStore.rules)", "user default resetpass off"])
+    let server = try RedisServerProcess([
+      TestStore.user, "user off off >\(TestStore.password) \(TestStore.rules)", "user default resetpass off",
+    ])
     let wrong = RedisRefusal(.passwordWrong, code: "WRONGPASS")
     let cases: [(RedisLogin?, RedisFailure)] = [
       (nil, .refused(RedisRefusal(.passwordMissing, code: "NOAUTH"))),
@@ -124,7 +126,8 @@ struct RedisFaultTests {
   @Test func `a permission that is missing is named, and nothing is written without it`() throws {
     let rules = TestStore.rules
     let server = try RedisServerProcess([
-      "user nopublish on >5ecret \(rules) -publish", "user nochannel on >5ecret \(rules.replacing("&authproxy:*", with: "resetchannels &other"))",
+      "user nopublish on >5ecret \(rules) -publish",
+      "user nochannel on >5ecret \(rules.replacing("&authproxy:*", with: "resetchannels &other"))",
       "user nokeys on >5ecret \(rules.replacing("~authproxy:*", with: "~other:*"))", "user noeval on >5ecret \(rules) -eval",
       "user nowait on >5ecret \(rules) -wait",
     ])
@@ -157,7 +160,8 @@ struct RedisFaultTests {
     _ = try server.command("ACL", "DELUSER", "authproxy")
     _ = try #require(store.lost())
     #expect(store.read().failure?.reason == .refused(RedisRefusal(.passwordWrong, code: "WRONGPASS")))
-    _ = try server.command("ACL", "SETUSER", "authproxy", "on", ">\(TestStore.password)", "allkeys", "allchannels", "allcommands")
+    _ = try server.command(
+      "ACL", "SETUSER", "authproxy", "on", ">\(TestStore.password)", "allkeys", "allchannels", "allcommands")
     #expect(store.connected(from: 1) != nil)
   }
 
@@ -191,7 +195,8 @@ struct RedisFaultTests {
     let replica = try RedisServerProcess([TestStore.user, "replicaof 127.0.0.1 \(port)"])
     #expect(TestStore(replica.address).lost() == .notPrimary)
     let sentinelPort = try RedisServerProcess.freePort()
-    let sentinel = try RedisServerProcess(["port \(sentinelPort)", "sentinel monitor mymaster 127.0.0.1 \(port) 1"], isSentinel: true)
+    let sentinel = try RedisServerProcess(
+      ["port \(sentinelPort)", "sentinel monitor mymaster 127.0.0.1 \(port) 1"], isSentinel: true)
     #expect(TestStore(.tcp(host: "127.0.0.1", port: sentinelPort), login: nil).lost() == .wrongMode)
     withExtendedLifetime((primary, sentinel)) {}
   }

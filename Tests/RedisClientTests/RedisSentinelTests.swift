@@ -75,7 +75,8 @@ struct RedisSentinelTests {
       return
     }
     // Sentinel itself finds out soon whose replica that is.
-    #expect(reason.contains("the server is a replica") || reason.contains("names redis://127.0.0.1:\(ports.replica)"), "\(reason)")
+    #expect(
+      reason.contains("the server is a replica") || reason.contains("names redis://127.0.0.1:\(ports.replica)"), "\(reason)")
     let both = TestStore(settings(port, ports.sentinel))
     #expect(both.connected() != nil)
     withExtendedLifetime(liar) {}

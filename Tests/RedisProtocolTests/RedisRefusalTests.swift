@@ -6,8 +6,10 @@ import Testing
 struct RedisRefusalTests {
   private static let table: [(text: String, kind: RedisRefusal.Kind, code: String)] = [
     ("NOAUTH Authentication required.", .passwordMissing, "NOAUTH"),
-    ("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option",
-      .passwordMissing, "NOAUTH"),
+    (
+      "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option",
+      .passwordMissing, "NOAUTH"
+    ),
     ("WRONGPASS invalid username-password pair or user is disabled.", .passwordWrong, "WRONGPASS"),
     ("NOPERM User authproxy has no permissions to run the 'eval' command", .permissionMissing, "NOPERM"),
     ("NOPROTO unsupported protocol version", .protocolUnknown, "NOPROTO"),
@@ -17,20 +19,29 @@ struct RedisRefusalTests {
     ("LOADING Redis is loading the dataset in memory", .loading, "LOADING"),
     ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", .primaryDown, "MASTERDOWN"),
     ("READONLY You can't write against a read only replica. script: f_1, on @user_script:1.", .readOnly, "READONLY"),
-    ("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
-      .readOnly, "READONLY"),
+    (
+      "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
+      .readOnly, "READONLY"
+    ),
     ("OOM command not allowed when used memory > 'maxmemory'. script: f_1", .outOfMemory, "OOM"),
-    ("ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory > 'maxmemory'.",
-      .outOfMemory, "OOM"),
-    ("ERR Error running script (call to f_1): @user_script:2: The user executing the script can't run this command or subcommand",
-      .permissionMissing, "ERR"),
-    ("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", .cannotSave, "MISCONF"),
+    (
+      "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory > 'maxmemory'.",
+      .outOfMemory, "OOM"
+    ),
+    (
+      "ERR Error running script (call to f_1): @user_script:2: The user executing the script can't run this command or subcommand",
+      .permissionMissing, "ERR"
+    ),
+    (
+      "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", .cannotSave, "MISCONF"
+    ),
     ("NOREPLICAS Not enough good replicas to write.", .tooFewReplicas, "NOREPLICAS"),
     ("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", .busy, "BUSY"),
     ("ERR max number of clients reached", .tooManyClients, "ERR"),
     ("DENIED Redis is running in protected mode because protected mode is enabled", .isProtected, "DENIED"),
     ("WRONGTYPE Operation against a key holding the wrong kind of value", .wrongType, "WRONGTYPE"),
-    ("ERR DB index is out of range", .databaseUnknown, "ERR"), ("ERR SELECT is not allowed in cluster mode", .databaseUnknown, "ERR"),
+    ("ERR DB index is out of range", .databaseUnknown, "ERR"),
+    ("ERR SELECT is not allowed in cluster mode", .databaseUnknown, "ERR"),
     ("CLUSTERDOWN The cluster is down", .clusterDown, "CLUSTERDOWN"), ("TRYAGAIN Multiple keys request", .tryAgain, "TRYAGAIN"),
     ("MOVED 3999 127.0.0.1:6381", .moved(RedisNode(host: "127.0.0.1", port: 6381)), "MOVED"),
     ("MOVED 3999 ::1:6381", .moved(RedisNode(host: "::1", port: 6381)), "MOVED"),

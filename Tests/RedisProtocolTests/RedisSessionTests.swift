@@ -120,11 +120,13 @@ struct RedisSessionTests {
     var session = Self.ready()
     let tickets = (0..<3).map { session.send(.read([UInt8($0)]), now: 0) }
     let bytes =
-      Self.change("a") + ":1\r\n" + Self.change("b") + Self.change("other", in: "else") + "-OOM no\r\n" + "|1\r\n+a\r\n+b\r\n+x\r\n"
+      Self.change("a") + ":1\r\n" + Self.change("b") + Self.change("other", in: "else") + "-OOM no\r\n"
+      + "|1\r\n+a\r\n+b\r\n+x\r\n"
       + ">1\r\n+invalidate\r\n" + ">0\r\n" + Self.change("c")
     let expected: [RedisSession.Event] = [
       .changed(key: [0x61]), .replied(tickets[0], .integer(1)), .changed(key: [0x62]),
-      .refused(tickets[1], RedisRefusal(.outOfMemory, code: "OOM")), .replied(tickets[2], .simple([0x78])), .changed(key: [0x63]),
+      .refused(tickets[1], RedisRefusal(.outOfMemory, code: "OOM")), .replied(tickets[2], .simple([0x78])),
+      .changed(key: [0x63]),
     ]
     let start = session
     for cut in 0...bytes.utf8.count {
@@ -237,7 +239,8 @@ struct RedisReplyTests {
     let bad: [RESPValue] = [
       .null, one, array(), array(one, one), array(.integer(1), one, one), array(one, one, .null), array(one, one, .bulk([])),
       array(one, one, .bulk(Array("1000000".utf8))), array(one, .bulk(Array("-1".utf8)), one),
-      array(one, .bulk(Array("9223372036854775807".utf8)), one), array(one, .bulk(Array("9223372036854".utf8)), .bulk([0x2d, 0x31])),
+      array(one, .bulk(Array("9223372036854775807".utf8)), one),
+      array(one, .bulk(Array("9223372036854".utf8)), .bulk([0x2d, 0x31])),
       array(one, .bulk(Array("9223372036855".utf8)), one), .map([]),
     ]
     for value in bad {
@@ -253,7 +256,9 @@ struct RedisReplyTests {
     let port = RESPValue.bulk(Array("6380".utf8))
     #expect(try array(.bulk(Array("10.0.0.1".utf8)), port).primaryAddress() == RedisNode(host: "10.0.0.1", port: 6380))
     #expect(try RESPValue.null.primaryAddress() == nil)
-    for value in [one, array(one), array(.bulk([]), port), array(one, .bulk([0x30])), array(one, .integer(1)), array(one, one, one)] {
+    for value in [
+      one, array(one), array(.bulk([]), port), array(one, .bulk([0x30])), array(one, .integer(1)), array(one, one, one),
+    ] {
       #expect(throws: RedisFailure.unexpectedReply) { try value.primaryAddress() }
     }
   }

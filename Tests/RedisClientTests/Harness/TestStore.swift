@@ -13,7 +13,8 @@ final class TestStore: Sendable {
   let executor = LoopExecutor()
   let events = Monitor<[RedisClient.Event]>([])
   /// The ACL rules that the documentation says suffice.
-  static let rules = "~authproxy:* &authproxy:* -@all +@connection +get +set +del +eval +time +publish +subscribe +unsubscribe +wait +pubsub|numsub"
+  static let rules =
+    "~authproxy:* &authproxy:* -@all +@connection +get +set +del +eval +time +publish +subscribe +unsubscribe +wait +pubsub|numsub"
   static let password = "5ecret"
   static let login = RedisLogin(user: "authproxy", password: Array(password.utf8))
   /// A line of a server's configuration.
@@ -42,7 +43,8 @@ final class TestStore: Sendable {
   }
 
   convenience init(
-    _ address: RedisAddress, login: RedisLogin? = login, timeout: Int = 10_000, _ adjust: (inout RedisSettings) -> Void = { _ in }
+    _ address: RedisAddress, login: RedisLogin? = login, timeout: Int = 10_000,
+    _ adjust: (inout RedisSettings) -> Void = { _ in }
   ) {
     var settings = RedisSettings(.server(address))
     settings.login = login
