@@ -69,7 +69,13 @@ final class RedisLink {
     case .changed(let key): report(self, .changed(key: key))
     case .replied(let ticket, let value):
       guard let operation = asked.removeValue(forKey: ticket) else { return }
-      if case .send = operation.take(value) { submit(operation) }
+      switch operation.take(value) {
+      case .done: break
+      case .send: submit(operation)
+      case .mismatch:
+        connection?.close()
+        ended(.unexpectedReply)
+      }
     case .refused(let ticket, let refusal):
       guard let operation = asked.removeValue(forKey: ticket) else { return }
       switch refusal.kind {
@@ -77,11 +83,15 @@ final class RedisLink {
       case .ask(let node): report(self, .redirected(operation, node, asking: true))
       default: operation.fail(.refused(refusal))
       }
-    case .ended(let failure):
-      connection = nil
-      // Whoever asks again when it fails must find another link.
-      report(self, .ended(failure))
-      failAll(failure)
+    case .ended(let failure): ended(failure)
     }
+  }
+
+  private func ended(_ failure: RedisFailure) {
+    guard connection != nil else { return }
+    connection = nil
+    // Whoever asks again when it fails must find another link.
+    report(self, .ended(failure))
+    failAll(failure)
   }
 }

@@ -36,6 +36,8 @@ final class RedisOperation {
     case done
     /// Its command is another one now, for the same connection.
     case send
+    /// It has failed, as the reply is not one to its command: nor may the next ones be.
+    case mismatch
   }
 
   let key: [UInt8]
@@ -79,6 +81,7 @@ final class RedisOperation {
       }
     } catch {
       fail(error, wasSent: true)
+      return .mismatch
     }
     return .done
   }

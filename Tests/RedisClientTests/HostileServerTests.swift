@@ -16,7 +16,8 @@ struct HostileServerTests {
   private static let ends: [(answer: String, failure: RedisFailure)] = [
     ("HTTP/1.1 400 Bad Request\r\n\r\n", .malformed(.unknownType(0x48))), ("-LOADING x\r\n", refused(.loading, "LOADING")),
     ("-MASTERDOWN x\r\n", refused(.primaryDown, "MASTERDOWN")), ("-READONLY x\r\n", refused(.readOnly, "READONLY")),
-    ("-NOAUTH x\r\n", refused(.passwordMissing, "NOAUTH")), ("+OK\r\n+OK\r\n", .unexpectedReply),
+    ("-NOAUTH x\r\n", refused(.passwordMissing, "NOAUTH")), ("+OK\r\n", .unexpectedReply),
+    ("*4\r\n:2\r\n_\r\n$1\r\n1\r\n$1\r\n1\r\n", .unexpectedReply),
     ("$999999999\r\n", .malformed(.tooLarge)), ("*?\r\n", .malformed(.streamed)), ("", .closed),
   ]
 
@@ -34,15 +35,12 @@ struct HostileServerTests {
       _ = try #require(store.connected(from: seen))
       let found = store.swap(nil, [1]).failure
       let isRefusal = if case .refused = failure { true } else { false }
-      let isUnread = answer == "+OK\r\n+OK\r\n"
-      #expect(
-        found == RedisOperationFailure(failure, mayBeDone: !isRefusal) || isUnread, "\(answer): \(String(describing: found))")
-      #expect(found != nil)
-      _ = try #require(store.lost(from: seen))
+      #expect(found == RedisOperationFailure(failure, mayBeDone: !isRefusal), "\(answer): \(String(describing: found))")
+      #expect(store.lost(from: seen) == failure)
       seen = store.count
     }
     #expect(try store.read().get().record == Array("good".utf8))
-    // Whoever waits is not served faster than once a second.
+    // Somebody waited each time, and the shortest window is 0.2 s, of which `TestStore` picks the middle.
     let times = server.accepted.change { $0 }
     for (one, next) in zip(times, times.dropFirst()) { #expect(next.timeIntervalSince(one) > 0.09) }
   }
@@ -73,7 +71,7 @@ struct HostileServerTests {
       connection.send("+")
       while connection.send("a") { usleep(20_000) }
     }
-    #expect(TestStore(drip.address, timeout: 500).read().failure?.reason == .replyTimeout(milliseconds: 500))
+    #expect(TestStore(drip.address, timeout: 2_000).read().failure?.reason == .replyTimeout(milliseconds: 2_000))
   }
 
   @Test func `pushes without an end do not hold the loop, nor prolong a command`() throws {
@@ -83,11 +81,11 @@ struct HostileServerTests {
       let many = Array(repeating: change, count: 1_000).flatMap { $0 }
       while connection.send(many) {}
     }
-    let store = TestStore(server.address, timeout: 1_000)
+    let store = TestStore(server.address, timeout: 2_000)
     _ = try #require(store.connected())
     let start = Date()
-    #expect(store.read().failure?.reason == .replyTimeout(milliseconds: 1_000))
-    #expect(Date().timeIntervalSince(start) < 10)
+    #expect(store.read().failure?.reason == .replyTimeout(milliseconds: 2_000))
+    #expect(Date().timeIntervalSince(start) < 15)
   }
 
   @Test func `a server that says nothing, and one that closes at once, are left in time`() throws {

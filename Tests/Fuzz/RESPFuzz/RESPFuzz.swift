@@ -29,24 +29,40 @@ private func pieces(_ input: UnsafeRawBufferPointer, _ step: Int, _ body: (Unsaf
   }
 }
 
-/// As text, since a number that is none differs from itself.
-private func values(_ input: UnsafeRawBufferPointer, _ step: Int) -> [String] {
+/// What bytes came to, with a value in the place of numbers that are none: those differ from themselves.
+private struct Read: Equatable {
+  var values: [RESPValue] = []
+  var fault: RESPFault?
+}
+
+private func comparable(_ value: RESPValue) -> RESPValue {
+  switch value {
+  case .double(let number) where number.isNaN: .bigNumber([])
+  case .array(let values): .array(values.map(comparable))
+  case .set(let values): .set(values.map(comparable))
+  case .push(let values): .push(values.map(comparable))
+  case .map(let entries): .map(entries.map { .init(key: comparable($0.key), value: comparable($0.value)) })
+  default: value
+  }
+}
+
+private func values(_ input: UnsafeRawBufferPointer, _ step: Int) -> Read {
   var limits = RESPParser.Limits()
   (limits.bytes, limits.values, limits.depth) = (2_000, 50, 4)
   var parser = RESPParser(limits: limits)
-  var found: [String] = []
+  var found = Read()
   pieces(input, step) { piece in
     var rest = piece
     while !rest.isEmpty {
-      do {
+      do throws(RESPFault) {
         let (used, value) = try parser.receive(rest)
         precondition(used > 0 && used <= rest.count && (value != nil || used == rest.count))
         rest = UnsafeRawBufferPointer(rebasing: rest[used...])
         guard let value else { continue }
-        found.append("\(value)")
+        found.values.append(comparable(value))
         precondition(depth(value) <= limits.depth && count(value) <= limits.values)
       } catch {
-        found.append("\(error)")
+        found.fault = error
         return false
       }
     }
@@ -72,7 +88,7 @@ private func count(_ value: RESPValue) -> Int { parts(value).reduce(0) { $0 + 1 
 
 private let channel = Array("authproxy:changed".utf8)
 
-private func greeting(_ input: UnsafeRawBufferPointer, _ step: Int) -> [String] {
+private func greeting(_ input: UnsafeRawBufferPointer, _ step: Int) -> [RedisSession.Event] {
   var session = RedisSession(.store(channel: channel), login: nil, timeout: 1_000)
   session.begin(now: 0)
   return events(&session, input, step)
@@ -82,7 +98,7 @@ private let goodGreeting = Array(
   ("%3\r\n+proto\r\n:3\r\n+mode\r\n+standalone\r\n+role\r\n+master\r\n>3\r\n+subscribe\r\n+authproxy:changed\r\n:1\r\n"
     + "*2\r\n+authproxy:changed\r\n:7\r\n").utf8)
 
-private func replies(_ input: UnsafeRawBufferPointer, _ step: Int) -> [String] {
+private func replies(_ input: UnsafeRawBufferPointer, _ step: Int) -> [RedisSession.Event] {
   var session = RedisSession(.store(channel: channel), login: nil, timeout: 1_000)
   session.begin(now: 0)
   let ready = goodGreeting.withUnsafeBytes { session.receive($0, now: 0) }
@@ -91,8 +107,8 @@ private func replies(_ input: UnsafeRawBufferPointer, _ step: Int) -> [String] {
   return events(&session, input, step)
 }
 
-private func events(_ session: inout RedisSession, _ input: UnsafeRawBufferPointer, _ step: Int) -> [String] {
-  var found: [String] = []
+private func events(_ session: inout RedisSession, _ input: UnsafeRawBufferPointer, _ step: Int) -> [RedisSession.Event] {
+  var found: [RedisSession.Event] = []
   var last: RedisSession.Ticket = 0
   var hasEnded = false
   pieces(input, step) { piece in
@@ -102,17 +118,19 @@ private func events(_ session: inout RedisSession, _ input: UnsafeRawBufferPoint
       case .replied(let ticket, let value):
         precondition(ticket == last + 1 && ticket <= 8)
         last = ticket
-        found.append(read(value))
+        read(value)
+        found.append(.replied(ticket, comparable(value)))
+        continue
       case .refused(let ticket, let refusal):
         precondition(ticket == last + 1 && ticket <= 8)
         last = ticket
-        found.append("\(refusal)")
-        precondition(!"\(refusal)".isEmpty)
+        precondition(!refusal.description.isEmpty)
       case .ended(let failure):
         hasEnded = true
-        found.append("\(failure)")
-      case .ready, .changed: found.append("\(event)")
+        precondition(!failure.description.isEmpty)
+      case .ready, .changed: break
       }
+      found.append(event)
     }
     return true
   }
@@ -121,9 +139,9 @@ private func events(_ session: inout RedisSession, _ input: UnsafeRawBufferPoint
 }
 
 /// Everything that may become of a reply.
-private func read(_ value: RESPValue) -> String {
-  let reading = (try? RedisReading(value)).map { "\($0)" } ?? ""
-  let swap = (try? RedisSwap(value)).map { "\($0)" } ?? ""
-  let address = ((try? value.primaryAddress()) ?? nil).map { "\($0)" } ?? ""
-  return "\(value) \(reading) \(swap) \(address) \((try? value.acknowledgements()) ?? -1)"
+private func read(_ value: RESPValue) {
+  _ = try? RedisReading(value)
+  _ = try? RedisSwap(value)
+  _ = try? value.primaryAddress()
+  _ = try? value.acknowledgements()
 }

@@ -92,6 +92,7 @@ final class TestStore: Sendable {
     return failure
   }
 
+  var losses: Int { events.change { $0.count { if case .lost = $0 { true } else { false } } } }
   var count: Int { events.change { $0.count } }
 }
 
