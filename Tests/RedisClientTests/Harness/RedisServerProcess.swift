@@ -68,6 +68,8 @@ final class RedisServerProcess: Sendable {
     try process.run()
     running.change { $0 = process }
     let before = log.change { $0.count }
+    // The output of an earlier one may end later than this.
+    let end = "the output of \(process.processIdentifier) has ended"
     Thread { [log] in
       var rest = ""
       while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
@@ -76,11 +78,11 @@ final class RedisServerProcess: Sendable {
         rest = lines.last ?? ""
         log.change { $0 += lines.dropLast() }
       }
-      log.change { $0.append("the output has ended") }
+      log.change { $0.append(end) }
     }.start()
     // A Sentinel says no more than its mode and its identity.
     let mark = isSentinel ? "+monitor" : "eady to accept connections"
-    let line = log.wait(20) { lines in lines[before...].first { $0.contains(mark) || $0.contains("the output has ended") } }
+    let line = log.wait(20) { lines in lines[before...].first { $0.contains(mark) || $0 == end } }
     guard let line, line.contains(mark) else {
       throw Trouble(description: log.change { $0 }.joined(separator: "\n"))
     }
