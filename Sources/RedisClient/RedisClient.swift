@@ -27,7 +27,7 @@ public final class RedisClient: EventHandler {
     case stopped
   }
 
-  /// Operations that wait for a connection.
+  /// Operations that wait for a connection, or for the replies of one.
   private static let mostWaiting = 16_384
 
   private let settings: RedisSettings
@@ -119,7 +119,10 @@ public final class RedisClient: EventHandler {
   private func submit(_ operation: RedisOperation) {
     switch home {
     case .stopped: reject(operation, .stopped)
-    case .connected(let link): if !cluster.submit(operation) { link.submit(operation) }
+    case .connected(let link):
+      let node = cluster.node(of: operation) ?? link
+      guard node.load < Self.mostWaiting else { return reject(operation, .tooManyWaiting) }
+      node.submit(operation)
     case .waiting, .asking, .connecting:
       guard waiting.count < Self.mostWaiting else { return reject(operation, .tooManyWaiting) }
       operation.deadline = loop.now + Int64(settings.timeout) * 1_000_000

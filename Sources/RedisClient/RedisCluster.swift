@@ -24,12 +24,8 @@ final class RedisCluster {
     self.loop = loop
   }
 
-  /// - Returns: false: no further node is known to have the record.
-  func submit(_ operation: RedisOperation) -> Bool {
-    guard let address = owners[operation.key], let node = nodes[address] else { return false }
-    node.submit(operation)
-    return true
-  }
+  /// nil: no further node is known to have the record.
+  func node(of operation: RedisOperation) -> RedisLink? { owners[operation.key].flatMap { nodes[$0] } }
 
   /// - Parameters:
   ///   - node: nil: the server named none that can be asked.
@@ -58,7 +54,7 @@ final class RedisCluster {
   /// - Returns: whether there is room for another node.
   private func makeRoom() -> Bool {
     guard nodes.count >= Self.mostNodes else { return true }
-    guard let idle = nodes.values.first(where: \.isIdle) else { return false }
+    guard let idle = nodes.values.first(where: { $0.load == 0 }) else { return false }
     forget(idle)
     idle.close(.stopped)
     return true

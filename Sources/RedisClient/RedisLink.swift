@@ -34,7 +34,8 @@ final class RedisLink {
   /// May report the end before it returns.
   func start() { connection?.start() }
 
-  var isIdle: Bool { waiting.isEmpty && asked.isEmpty }
+  /// Operations that have no result yet.
+  var load: Int { waiting.count + asked.count }
 
   /// Sends the operation's command, as soon as the server is ready.
   func submit(_ operation: RedisOperation, asking: Bool = false) {
