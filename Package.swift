@@ -43,6 +43,8 @@ let package = Package(
     .target(name: "HTTP2", dependencies: ["CNGHTTP2", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "WayOut", swiftSettings: dataPath + fuzzed),
     .target(name: "JSON", swiftSettings: dataPath + fuzzed),
+    .target(name: "RESP", swiftSettings: fuzzed),
+    .target(name: "RedisProtocol", dependencies: ["RESP"], swiftSettings: fuzzed),
     .target(name: "Files", dependencies: ["CSystem"]),
     .target(name: "Forwarding", dependencies: ["HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "Routing", dependencies: ["HTTPWire"], swiftSettings: dataPath + fuzzed),
@@ -59,6 +61,8 @@ let package = Package(
       name: "Signing", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "JSON"],
       swiftSettings: dataPath + fuzzed),
     .target(name: "Streams", dependencies: ["CSystem", "EventIO", "TLS"], swiftSettings: dataPath),
+    .target(
+      name: "RedisClient", dependencies: ["Crypto", "EventIO", "RESP", "RedisProtocol", "Streams", "TLS", "Trust"]),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
     .target(
@@ -118,6 +122,10 @@ let package = Package(
     .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2", "HTTPWire"]),
     .testTarget(name: "WayOutTests", dependencies: ["WayOut"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+    .testTarget(name: "RESPTests", dependencies: ["RESP"]),
+    .testTarget(name: "RedisProtocolTests", dependencies: ["RESP", "RedisProtocol"]),
+    .testTarget(
+      name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
@@ -170,6 +178,7 @@ if let fuzzer {
     ("KeyAnswerFuzz", ["Credentials", "JSON"]), ("AWSErrorFuzz", ["JSON", "Signing"]),
     ("ProxyHeaderFuzz", ["HTTPWire"]), ("HTTP2ClientFuzz", ["HTTP2", "HTTPWire"]), ("HTTP2ServerFuzz", ["HTTP2", "HTTPWire"]),
     ("SOCKSFuzz", ["WayOut"]), ("CacheFuzz", ["Cache", "HTTPWire"]), ("RedirectFuzz", ["Forwarding", "HTTPWire", "Routing"]),
+    ("RESPFuzz", ["RESP", "RedisProtocol"]),
   ] {
     // SwiftPM renames an executable's main to <target>_main, so the fuzzer's main does not link. Each target has its own main,
     // which calls the library's driver.

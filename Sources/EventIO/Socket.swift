@@ -45,6 +45,17 @@ public enum Socket {
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
   public static func setNoDelay(_ descriptor: Int32) { _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+  /// Lets the kernel find out that the peer of a connection that is silent for long is gone. The process sleeps meanwhile.
+  /// - Parameters:
+  ///   - idle: seconds of silence before the first probe.
+  ///   - interval: seconds between two probes.
+  ///   - probes: unanswered ones after which the connection is broken.
+  public static func setKeepAlive(_ descriptor: Int32, idle: Int32, interval: Int32, probes: Int32) {
+    _ = csys_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    for (option, value) in [(TCP_KEEPIDLE, idle), (TCP_KEEPINTVL, interval), (TCP_KEEPCNT, probes)] {
+      _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), option, value)
+    }
+  }
   /// Binds a socket to the address that it connects from. The kernel chooses the port when it connects, by the whole connection: a
   /// port that is in use towards another peer serves, too (ip(7), IP_BIND_ADDRESS_NO_PORT).
   /// - Returns: 0 or -errno.
