@@ -25,13 +25,10 @@ enum CommandWords {
   static func configurations(in words: [String], home: String?) -> [String] {
     let option = "--config"
     guard let index = words.lastIndex(where: { $0 == option || $0.hasPrefix(option + "=") }) else { return usual }
-    var written = words[index...]
-    var word = written.removeFirst()
+    var word = words[index]
     if word == option {
-      // bash makes `=` a word of its own.
-      if written.first == "=" { written.removeFirst() }
-      guard let value = written.first else { return usual }
-      word = value
+      guard index + 1 < words.count else { return usual }
+      word = words[index + 1]
     } else {
       word.removeFirst(option.count + 1)
     }

@@ -1,33 +1,33 @@
 #!/usr/bin/env python3
-"""complete.py SHELL SCRIPT LINE...: types each line and Tab in an interactive shell, and prints what the line has become.
+"""complete.py SHELL SCRIPT LINE...: types each line and Tab in an interactive shell, and prints what the line has become, without space at its end.
 
-SHELL is bash or zsh; SCRIPT is the completion script. The lines are not run. Fails if the shell prints anything else of its own, such
+SHELL is bash, zsh or fish; SCRIPT is the completion script. The lines are not run. Fails if the shell prints anything else of its own, such
 as an error of the completion.
 """
 
 import os
 import pty
 import select
-import subprocess
 import sys
 import time
 
 # What is typed differs from what is printed, so that the terminal's echo is no match.
-PROMPT, MARK = "rea''dy> ", "li''ne:"
+PROMPT, MARK = "'rea''dy: '", "li''ne:"
 SETUP = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; PS1={prompt}; source {script}"),
     # Each candidate of a menu would be a keypress away.
     "zsh": (["zsh", "-f", "-i"], "unset zle_bracketed_paste; bindkey -e; setopt noautomenu nolistbeep; autoload -Uz compinit; "
             "compinit -u -D; PROMPT={prompt}; source {script}"),
+    "fish": (["fish", "--no-config", "-i"], "set -g fish_greeting; function fish_prompt; echo -n {prompt}; end; source {script}"),
 }
 
 
 class Terminal:
     def __init__(self, command):
-        self.master, slave = pty.openpty()
-        self.shell = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env={**os.environ, "TERM": "dumb", "COLUMNS": "4000"})
-        os.close(slave)
+        # With a controlling terminal, which fish needs.
+        self.shell, self.master = pty.fork()
+        if self.shell == 0:
+            os.execvpe(command[0], command, {**os.environ, "TERM": "dumb"})
         self.seen = ""
 
     def type(self, text):
@@ -48,8 +48,8 @@ def main():
     shell, script, *lines = sys.argv[1:]
     command, setup = SETUP[shell]
     terminal = Terminal(command)
-    terminal.type(setup.format(prompt=PROMPT.rstrip() + "' '", script=script) + "\n")
-    terminal.wait("ready> ")
+    terminal.type(setup.format(prompt=PROMPT, script=script) + "\n")
+    terminal.wait("ready: ")
     for line in lines:
         terminal.type(line + "\t")
         # At the beginning of the line: it becomes the argument of echo.
@@ -57,10 +57,10 @@ def main():
         before = terminal.wait("line:")
         if "authproxy: " in before or "error" in before.lower():
             sys.exit(f"{shell} printed {before!r}")
-        print(terminal.wait("\n").rstrip("\r"))
-        terminal.wait("ready> ")
-    terminal.type("exit\n")
-    terminal.shell.wait(timeout=20)
+        print(terminal.wait("\n").rstrip())
+        terminal.wait("ready: ")
+    os.close(terminal.master)
+    os.waitpid(terminal.shell, 0)
 
 
 main()

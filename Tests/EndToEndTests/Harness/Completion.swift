@@ -34,8 +34,8 @@ struct Completion {
     return ["PATH": "\(own):\(path)", "HOME": folder, "LC_ALL": "C.UTF-8"]
   }
 
-  /// What the lines become by Tab, in a terminal: bash and zsh.
-  func complete(_ lines: String...) throws -> [String] {
+  /// What the lines become by Tab, in a terminal.
+  func complete(_ lines: [String]) throws -> [String] {
     let done = try ChildProcess.run(
       Surroundings.python, [Surroundings.support + "/complete.py", shell, folder + "/script"] + lines, environment: environment,
       folder: folder)
