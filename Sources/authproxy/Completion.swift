@@ -25,10 +25,13 @@ enum CommandWords {
   static func configurations(in words: [String], home: String?) -> [String] {
     let option = "--config"
     guard let index = words.lastIndex(where: { $0 == option || $0.hasPrefix(option + "=") }) else { return usual }
-    var word = words[index]
+    var written = words[index...]
+    var word = written.removeFirst()
     if word == option {
-      guard index + 1 < words.count else { return usual }
-      word = words[index + 1]
+      // bash makes `=` a word of its own.
+      if written.first == "=" { written.removeFirst() }
+      guard let value = written.first else { return usual }
+      word = value
     } else {
       word.removeFirst(option.count + 1)
     }
