@@ -75,6 +75,7 @@ install: build packages-install
 	install -D -m 644 proxy.conf.example "$(DESTDIR)$(PREFIX)/share/doc/authproxy/proxy.conf.example"
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
 	sed 's|@PREFIX@|$(PREFIX)|g' docs/authproxy.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/authproxy.service"
+	install -D -m 644 packaging/authproxy.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/authproxy.conf"
 	packaging/man.py $(PROGRAM) "$(PREFIX)/share/doc/authproxy" > $(INSTALLED)/authproxy.1
 	install -D -m 644 $(INSTALLED)/authproxy.1 "$(DESTDIR)$(PREFIX)/share/man/man1/authproxy.1"
 	for shell in bash zsh fish; do $(PROGRAM) --generate-completion-script $$shell > $(INSTALLED)/$$shell || exit; done

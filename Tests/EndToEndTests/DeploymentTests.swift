@@ -115,6 +115,8 @@ import Testing
     #expect(
       unit.contains("Type=notify") && unit.contains("ExecReload=/bin/kill -HUP $MAINPID") && unit.contains("WatchdogSec="))
     #expect(unit.contains("\nLimitCORE=0\n"))
+    let users = try String(contentsOfFile: folder + "/opt/authproxy/lib/sysusers.d/authproxy.conf", encoding: .utf8)
+    #expect(unit.contains("\nUser=authproxy\n") && users.hasPrefix("u authproxy "))
     #expect(!unit.contains("@PREFIX@"))
     for path in [
       "doc/authproxy/proxy.conf.example", "man/man1/authproxy.1", "bash-completion/completions/authproxy",

@@ -88,12 +88,9 @@ def shared_libraries(program, work):
 
 
 def unit():
-    """The service with a user of the package: its files keep their owner, and /etc/authproxy a group."""
+    """The service, as `make install` installs it, but for the place of the example."""
     text = (SOURCE / "docs/authproxy.service").read_text().replace("@PREFIX@/share/doc/authproxy", "/" + EXAMPLES)
-    dynamic = "\nDynamicUser=yes\n"
-    assert dynamic in text
-    # DynamicUser= implies RemoveIPC=.
-    return text.replace("@PREFIX@", "/usr").replace(dynamic, "\nUser=authproxy\nGroup=authproxy\nRemoveIPC=yes\n")
+    return text.replace("@PREFIX@", "/usr")
 
 
 def program_tree(root, program, version, moment):
@@ -102,7 +99,7 @@ def program_tree(root, program, version, moment):
     dated = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(moment))
     tree.put("usr/bin/authproxy", program.read_bytes(), 0o755)
     tree.put("lib/systemd/system/authproxy.service", unit())
-    tree.put("usr/lib/sysusers.d/authproxy.conf", (HERE / "authproxy.sysusers").read_text())
+    tree.put("usr/lib/sysusers.d/authproxy.conf", (HERE.parent / "authproxy.sysusers").read_text())
     tree.put("etc/authproxy/proxy.conf", (HERE / "proxy.conf").read_text(), 0o640).parent.chmod(0o750)
     for shell, path in {
         "bash": "usr/share/bash-completion/completions/authproxy",

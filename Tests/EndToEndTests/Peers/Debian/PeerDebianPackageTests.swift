@@ -104,6 +104,13 @@ import Testing
 
   /// The configuration of the package serves nobody, and its service runs as it says.
   private func expectRefusals(_ machine: DebianMachine) throws {
+    // An error is reported once: a restart would not mend it.
+    _ = try machine.output("cp -p /etc/authproxy/proxy.conf /tmp/ && echo 'nonsense: 1' >> /etc/authproxy/proxy.conf")
+    #expect(try !machine.succeeds("systemctl start authproxy"))
+    #expect(
+      try machine.output("systemctl show --property ActiveState,ExecMainStatus,NRestarts authproxy | sort | xargs")
+        == "ActiveState=failed ExecMainStatus=78 NRestarts=0")
+    _ = try machine.output("cat /tmp/proxy.conf > /etc/authproxy/proxy.conf")
     _ = try machine.output("systemctl enable --now authproxy")
     #expect(try machine.status("http://example.com/") == "403")
     #expect(try machine.status("http://127.0.0.1:9128/healthz", proxy: nil) == "200")
