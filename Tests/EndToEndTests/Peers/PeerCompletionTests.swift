@@ -44,7 +44,8 @@ import Testing
     // Nothing typed: the shell shows all names.
     let names = [("tw", #"o\ words"#), ("col", ":on"), ("", "")]
     let line = "authproxy login --config proxy.conf"
-    #expect(try shell.complete(names.map { "\(line) \($0)" }) == names.map { $0.isEmpty ? line : "\(line) \($0)\($1)" })
+    let completed = try shell.complete(names.map { typed, _ in "\(line) \(typed)" })
+    #expect(completed == names.map { typed, rest in typed.isEmpty ? line : "\(line) \(typed)\(rest)" })
     #expect(!FileManager.default.fileExists(atPath: shell.folder + "/ran"))
   }
 }
