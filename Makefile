@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test test-peers build lint bench instructions fuzz install clean packages packages-bench packages-install packages-instructions packages-lint packages-peers unit-tests end-to-end-tests checked-tests
+.PHONY: run test test-peers build lint bench instructions fuzz install deb clean packages packages-bench packages-install packages-deb packages-instructions packages-lint packages-peers unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -50,6 +50,7 @@ lint: packages packages-lint
 	python3 Tests/Lint/lint_test.py
 	python3 Tests/Lint/walls.py
 	python3 Tests/Lint/parts.py
+	python3 Tests/Lint/dashboard.py
 	Tests/run.sh --filter 'PageTests'
 
 bench: build packages-bench $(VENV)-bench/complete
@@ -74,6 +75,19 @@ install: build packages-install
 	install -D -m 644 proxy.conf.example "$(DESTDIR)$(PREFIX)/share/doc/authproxy/proxy.conf.example"
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
 	sed 's|@PREFIX@|$(PREFIX)|g' docs/authproxy.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/authproxy.service"
+	install -D -m 644 packaging/authproxy.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/authproxy.conf"
+	packaging/man.py $(PROGRAM) "$(PREFIX)/share/doc/authproxy" > $(INSTALLED)/authproxy.1
+	install -D -m 644 $(INSTALLED)/authproxy.1 "$(DESTDIR)$(PREFIX)/share/man/man1/authproxy.1"
+	for shell in bash zsh fish; do $(PROGRAM) --generate-completion-script $$shell > $(INSTALLED)/$$shell || exit; done
+	install -D -m 644 $(INSTALLED)/bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/authproxy"
+	install -D -m 644 $(INSTALLED)/zsh "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_authproxy"
+	install -D -m 644 $(INSTALLED)/fish "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/authproxy.fish"
+
+# Packages for Debian 12, with the program's symbols in one of their own. `make deb REVISION=2` for another version of the package;
+# OUT is the folder for them.
+OUT ?= .build/deb
+deb: build packages-deb
+	packaging/deb/build.py --program $(PROGRAM) --out "$(OUT)" $(if $(REVISION),--revision $(REVISION)) $(DEB)
 
 clean:
 	rm -rf .build .build-*
@@ -87,6 +101,9 @@ packages-bench:
 packages-install:
 	@.ci/packages install
 
+packages-deb:
+	@.ci/packages deb
+
 packages-instructions:
 	@.ci/packages build instructions
 
@@ -96,6 +113,11 @@ packages-lint:
 packages-peers:
 	-@.ci/packages peers
 	-@$(MAKE) --no-print-directory $(VENV)-peers/complete
+	-@$(MAKE) --no-print-directory .build-debian/base.tar
+
+# A bare Debian, in which tests install the package.
+.build-debian/base.tar: Tests/Support/debian/base.sh
+	$< $@
 
 # The tests' peers are in Python; their packages are pinned.
 $(VENV)/complete: Tests/Support/requirements.txt | packages

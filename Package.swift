@@ -116,7 +116,9 @@ let package = Package(
         "TLS",
         "DemoServers", "CSystem", "EventIO", "Files", "HTTPWire", "JSON", "SmallHTTP", "Streams", "Upstreams", "WayOut",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
-      ]),
+      ],
+      // The build ID leads debuggers and symbol servers from a stripped program to its symbols.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--build-id=sha1"])]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
     .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2", "HTTPWire"]),

@@ -10,7 +10,7 @@ struct Check: ParsableCommand {
     abstract: "Report every mistake in a configuration, or say what it means.",
     discussion: "Prints errors and warnings with line and column to standard error, and a summary to standard output.")
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
   func run() throws {

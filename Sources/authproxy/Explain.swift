@@ -11,7 +11,7 @@ struct Explain: ParsableCommand {
       Sends nothing. METHOD and URL are what an app sends to its proxy: GET http://api.example.com/v1/x, or CONNECT host:443.
       """)
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
   @Option(name: .long, help: "The client that sends the request, by its name in `clients`.")
@@ -23,7 +23,9 @@ struct Explain: ParsableCommand {
   @Flag(name: .long, help: "Show what the credential signs: the canonical request and the like, without secrets.")
   var sign = false
 
-  @Argument(help: "GET, POST, CONNECT, ...")
+  @Argument(
+    help: "GET, POST, CONNECT, ...",
+    completion: .list(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT"]))
   var method: String
 
   @Argument(help: "An http:// or https:// URL; host:port for CONNECT.")

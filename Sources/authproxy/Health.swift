@@ -5,7 +5,7 @@ struct Health: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Ask the admin listener of a running proxy whether it serves. Exit status: 0 if it does, else 1.")
 
-  @Option(name: .long, help: "The configuration file of the running proxy.")
+  @Option(name: .long, help: "The configuration file of the running proxy.", completion: .file())
   var config = "proxy.conf"
 
   @Flag(name: .long, help: "Ask /readyz instead of /healthz.")

@@ -17,10 +17,13 @@ struct Pins: ParsableCommand {
   @Argument(help: ArgumentHelp("The server; the default port is 443.", valueName: "host[:port]"))
   var server: String
 
-  @Option(name: .long, help: ArgumentHelp("The configuration file that says how the server is reached.", valueName: "file"))
+  @Option(
+    name: .long, help: ArgumentHelp("The configuration file that says how the server is reached.", valueName: "file"),
+    completion: .file())
   var config: String?
 
-  @Option(name: .long, help: ArgumentHelp("Roots to use instead of the system's.", valueName: "file"))
+  @Option(
+    name: .long, help: ArgumentHelp("Roots to use instead of the system's.", valueName: "file"), completion: .file())
   var caFile: String?
 
   @Option(name: .long, help: ArgumentHelp("How long to wait, in seconds.", valueName: "seconds"))

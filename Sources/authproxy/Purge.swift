@@ -10,7 +10,7 @@ struct Purge: ParsableCommand {
       all answers go. Each replica has a store of its own.
       """)
 
-  @Option(name: .long, help: "The configuration file of the running proxy.")
+  @Option(name: .long, help: "The configuration file of the running proxy.", completion: .file())
   var config = "proxy.conf"
 
   @Option(name: .long, help: "Only answers for this upstream, by its name.")

@@ -11,7 +11,7 @@ struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the proxy in the foreground. SIGHUP reloads, SIGTERM drains and exits, SIGUSR1 reopens the log.")
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
   @Flag(

@@ -115,8 +115,18 @@ import Testing
     #expect(
       unit.contains("Type=notify") && unit.contains("ExecReload=/bin/kill -HUP $MAINPID") && unit.contains("WatchdogSec="))
     #expect(unit.contains("\nLimitCORE=0\n"))
+    let users = try String(contentsOfFile: folder + "/opt/authproxy/lib/sysusers.d/authproxy.conf", encoding: .utf8)
+    #expect(unit.contains("\nUser=authproxy\n") && users.hasPrefix("u authproxy "))
     #expect(!unit.contains("@PREFIX@"))
-    #expect(FileManager.default.fileExists(atPath: folder + "/opt/authproxy/share/doc/authproxy/proxy.conf.example"))
+    for path in [
+      "doc/authproxy/proxy.conf.example", "man/man1/authproxy.1", "bash-completion/completions/authproxy",
+      "zsh/site-functions/_authproxy", "fish/vendor_completions.d/authproxy.fish",
+    ] {
+      let installed = try String(contentsOfFile: folder + "/opt/authproxy/share/" + path, encoding: .utf8)
+      #expect(installed.contains("authproxy"), "\(path)")
+    }
+    let page = try String(contentsOfFile: folder + "/opt/authproxy/share/man/man1/authproxy.1", encoding: .utf8)
+    #expect(page.contains("/opt/authproxy/share/doc/authproxy/proxy.conf.example"))
   }
 
   @Test func `every alert is explained, and every metric that an alert asks for exists`() throws {

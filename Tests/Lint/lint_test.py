@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+import dashboard
 import parts
 import walls
 from swift_source import Source, blanked
@@ -103,6 +104,44 @@ class Walls(unittest.TestCase):
         for text, found in [("epoll_ctl(a)", True), ("csys_send2(a)", True), ("socket(AF_INET, 0, 0)", True), ("Glibc.socket(a)", True),
                             ("a.socket(b)", False), ("func socket(", False), ("csys_monotonic()", False), ("connect()", False)]:
             self.assertEqual(bool(walls.SOCKETS.search(text)), found, text)
+
+
+class Dashboard(unittest.TestCase):
+    KNOWN = dashboard.metrics(
+        "| `authproxy_requests_total{upstream,code}` | counter | x |\n| `authproxy_wait_seconds{upstream}` | histogram | x |\n"
+        "| `process_open_fds` | gauge | x |\n")
+
+    def found(self, expression, legend=""):
+        return list(dashboard.mistakes_in(expression, legend, self.KNOWN))
+
+    def test_series_of_histograms_and_labels_of_prometheus_are_known(self):
+        self.assertEqual(self.found('sum by (upstream) (rate(authproxy_requests_total{instance=~"$i", code="200"}[1m]))', "{{upstream}}"), [])
+        self.assertEqual(self.found("sum by (le, upstream) (rate(authproxy_wait_seconds_bucket[1m]))", "{{upstream}}"), [])
+        self.assertEqual(self.found("process_open_fds and on (instance) authproxy_requests_total", "{{instance}}"), [])
+
+    def test_what_does_not_exist_is_found(self):
+        self.assertEqual(self.found("authproxy_request_total"), ["metrics.md has no authproxy_request_total"])
+        self.assertEqual(self.found("rate(authproxy_requests_total_bucket[1m])"), ["metrics.md has no authproxy_requests_total_bucket"])
+        self.assertEqual(self.found('authproxy_wait_seconds_sum{code="200"}'), ["authproxy_wait_seconds has no label code"])
+        self.assertEqual(self.found("sum by (host) (process_open_fds)"), ["no metric of the expression has the label host"])
+        self.assertEqual(self.found("process_open_fds", "{{upstream}}"), ["no metric of the expression has the label upstream"])
+        self.assertEqual(self.found("vector(1)"), ["an expression without a metric"])
+
+    def test_panels_have_names_units_and_places_of_their_own(self):
+        def panel(number, x, **more):
+            return {"id": number, "type": "stat", "title": f"p{number}", "description": "d", "gridPos": {"x": x, "y": 0, "w": 12, "h": 4},
+                    "fieldConfig": {"defaults": {"unit": "s"}}, "targets": [{"expr": "process_open_fds"}], **more}
+
+        def found(*panels):
+            return list(dashboard.mistakes({"panels": panels, "templating": {"list": []}}, self.KNOWN))
+
+        self.assertEqual(found(panel(1, 0), panel(2, 12)), [])
+        self.assertEqual(found(panel(1, 0), panel(2, 11)), ["panel 'p1': overlaps 'p2'"])
+        self.assertEqual(found(panel(1, 0), panel(1, 12)), ["panel 'p1': has the ID of 'p1'", "panel 'p1': its row has another one of this title"])
+        self.assertEqual(found(panel(1, 13)), ["panel 'p1': goes beyond the right edge"])
+        self.assertEqual(found(panel(1, 0, description="")), ["panel 'p1': has no description"])
+        self.assertEqual(found(panel(1, 0, fieldConfig={"defaults": {}})), ["panel 'p1': has no unit"])
+        self.assertEqual(found(panel(1, 0, targets=[{"expr": "process_open_fds{a=\"$b\"}"}]))[0], "variable $b is not defined")
 
 
 unittest.main()

@@ -11,7 +11,7 @@ struct CAEnvironment: ParsableCommand {
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case sh, docker, systemd }
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
   @Option(name: .long, help: "For `eval` and `.`, for `docker run --env-file`, or for EnvironmentFile= of systemd.")

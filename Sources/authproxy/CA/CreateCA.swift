@@ -17,13 +17,15 @@ struct CreateCA: ParsableCommand {
       and all names below it. The root's key is never written. Nothing is overwritten: exit status 73 where a file is there.
       """)
 
-  @Option(name: .long, help: "The configuration file. The CAs that it names need not exist yet.")
+  @Option(name: .long, help: "The configuration file. The CAs that it names need not exist yet.", completion: .file())
   var config: String?
 
   @Option(name: .long, help: ArgumentHelp("A host, *.host or address to permit as well; may be repeated.", valueName: "name"))
   var permit: [String] = []
 
-  @Option(name: .long, help: ArgumentHelp("The folder for the files; made if it is missing.", valueName: "folder"))
+  @Option(
+    name: .long, help: ArgumentHelp("The folder for the files; made if it is missing.", valueName: "folder"),
+    completion: .directory)
   var out = "ca"
 
   @Option(name: .long, help: ArgumentHelp("How long the CA is valid, in days.", valueName: "days"))

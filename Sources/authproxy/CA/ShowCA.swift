@@ -10,10 +10,11 @@ struct ShowCA: ParsableCommand {
     commandName: "show",
     abstract: "Show CAs: subject, fingerprint, dates and permitted names; and who signs for which https:// match.")
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String?
 
-  @Argument(help: ArgumentHelp("A PEM file of certificates, instead of a configuration.", valueName: "file"))
+  @Argument(
+    help: ArgumentHelp("A PEM file of certificates, instead of a configuration.", valueName: "file"), completion: .file())
   var file: String?
 
   func validate() throws {

@@ -16,10 +16,10 @@ struct LoginCommand: ParsableCommand {
       unreachable or failing or port in use, 75 no answer in time, 77 refused, 78 configuration.
       """)
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
-  @Argument(help: "The credential; not needed if only one has a login.")
+  @Argument(help: "The credential; not needed if only one has a login.", completion: .credential(for: .login))
   var name: String?
 
   @Flag(name: .long, help: "Log in on another device, with a code.")

@@ -10,10 +10,10 @@ struct LogoutCommand: ParsableCommand {
       69 server unreachable or failing (the next logout revokes again), 77 refused, 78 configuration.
       """)
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
-  @Argument(help: "The credential.")
+  @Argument(help: "The credential.", completion: .credential(for: .logout))
   var name: String
 
   @Flag(name: .long, help: "Only forget them here; the server is not told.")

@@ -10,10 +10,10 @@ struct TokensCommand: ParsableCommand {
     abstract: "Show who is logged in, from the token store. Prints no secret.",
     discussion: "Works beside a running proxy. Exit status: 0 done, 64 usage, 69 the store cannot be read, 78 configuration.")
 
-  @Option(name: .long, help: "The configuration file.")
+  @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
 
-  @Argument(help: "One credential alone.")
+  @Argument(help: "One credential alone.", completion: .credential(for: nil))
   var name: String?
 
   @Flag(name: .long, help: "One JSON object.")
