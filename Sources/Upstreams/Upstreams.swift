@@ -53,8 +53,6 @@ public final class Upstreams {
 
   /// What the origins' connections speak.
   let protocols = ProtocolMemory()
-  /// The last request that got a connection to itself (`StreamIdentity.loner`).
-  private var loners: UInt64 = 0
 
   private var pools = PoolTable()
   /// Pools that no entry leads to any more, until their last connection has ended.
@@ -151,12 +149,6 @@ public final class Upstreams {
     return pool
   }
 
-  /// For a request that is to have a connection to itself.
-  public func nextLoner() -> UInt64 {
-    loners += 1
-    return loners
-  }
-
   /// The pool of the same origin to which HTTP/2 is offered.
   func pool(offering streams: StreamIdentity, like other: OriginPool) -> OriginPool {
     var identity = other.origin.identity
@@ -208,10 +200,38 @@ public final class Upstreams {
     for pool in pools.all { pool.surrenderIdle() }
   }
 
-  /// A pool, current or retired, whose requests are in line for a place of `limit`.
-  func pool(wantingPlaceOf limit: OriginLimit) -> OriginPool? {
-    if let pool = pools(sharing: limit).first(where: { $0.wantsPlace }) { return pool }
-    return retiredPools.values.first { $0.limit === limit && $0.wantsPlace }
+  /// The pool, current or retired, whose requests are in line for a place of `limit` longest.
+  func pool(wantingPlaceOf limit: OriginLimit, otherThan own: OriginPool? = nil) -> OriginPool? {
+    var longest: OriginPool?
+    var earliest = Int64.max
+    func look(at pool: OriginPool) {
+      guard pool !== own, let since = pool.waitsSince, since < earliest, pool.wantsPlace else { return }
+      (longest, earliest) = (pool, since)
+    }
+    for pool in pools(sharing: limit) { look(at: pool) }
+    for pool in retiredPools.values where pool.limit === limit { look(at: pool) }
+    return longest
+  }
+
+  /// A place was given back. If no request here wants it any more, it wakes another loop.
+  func placeFreed(of limit: OriginLimit) {
+    if pool(wantingPlaceOf: limit) != nil { takePlaces(of: limit) } else { limit.wakeOne() }
+  }
+
+  /// Another loop has passed on the place of a connection that ended, for requests in line here.
+  func placePassedOn(of limit: OriginLimit) {
+    guard let pool = pool(wantingPlaceOf: limit) else { return limit.giveBack() }
+    pool.placePassedOn()
+    takePlaces(of: limit)
+  }
+
+  /// Lets the pools that want a place take one, until there is none. The loop is listed once for all of them, and was taken off the list:
+  /// the first that gets none lists it again.
+  private func takePlaces(of limit: OriginLimit) {
+    while let pool = pool(wantingPlaceOf: limit) {
+      pool.connectForLine()
+      if pool.wantsPlace { return }
+    }
   }
 
   /// A pool, current or retired, that holds back requests of that client.

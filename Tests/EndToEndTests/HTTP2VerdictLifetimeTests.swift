@@ -24,4 +24,26 @@ import Testing
       try origin.await(.closed)
     }
   }
+
+  /// As over HTTP/1.1 (`VerdictLifetimeTests`): answers are valid for 60 s at least; those in use are fetched again after 45 s.
+  @Test func `an answer that a connection rests on is fetched anew before it is missed`() throws {
+    let world = try TrustWorld()
+    try world.set("ocsp", "brief")
+    let origin = try HTTP2Origin(certificate: world.file("ocsp"))
+    let check = RevocationByOCSPTests.check(RevocationByOCSPTests.hard)
+    let cases = [TrustCase("api", origin.url, [world.root, check], entry: ["http_version: auto"])]
+    let top = "threads: 1\ntimeouts: {upstream_idle: 5m}\n" + RevocationByOCSPTests.loopback
+    try withProxy(TrustCase.configuration(cases, top: top)) { proxy in
+      let begun = Date()
+      try proxy.expectTrusted("api")
+      sleep(36)
+      try proxy.expectTrusted("api")
+      usleep(UInt32(max(0, 56 + begun.timeIntervalSinceNow) * 1_000_000))
+      #expect(try world.count("ocsp") == 2)
+      usleep(UInt32(max(0, 63 + begun.timeIntervalSinceNow) * 1_000_000))
+      try proxy.expectTrusted("api")
+      #expect(try world.count("ocsp") == 2)
+      #expect(try origin.tell().connections.count == 1)
+    }
+  }
 }

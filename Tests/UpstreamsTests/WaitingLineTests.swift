@@ -11,6 +11,19 @@ import Testing
     func place(of waiter: Waiter?) -> Int? { waiters.firstIndex { $0 === waiter } }
   }
 
+  @Test func `a line says since when its first waits`() {
+    let told = Told()
+    #expect(told.line.since == nil)
+    for (index, waiter) in told.waiters.enumerated() { told.line.append(waiter, at: Int64(10 + index)) }
+    #expect(told.line.since == 10)
+    _ = told.line.removeFirst()
+    #expect(told.line.since == 11)
+    _ = told.line.remove(told.waiters[1])
+    #expect(told.line.since == 12)
+    _ = told.line.removeAll(upTo: 20)
+    #expect(told.line.since == nil)
+  }
+
   @Test func `first in, first out, however many there are`() {
     var line = WaitingLine<Waiter>()
     let waiters = (0..<300).map { _ in Waiter() }

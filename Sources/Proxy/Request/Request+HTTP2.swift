@@ -21,7 +21,7 @@ extension Request {
     streams.indexesFields = way.rules.mayIndexFields && !way.entry.isSigned
     if attempt.isSuspect {
       attempt.isSuspect = false
-      streams.loner = services.upstreams.nextLoner()
+      streams.isAlone = true
     }
     var authority = UnsafeRawBufferPointer(start: nil, count: 0)
     if way.rules.keepsHost, let head = message.head, let written = WrittenHead(head.bytes) {

@@ -14,7 +14,7 @@ extension Request {
       address(from: way.pool.origin.authority, to: pool.origin.authority)
       self.way?.pool = pool
     }
-    if search.isTrial { pool.dropIdle() }
+    if search.isTrial { pool.beginAnew() }
     if search.isSingle { search.keepSingle { [unowned self] in isWithOrigin } }
   }
 
@@ -60,6 +60,8 @@ extension Request {
   /// No connection could be opened.
   func unreached(_ error: UpstreamError) -> RequestMachine.Input {
     if let search = way?.search, let input = nextOrigin(search, error) { return input }
+    // There was one, which ended before it took a request.
+    if error.isUnprocessed { return exchangeFailed(error) }
     return attemptFailed(.upstream(error), isStale: false)
   }
 

@@ -21,8 +21,7 @@ extension Request {
   func exchangeFailed(_ error: UpstreamError) -> RequestMachine.Input {
     var error = error
     if mayRepeat(&error) {
-      if case .http2(.wantsHTTP1) = error { way?.pool.wantsHTTP1() }
-      way?.search?.cancel()
+      leaveUnwilling(after: error)
       attempt.isUnprocessed = true
       return .notProcessed
     }
@@ -47,6 +46,11 @@ extension Request {
     if connection?.isCarried == true { isStale = isCarriedStale(error, wroteNothing: wroteNothing) && !receivedAnything }
     // Only the parent's end of it is known.
     return attemptFailed(.upstream(absolute?.endedEarly ?? error), isStale: isStale)
+  }
+
+  /// One of several origins has not processed the request. If it did the same to the last repeat, the next one is asked.
+  private func leaveUnwilling(after error: UpstreamError) {
+    if case .http2(.notProcessed) = error, machine.unprocessed > 0 { way?.search?.broke() } else { way?.search?.cancel() }
   }
 
   /// Whether the origin has not processed the request, so that it may be sent again. If it was too often, the error says so.

@@ -69,4 +69,7 @@ final class CarriedStream: StreamLayer {
     carrier.ended(self, isWhole: answer.hasEnded && upload?.isWhole == true)
     ticket = nil
   }
+
+  /// It has ended, and those in line have had its place on the carrier.
+  func left() { carrier.rest() }
 }

@@ -17,6 +17,12 @@ final class Carrier {
   private static let readsATurn = 16
   /// Nanoseconds that the end of a stream is awaited whose answer is whole.
   private static let endPatience: Int64 = 1_000_000_000
+  /// Nanoseconds for which it takes no requests, so that those in progress may end and others have its place; then as long it goes on.
+  private static let yielding: Int64 = 3_000_000_000
+  /// Nanoseconds after which an origin that takes no requests here is asked whether it takes some on another connection.
+  private static let longPause: Int64 = 2_000_000_000
+  /// Of the configuration, in its widest sense: a reload may raise what holds now.
+  private static let mostStreams = 1000
 
   /// Valid until `closed`; then all that is left are streams that are read to their ends.
   unowned let root: UpstreamConnection
@@ -40,6 +46,11 @@ final class Carrier {
   private let ageEnd: Int64
   private var idleEnd = Int64.max
   private var drainEnd = Int64.max
+  private var yieldEnd: Int64 = 0
+  /// Its place is for requests elsewhere.
+  private(set) var handsOver = false
+  /// Since when its origin takes no requests; nil: it does.
+  private var pausedSince: Int64?
   private var lastReceived: Int64
   /// When the PING was sent that has no answer yet; nil: there is none.
   private var pinged: Int64?
@@ -56,7 +67,7 @@ final class Carrier {
     pool = root.pool
     let rules = upstreams.rules
     session = ClientSession(
-      limits: SessionLimits(streams: rules.streams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
+      limits: SessionLimits(streams: Self.mostStreams, headerSection: rules.responseHead), peerStreams: pool.lastPeerLimit,
       windows: upstreams.windows, now: loop.now)
     pipe = SessionPipe(session, over: root.stream, on: loop)
     lastReceived = loop.now
@@ -69,12 +80,19 @@ final class Carrier {
 
   var isIdle: Bool { count == 0 }
   /// Requests that it takes at once.
-  var limit: Int { session.streamLimit }
-  var hasRoom: Bool { !isRetired && pinged == nil && count < limit && loop.now < ageEnd }
+  var limit: Int { min(session.streamLimit, pool.streamsOnOne) }
+  var hasRoom: Bool { !isRetired && pinged == nil && count < limit && loop.now < ageEnd && !isYielding }
   /// It is likely to have room soon.
   var isAwaited: Bool { pinged.map { loop.now < $0 + Self.patience.others } ?? false }
   /// Its origin wants no requests now: another connection would have no room either.
   var isPaused: Bool { limit == 0 && !isRetired }
+  /// It has been so for long.
+  var staysPaused: Bool { isPaused && pauseEnd.map { loop.now >= $0 } ?? false }
+  private var pauseEnd: Int64? { pausedSince.map { $0 + Self.longPause } }
+  /// It takes no requests now, as others want its place.
+  var isYielding: Bool { loop.now < yieldEnd }
+  /// Its requests have had as much time as those that it let wait.
+  var mayYield: Bool { !isRetired && loop.now >= yieldEnd + Self.yielding }
 
   /// Whether the exchange may go over it now. After a silence only what may be repeated goes along with a PING; the rest waits for the
   /// answer, so that none is lost with a connection that has died meanwhile.
@@ -90,6 +108,7 @@ final class Carrier {
     count += 1
     opened += 1
     idleEnd = .max
+    if loop.now >= root.usesAnswersAt { root.useAnswers() }
     let connection = UpstreamConnection(stream, of: root, isReused: opened > 1)
     stream.user = connection
     return connection
@@ -138,7 +157,8 @@ final class Carrier {
       if session.cancelled >= Self.cancellations { isRetired = true }
       wantsFlush()
     }
-    rest()
+    // What was reset may still offend its origin.
+    if !isWhole, pool.isForLoners { isRetired = true }
   }
 
   /// The stream that nobody uses any more has ended, or takes too long for it.
@@ -146,7 +166,6 @@ final class Carrier {
     ending.removeAll { $0.ticket == ticket }
     count -= 1
     session.release(ticket, code: .noError)
-    rest()
   }
 
   /// - Returns: false: somebody uses the stream.
@@ -154,11 +173,23 @@ final class Carrier {
     !ending.isEmpty && ending.contains { $0.ticket == ticket }
   }
 
-  private func rest() {
-    guard count == 0, !isClosed else { return }
-    guard !isRetired, loop.now < ageEnd, let end = pool.keepIdle() else { return wantsEnd() }
-    idleEnd = end
+  /// Its last stream may have ended.
+  func rest() {
+    guard !isClosed, count == 0 else { return }
+    guard !isRetired, loop.now < ageEnd else { return wantsEnd() }
+    guard !isYielding, let end = pool.keepIdle() else {
+      handsOver = true
+      return wantsEnd()
+    }
+    // Whoever is in line for a paused one waits no longer than for a new one.
+    idleEnd = isPaused ? min(end, loop.now + pool.timeouts.connect) : end
     arm()
+  }
+
+  /// Takes no requests for a while. If those in progress end meanwhile, its place is for others.
+  func yield() {
+    yieldEnd = loop.now + Self.yielding
+    if count == 0 { rest() } else { arm() }
   }
 
   /// Ends once its present work is done: what runs now may still use it.
@@ -181,7 +212,7 @@ final class Carrier {
     pump()
     // Those in line go first: without them it might end at once.
     pool.changed()
-    if !isClosed, count == 0 { rest() }
+    rest()
   }
 
   func ready() { pump() }
@@ -218,6 +249,7 @@ final class Carrier {
 
   private func takeEvents() {
     var isChanged = false
+    var hasEnded = false
     while let event = session.nextEvent() {
       switch event {
       case .interimHead(let ticket, let head): streams.touch(ticket)?.answer.take(interim: session.bytes(of: ticket, head))
@@ -227,7 +259,7 @@ final class Carrier {
       case .trailers(let ticket, let lines): streams.touch(ticket)?.answer.take(trailers: session.bytes(of: ticket, lines))
       case .end(let ticket) where isEnding(ticket), .ended(let ticket, _) where isEnding(ticket):
         release(ending: ticket)
-        isChanged = true
+        hasEnded = true
       case .end(let ticket): streams.touch(ticket)?.answer.hasEnded = true
       case .ended(let ticket, let end):
         if case .reset(.enhanceYourCalm) = end { pool.backOff() }
@@ -236,11 +268,13 @@ final class Carrier {
       case .refused, .sent: break
       case .goAway(let goAway):
         isRetired = true
+        isChanged = true
         if goAway.code == .http11Required { pool.wantsHTTP1() }
         if goAway.code == .enhanceYourCalm { pool.backOff() }
         noteGoAway(goAway)
       case .settings:
-        pool.lastPeerLimit = session.streamLimit
+        pausedSince = session.streamLimit == 0 ? pausedSince ?? loop.now : nil
+        pool.peerTakes(session.streamLimit)
         isChanged = true
       case .pong:
         pinged = nil
@@ -256,7 +290,11 @@ final class Carrier {
     if session.failure != nil {
       flush()
       close()
+    } else if isRetired, opened == 0 {
+      // Before its pool opens another one for those who wait for this one.
+      close()
     } else if isChanged {
+      if pausedSince != nil { arm() }
       pool.changed()
     }
   }
@@ -275,7 +313,9 @@ final class Carrier {
     switch end {
     case .reset(let code): report(code, byOrigin: true)
     case .refused: report(.refusedStream, byOrigin: true)
-    case .http11Required: report(.http11Required, byOrigin: true)
+    case .http11Required:
+      report(.http11Required, byOrigin: true)
+      pool.wantsHTTP1()
     case .malformed(let code): report(code, byOrigin: false)
     case .headTooLarge: report(.cancel, byOrigin: false)
     case .tooManyInterimHeads: report(.enhanceYourCalm, byOrigin: false)
@@ -345,6 +385,8 @@ final class Carrier {
   private func arm() {
     var deadline = min(idleEnd, drainEnd)
     if let first = ending.first { deadline = min(deadline, first.limit) }
+    if isYielding { deadline = min(deadline, yieldEnd) }
+    if let end = pauseEnd, loop.now < end { deadline = min(deadline, end) }
     if let pinged { deadline = min(deadline, pinged + (isAwaited ? Self.patience.others : pingLimit)) }
     if deadline < .max { loop.arm(root, at: deadline) }
   }
@@ -360,16 +402,23 @@ final class Carrier {
       return close()
     }
     if loop.now >= idleEnd || loop.now >= drainEnd { return close() }
-    var hasRoomAgain = false
+    let isLate = giveUpEnds()
+    arm()
+    // What waits for this connection may go elsewhere, or on.
+    if pinged != nil || yieldEnd > 0 || pausedSince != nil || isLate { pool.changed() }
+    if isLate { rest() }
+  }
+
+  /// Resets streams whose end has not come in time.
+  /// - Returns: whether there were any.
+  private func giveUpEnds() -> Bool {
+    let before = ending.count
     while let first = ending.first, loop.now >= first.limit {
       release(ending: first.ticket)
       report(.noError, byOrigin: false)
       wantsFlush()
-      hasRoomAgain = true
     }
-    arm()
-    // What waits for this connection may go elsewhere.
-    if pinged != nil || hasRoomAgain { pool.changed() }
+    return ending.count < before
   }
 
   /// Says goodbye, and closes.
@@ -385,12 +434,22 @@ final class Carrier {
   /// The root has closed. What has come whole can still be read.
   func closed() {
     guard !isClosed else { return }
+    let error = uselessness
     isClosed = true
+    isRetired = true
     if session.failure == nil { session.connectionLost() }
     pipe.giveBack()
     while let event = session.nextEvent() {
       if case .ended(let ticket, let end) = event { streams.touch(ticket)?.failure = failure(of: end) }
     }
     notify()
+    if opened == 0 { pool.unusable(root, .http2(error)) }
+  }
+
+  /// Why it ends, if it has served nobody.
+  private var uselessness: HTTP2Failure {
+    if let failure, !failure.isLossOfConnection { return failure }
+    if session.goAway?.code == .http11Required { return .wantsHTTP1 }
+    return .notProcessed(byGoAway: failure != nil || session.goAway != nil)
   }
 }

@@ -9,8 +9,9 @@ public struct StreamIdentity: Sendable, Hashable {
   public var authority: [UInt8]
   /// No field that may enter HPACK's table is the credential's.
   public var indexesFields = true
-  /// Number of the request that has a connection to itself, as one has failed under it; 0: many share it.
-  public var loner: UInt64 = 0
+  /// A connection has failed under each of these requests: they share connections one after another, so that none takes down others
+  /// again.
+  public var isAlone = false
 
   public init(isRequired: Bool, credential: UInt64?, authority: [UInt8] = []) {
     self.isRequired = isRequired
@@ -21,6 +22,6 @@ public struct StreamIdentity: Sendable, Hashable {
   /// Whether it is the same, but for an authority that is still where the app wrote it.
   func equals(_ other: StreamIdentity, authority: UnsafeRawBufferPointer) -> Bool {
     isRequired == other.isRequired && credential == other.credential && indexesFields == other.indexesFields
-      && loner == other.loner && self.authority.elementsEqual(authority)
+      && isAlone == other.isAlone && self.authority.elementsEqual(authority)
   }
 }

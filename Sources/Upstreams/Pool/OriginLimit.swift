@@ -25,6 +25,9 @@ public final class OriginLimit: Sendable {
   /// Takes a place; false if none is free.
   func take(of capacity: Int) -> Bool { count.increment(upTo: capacity) }
 
+  /// Whether the next one who asks gets a place.
+  func hasPlace(of capacity: Int) -> Bool { count.load(ordering: .relaxed) < capacity }
+
   /// Gives a place back and wakes one of the loops that wait for it.
   func giveBack() {
     count.subtract(1, ordering: .sequentiallyConsistent)
@@ -40,10 +43,7 @@ public final class OriginLimit: Sendable {
   }
 
   func wakeOne() {
-    waiting.next()?.call { loop in
-      // The requests may have left meanwhile, and the pool with them.
-      if let pool = Upstreams.of(loop).pool(wantingPlaceOf: self) { pool.placeFreed() } else { self.wakeOne() }
-    }
+    waiting.next()?.call { Upstreams.of($0).placeFreed(of: self) }
   }
 
   /// Passes the place of a connection that ends to another waiting loop. If the place were given back, this loop's own line
@@ -51,12 +51,12 @@ public final class OriginLimit: Sendable {
   /// - Returns: false if no other loop waits.
   func passOn(from own: LoopExecutor) -> Bool {
     guard let next = waiting.next(otherThan: own) else { return false }
-    next.call { loop in
-      if let pool = Upstreams.of(loop).pool(wantingPlaceOf: self) { pool.placePassedOn() } else { self.giveBack() }
-    }
+    next.call { Upstreams.of($0).placePassedOn(of: self) }
     return true
   }
 
+  /// A loop waits. Each pool that wants a place has listed its loop.
+  var isWaitedFor: Bool { !waiting.isEmpty }
   func isWaitedFor(byOtherThan executor: LoopExecutor) -> Bool { waiting.hasOther(than: executor) }
 }
 

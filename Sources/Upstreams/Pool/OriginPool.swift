@@ -4,15 +4,18 @@ import Trust
 
 /// One loop's connections to one origin, and the requests that wait for one.
 ///
-/// An idle connection closes itself at the deadline that `place` and `keep` set (`UpstreamConnection.expired`), if the origin speaks
-/// or closes (`lookWhileIdle`; after half a TLS record it has two seconds), and if its renewed verdict is bad. The pool closes it if
-/// another loop's requests wait for a place (`surrenderIdle`, called through `OriginLimit.wait`) or a dial finds no descriptor left,
-/// if several stale ones were found in a row (`dropIdle`), and when a reload retires the pool (`retire`). One that belongs to an app
-/// connection also goes with it (`ClientHoldings.end`), for the line (`connectForLine`), or if its verdict or user no longer fits
-/// (`serve`). A drain of the process leaves idle ones alone: they end with it.
+/// An idle connection closes itself at the deadline that `place` and `keep` set (`UpstreamConnection.expired`), if the origin
+/// speaks or closes (`lookWhileIdle`; after half a TLS record it has two seconds), and if its renewed verdict is bad. The pool
+/// closes it if another loop's requests wait for a place (`surrenderIdle`, called through `OriginLimit.wait`) or a dial finds no
+/// descriptor left, if several stale ones were found in a row (`dropIdle`) or a new one is to prove something (`beginAnew`), and
+/// when a reload retires the pool (`retire`). One that belongs to an app connection also goes with it (`ClientHoldings.end`), for
+/// the line (`connectForLine`), or if its verdict or user no longer fits (`serve`). A drain of the process leaves idle ones
+/// alone: they end with it.
 public final class OriginPool {
   /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
   private static let handshakes = 16
+  /// The same for requests that share connections one after another: short ones need few.
+  private static let handshakesForLoners = 4
 
   public let origin: Origin
   /// Lives as long as its loop, which never ends.
@@ -25,7 +28,7 @@ public final class OriginPool {
   /// HTTP/2 connections. The requests on them are exchanges with connections of their own.
   private var carriers = ContiguousArray<Carrier>()
   /// How many requests the origin took at once, on the last of them; nil: it has not said so.
-  var lastPeerLimit: Int?
+  private(set) var lastPeerLimit: Int?
   private var isSpreading = false
   /// Exchanges that wait for a connection. Each has taken a place of its client's share.
   private var line = WaitingLine<Exchange>()
@@ -178,7 +181,8 @@ public final class OriginPool {
     if !line.isEmpty { connectForLine() }
   }
 
-  private func connectForLine() {
+  /// Opens connections for the line. If it wants more than there are places, it waits for the next one.
+  func connectForLine() {
     // A connection that fails at once comes here again, for exchanges that were held back. The loop below serves them:
     // recursion would add one call for each of them.
     guard !isConnectingForLine else { return }
@@ -191,7 +195,7 @@ public final class OriginPool {
           oldest.close()
           continue
         }
-        if let other = sibling(where: { $0.idleCount > 0 }) {
+        if let other = siblingWithSurplus {
           other.surrenderIdle()
           continue
         }
@@ -211,13 +215,25 @@ public final class OriginPool {
   }
 
   var wantsPlace: Bool {
+    guard !line.isEmpty else { return false }
     var expected = connecting.count
     if let protocols, multiplexes(protocols) {
-      if carriers.contains(where: { $0.isPaused }) { return false }
-      expected = (connecting.count + carriers.count { $0.isAwaited }) * streamsEach
+      guard !isPaused else { return false }
+      expected = (connecting.count + carriers.count { $0.isAwaited }) * (isForLoners ? 1 : streamsEach)
     }
-    return line.count > expected + returned.count && connecting.count < Self.handshakes && !isResting
+    let handshakes = isForLoners ? Self.handshakesForLoners : Self.handshakes
+    return line.count > expected + returned.count && connecting.count < handshakes && !isResting
   }
+
+  /// The origin takes no requests now, and would take none on another connection either. If that lasts, one other is tried.
+  private var isPaused: Bool {
+    let paused = carriers.filter(\.isPaused)
+    guard let first = paused.first else { return false }
+    return paused.count > 1 || !connecting.isEmpty || !first.staysPaused
+  }
+
+  /// Since when the first in line waits; nil: there is none.
+  var waitsSince: Int64? { line.since }
 
   /// The origin has asked for less. The pool looks again when the pause is over.
   private var isResting: Bool {
@@ -231,24 +247,23 @@ public final class OriginPool {
   /// The origin asks for less.
   func backOff() { limit.backOff(at: upstreams.loop.now) }
 
-  /// A connection ended while requests were in line here. If this pool needs no place, it wakes another loop.
-  func placeFreed() {
-    if wantsPlace { connectForLine() } else { limit.wakeOne() }
-  }
-
-  /// Another loop has passed on the place of a connection that ended, for requests in line here.
+  /// Another loop or pool has passed on the place of a connection that ended, for requests in line here.
   func placePassedOn() {
     if wantsPlace { connect() } else { limit.giveBack() }
   }
 
-  /// The first other pool of the same origin for which that holds.
-  private func sibling(where holds: (OriginPool) -> Bool) -> OriginPool? {
-    hasSibling ? upstreams.pools(sharing: limit).first { $0 !== self && holds($0) } : nil
+  /// Another pool of the same origin that has a connection to give away.
+  private var siblingWithSurplus: OriginPool? {
+    hasSibling ? upstreams.pools(sharing: limit).first { $0 !== self && $0.hasSurplus } : nil
   }
+
+  /// Another pool of the same origin whose requests wait for a place, the longest of all.
+  private var siblingInWant: OriginPool? { hasSibling ? upstreams.pool(wantingPlaceOf: limit, otherThan: self) : nil }
 
   /// Requests elsewhere wait for a place: those of other loops, and of other pools of this origin.
   private var othersWantPlace: Bool {
-    limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || sibling { $0.wantsPlace } != nil
+    guard limit.isWaitedFor else { return false }
+    return limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || siblingInWant != nil
   }
 
   // MARK: Shares
@@ -298,14 +313,23 @@ public final class OriginPool {
   /// A reload has changed the limit of connections.
   func adopt(capacity: Int) {
     self.capacity = capacity
-    for share in heldBack.shares { admit(share) }
+    admitHeldBack()
     advance()
+  }
+
+  private func admitHeldBack() {
+    for share in heldBack.shares { admit(share) }
   }
 
   /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
   func surrenderIdle() {
     if let oldest = idle.first ?? oldestBound { return oldest.close() }
-    carriers.first { $0.isIdle }?.root.close()
+    if line.isEmpty { carriers.first { $0.isIdle }?.root.close() }
+  }
+
+  /// Whether `surrenderIdle` closes one. A connection without streams is none as long as requests are in line: they wait for it.
+  private var hasSurplus: Bool {
+    !idle.isEmpty || oldestBound != nil || line.isEmpty && carriers.contains { $0.isIdle }
   }
 
   /// Of those that no authentication of the proxy's own goes on over.
@@ -331,7 +355,7 @@ public final class OriginPool {
     var whole = streams
     whole.authority = Array(authority)
     let pool = upstreams.pool(offering: whole, like: self)
-    if origin.identity.streams == nil, streams.loner == 0 { lastOffering = pool }
+    if origin.identity.streams == nil, !streams.isAlone { lastOffering = pool }
     tidy()
     return pool
   }
@@ -339,16 +363,22 @@ public final class OriginPool {
   /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
   var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: upstreams.loop.now) } }
 
-  /// It is for one request.
-  private var isLoners: Bool { origin.identity.streams.map { $0.loner != 0 } ?? false }
+  /// Its requests share connections one after another (`StreamIdentity.isAlone`).
+  var isForLoners: Bool { origin.identity.streams?.isAlone ?? false }
+
+  /// Requests at once on one connection, by our own rules.
+  var streamsOnOne: Int { isForLoners ? 1 : upstreams.rules.streams }
 
   /// As far as is known, the next connection will carry many requests.
   private func multiplexes(_ protocols: ProtocolMemory.Place) -> Bool {
     upstreams.protocols.expectsHTTP2(protocols, now: upstreams.loop.now)
   }
 
-  /// Requests in progress that one connection can have.
-  private var streamsEach: Int { max(min(upstreams.rules.streams, lastPeerLimit ?? 100), 1) }
+  /// Requests in progress that one connection can have. An origin that took none at last says nothing of its next connection.
+  private var streamsEach: Int {
+    let most = lastPeerLimit ?? 0
+    return min(upstreams.rules.streams, most > 0 ? most : 100)
+  }
 
   /// Exchanges that can be in progress in the whole process, of which a client gets its share.
   private var shareable: Int {
@@ -369,8 +399,8 @@ public final class OriginPool {
   }
 
   /// The origin wants HTTP/1.1 for what was asked over HTTP/2.
-  public func wantsHTTP1() {
-    guard let protocols else { return }
+  func wantsHTTP1() {
+    guard let protocols, !protocols.isRequired else { return }
     upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
     for carrier in carriers { carrier.retire() }
   }
@@ -385,6 +415,13 @@ public final class OriginPool {
   func judged(_ carrier: Carrier) {
     connecting.removeAll { $0 === carrier.root }
     advance()
+  }
+
+  /// The origin has said how many requests it takes at once on a connection. If these are more, so is each client's share of them.
+  func peerTakes(_ count: Int) {
+    let before = shareable
+    lastPeerLimit = count
+    if shareable > before { admitHeldBack() }
   }
 
   /// A connection has free streams again, or is no longer expected to have some.
@@ -418,18 +455,24 @@ public final class OriginPool {
   /// A stream has ended, and its exchange with it.
   func streamEnded(_ connection: UpstreamConnection) {
     exchangeEnded(on: connection)
+    if isOwnTurnOver() { yieldPlace() }
     advance()
     tidy()
   }
 
-  /// What becomes of a connection that has no streams.
-  /// - Returns: until when it is kept, in nanoseconds of the loop's clock; nil: it closes.
-  func keepIdle() -> Int64? {
-    isRetired || isLoners || upstreams.isDraining || othersWantPlace ? nil : upstreams.loop.now + timeouts.upstreamIdle
+  /// Requests elsewhere have waited long enough for a place. The connection with the fewest streams takes no more, and leaves its place
+  /// when they have ended.
+  private func yieldPlace() {
+    guard !limit.hasPlace(of: capacity), !carriers.contains(where: \.isYielding) else { return }
+    carriers.lazy.filter(\.mayYield).min { $0.count < $1.count }?.yield()
   }
 
-  /// Whether the requests here have had a connection for so long, while others waited, that it ends.
-  func isTurnOver() -> Bool { isOwnTurnOver() }
+  /// What becomes of a connection that has no streams.
+  /// - Returns: until when it is kept, in nanoseconds of the loop's clock; nil: it closes, and others have its place.
+  func keepIdle() -> Int64? {
+    let isWanted = !line.isEmpty || !(isRetired || isForLoners || upstreams.isDraining || othersWantPlace)
+    return isWanted ? upstreams.loop.now + timeouts.upstreamIdle : nil
+  }
 
   // MARK: Connections
 
@@ -533,7 +576,7 @@ public final class OriginPool {
   private func place(_ connection: UpstreamConnection) {
     if line.isEmpty {
       // A retired pool still serves its line: these exchanges began before, and have no other pool.
-      if isRetired || isLoners || upstreams.isDraining { return connection.close() }
+      if isRetired || isForLoners || upstreams.isDraining { return connection.close() }
       // Others' requests wait for a place, and need it more than an idle connection here.
       if othersWantPlace { return connection.close() }
       if let route = origin.route, upstreams.hasBetterWay(than: connection, on: route) { return connection.close() }
@@ -560,11 +603,13 @@ public final class OriginPool {
       leaveShare(connection)
     case .active, .settling: exchangeEnded(on: connection)
     case .carrying:
+      handsOver = carriers.contains { $0.root === connection && $0.handsOver }
       carriers.removeAll { $0.root === connection }
       connecting.removeAll { $0 === connection }
     default: connecting.removeAll { $0 === connection }
     }
     leavePlace()
+    if phase == .carrying { handsOver = false }
     advance()
     tidy()
   }
@@ -573,7 +618,7 @@ public final class OriginPool {
   private func leavePlace() {
     if handsOver || (!line.isEmpty && isOwnTurnOver()) {
       if limit.passOn(from: upstreams.loop.executor) { return }
-      if let other = sibling(where: { $0.wantsPlace }) { return other.placePassedOn() }
+      if let other = siblingInWant { return other.placePassedOn() }
     }
     limit.giveBack()
   }
@@ -588,6 +633,16 @@ public final class OriginPool {
     let resting = idle
     idle = []
     for connection in resting { connection.close() }
+  }
+
+  /// What its origin is asked next goes over a new connection, whichever pool of it that is: an old one would prove nothing.
+  public func beginAnew() {
+    dropIdle()
+    guard hasSibling else { return }
+    for pool in upstreams.pools(sharing: limit) {
+      pool.dropIdle()
+      for carrier in pool.carriers { carrier.retire() }
+    }
   }
 
   /// The asker that is charged for the name look-up of the next connection.

@@ -507,11 +507,12 @@ public final class UpstreamConnection: EventHandler {
     dial = nil
     if gate != nil { upstreams.revocations.leave(self) }
     gate = nil
-    if carried != nil {
+    if let carried {
       if let block = inbound { loop.blocks.giveBack(block) }
       inbound = nil
       stream.close(on: loop)
-      return pool.streamEnded(self)
+      pool.streamEnded(self)
+      return carried.left()
     }
     if let carrier {
       self.carrier = nil

@@ -9,6 +9,8 @@ struct WaitingLine<Waiter: AnyObject> {
 
   var first: Waiter? { isEmpty ? nil : entries[head].waiter }
   var newest: Waiter? { isEmpty ? nil : entries.last?.waiter }
+  /// Since when the first waits.
+  var since: Int64? { isEmpty ? nil : entries[head].since }
 
   mutating func append(_ waiter: Waiter, at time: Int64) { entries.append((waiter, time)) }
 

@@ -27,6 +27,8 @@ struct WaitingLoops: ~Copyable, Sendable {
     }
   }
 
+  var isEmpty: Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
+
   /// Whether another loop waits. The own loop does not count: it may be listed although it got what it waited for.
   func hasOther(than own: LoopExecutor) -> Bool {
     guard count.load(ordering: .sequentiallyConsistent) > 0 else { return false }

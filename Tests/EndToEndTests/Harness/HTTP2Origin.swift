@@ -137,6 +137,17 @@ final class HTTP2Origin: Sendable {
   /// Its first SETTINGS wait at the gate.
   func setLate(_ gate: String) throws { try order(#"{"do": "set", "values": {"late": "\#(gate)"}}"#) }
 
+  /// Each connection is told to go away right behind the first SETTINGS.
+  func setFarewell() throws { try order(#"{"do": "set", "values": {"farewell": [2147483647, 0, "bye"]}}"#) }
+
+  /// Says how many streams it takes at once, on its newest connection, and returns when the proxy knows.
+  func limitStreams(to count: Int) throws {
+    let before = try tell().connections.last?.frames["SETTINGS.ACK"] ?? 0
+    try play([.settings(["3": count])])
+    let isKnown = try eventually { try tell().connections.last?.frames["SETTINGS.ACK"] ?? 0 > before }
+    if !isKnown { throw HarnessError("the proxy has not acknowledged SETTINGS") }
+  }
+
   func open(_ gate: String) throws { try order(#"{"do": "open", "gate": "\#(gate)"}"#) }
 
   enum Awaited: String { case requests, bodies, resets, closed, connections, standing }
