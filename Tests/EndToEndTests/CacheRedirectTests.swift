@@ -26,7 +26,9 @@ import Testing
     )
   }
 
-  private func there(_ name: String, _ path: String = "x") -> String { "https://\(Redirecting.pay):\(world.port)/base/\(path)?id=\(name)" }
+  private func there(_ name: String, _ path: String = "x") -> String {
+    "https://\(Redirecting.pay):\(world.port)/base/\(path)?id=\(name)"
+  }
 
   @Test func `a redirect and what it leads to are stored, each for itself, and followed from the store`() throws {
     let (name, next) = try world.redirecting(301, Self.fresh) { "/2?id=\($0)" }
@@ -38,7 +40,8 @@ import Testing
       for method in ["GET", "HEAD", "GET"] {
         let hit = try proxy.ask(method, url)
         #expect(hit.status == 200 && hit.text == (method == "GET" ? "first" : "") && hit["Content-Length"] == "5")
-        #expect(hit.cacheStatus?.hasPrefix("hit; ttl=") == true && hit["Age"] != nil && hit.details == miss.details, "\(hit.head)")
+        #expect(
+          hit.cacheStatus?.hasPrefix("hit; ttl=") == true && hit["Age"] != nil && hit.details == miss.details, "\(hit.head)")
         #expect(hit.details?.hasPrefix("1 redirect followed") == true && hit["Cache-Control"] == miss["Cache-Control"])
       }
       #expect(try proxy.ask("http://api.test/2?id=\(next)").cacheStatus?.hasPrefix("hit") == true)
@@ -71,7 +74,9 @@ import Testing
         #expect(answer.text == "first" && answer["X-Answer"] == "stored")
         #expect(answer.cacheStatus?.hasPrefix(hit ? "hit" : "fwd=uri-miss; stored") == true)
         // What speaks for the other host is none of the app's.
-        #expect(answer["Strict-Transport-Security"] == nil && answer["Link"] == "<http://stored.test/v1/y>; rel=next", "\(answer.head)")
+        #expect(
+          answer["Strict-Transport-Security"] == nil && answer["Link"] == "<http://stored.test/v1/y>; rel=next",
+          "\(answer.head)")
       }
       // Who asks for it itself has the same body, and the origin's word.
       let direct = try proxy.ask(own)
@@ -221,7 +226,8 @@ import Testing
     let (name, next) = (Origin.newName(), Origin.newName())
     try origin.script(
       name, [.readBody, Redirecting.answer(307, there(next))])
-    try origin.script(next, [.readBody, Self.page("first")], [.readBody, Self.page("done", "")], [.readBody, Self.page("second")])
+    try origin.script(
+      next, [.readBody, Self.page("first")], [.readBody, Self.page("done", "")], [.readBody, Self.page("second")])
     try withProxy(configuration()) { proxy throws in
       let url = "http://stored.test/v1/x?id=\(next)"
       #expect(try proxy.ask(url).text == "first")
@@ -235,7 +241,9 @@ import Testing
     for status in [301, 302] {
       let (name, next) = (Origin.newName(), Origin.newName())
       let elsewhere = "https://\(Redirecting.cdn):\(world.port)/?id=\(next)&t=stored-5ecret"
-      try origin.script(name, [.readBody, Redirecting.answer(status, elsewhere, Self.fresh)], [.readBody, Redirecting.answer(status, elsewhere, Self.fresh)])
+      try origin.script(
+        name, [.readBody, Redirecting.answer(status, elsewhere, Self.fresh)],
+        [.readBody, Redirecting.answer(status, elsewhere, Self.fresh)])
       let (first, _) = try world.redirecting(301, Self.fresh) { _ in there(name) }
       try withProxy(configuration()) { proxy throws in
         // An app that asks for it itself gets it as it is.
@@ -261,14 +269,17 @@ import Testing
   @Test func `a redirect in chunks is stored, and a loop is relayed from the store, too`() throws {
     let (one, two) = (Origin.newName(), Origin.newName())
     func chunks(_ location: String) -> Origin.Step {
-      .send("HTTP/1.1 301 Moved\r\nLocation: \(location)\r\n\(Self.fresh)Transfer-Encoding: chunked\r\n\r\n5\r\nmoved\r\n0\r\n\r\n")
+      .send(
+        "HTTP/1.1 301 Moved\r\nLocation: \(location)\r\n\(Self.fresh)Transfer-Encoding: chunked\r\n\r\n5\r\nmoved\r\n0\r\n\r\n")
     }
     try origin.script(one, [.readBody, chunks("/2?id=\(two)")])
     try origin.script(two, [.readBody, chunks("/1?id=\(one)")], [.readBody, chunks("/1?id=\(one)")])
     try withProxy(configuration()) { proxy throws in
       for _ in 0..<3 {
         let answer = try proxy.ask("http://api.test/1?id=\(one)")
-        #expect(answer.status == 301 && answer.text == "moved" && answer.details?.contains("asked for before") == true, "\(answer.head)")
+        #expect(
+          answer.status == 301 && answer.text == "moved" && answer.details?.contains("asked for before") == true,
+          "\(answer.head)")
       }
       #expect(try origin.exchanges(one).count == 1)
     }

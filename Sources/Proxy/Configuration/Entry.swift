@@ -51,7 +51,8 @@ public final class Entry: Sendable {
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, isRedirected: Bool = false,
-    redirects: RedirectRules? = nil, isRedirectTarget: Bool = false, origin: Origin?, origins: OriginList? = nil, firstOrigin: Int = 0, trust: TrustMaterial?,
+    redirects: RedirectRules? = nil, isRedirectTarget: Bool = false, origin: Origin?, origins: OriginList? = nil,
+    firstOrigin: Int = 0, trust: TrustMaterial?,
     identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, account: String = "",
     rules: [ForwardingRules]
   ) {

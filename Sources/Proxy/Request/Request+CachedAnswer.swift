@@ -201,8 +201,7 @@ extension Request {
     if refusal == nil, !isInflated, let body = wholeBody(behind: head, framing, state) {
       refusal = keep(body, state, facts, behind: head, from: start, wall: wall)
       isShared = false
-    } else if isShared, let reason = makeDraft(state, facts, head, framing, isInflated: isInflated, from: start, wall: wall)
-    {
+    } else if isShared, let reason = makeDraft(state, facts, head, framing, isInflated: isInflated, from: start, wall: wall) {
       refusal = reason
       isShared = false
     }

@@ -52,7 +52,8 @@ extension Request {
       leaveFetch(state)
       return goAlone(state)
     }
-    if follows(draft.origin, status: draft.facts.status, CacheReport(.collapsed(state.forward), age: draft.times.age(loop.now))) {
+    if follows(draft.origin, status: draft.facts.status, CacheReport(.collapsed(state.forward), age: draft.times.age(loop.now)))
+    {
       leaveFetch(state)
       return followRedirect()
     }
