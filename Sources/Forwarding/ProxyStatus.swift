@@ -1,5 +1,16 @@
 import HTTPWire
 
+extension ProxyName {
+  /// A line of Proxy-Status for an answer that is no failure.
+  public func statusLine(details: String) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: ByteWriter.sizeLimit(ofProxyStatus: self, error: nil, details: details)) {
+      var writer = ByteWriter(UnsafeMutableRawBufferPointer($0))
+      writer.append(proxyStatusOf: self, error: nil, details: details)
+      $1 = writer.count
+    }
+  }
+}
+
 /// The proxy's member of Proxy-Status (RFC 9209).
 extension ByteWriter {
   /// `Proxy-Status: <name>; error=...; details="..."`.

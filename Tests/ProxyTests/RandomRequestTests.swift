@@ -48,6 +48,7 @@ import Testing
     mutating func perform(_ step: RequestMachine.Step, _ random: inout SystemRandomNumberGenerator) -> RequestMachine.Input? {
       switch step {
       case .none: return nil
+      case .beginHop: dropAttempt()
       case .obtainCredential:
         #expect(!waitsForCredential && !waitsForConnection)
         hasConnection = false
@@ -123,10 +124,12 @@ import Testing
           [
             .originFound(needsCredential: true), .originFound(needsCredential: false),
             .tunnelAllowed(isAnswered: Bool.random(using: &random)), .answerFound, .answerAwaited,
+            .redirected,
           ]
         case .collapsed:
           [
             .originFound(needsCredential: true), .originFound(needsCredential: false), .answerFound, .answerAwaited, .failed,
+            .redirected,
           ]
         case .authorizing: [.credentialAttached, .bodyNeeded, .failed]
         case .collecting: [.bodyCollected, .failed]
@@ -140,7 +143,7 @@ import Testing
           [
             .answerHeld, .answerComposed, .answerDropped, .expectationRefused, .challenged, .parentChallenged,
             .validationRefused, .answerFound, .notProcessed,
-            .redirected(needsCredential: Bool.random(using: &random)), .protocolChanged,
+            .redirected, .protocolChanged,
             .attemptFailed(isStale: Bool.random(using: &random), mayRepeat: Bool.random(using: &random)),
           ]
         case .holding: [.successorFound(canReplay: Bool.random(using: &random)), .refusalStands, .challenged]

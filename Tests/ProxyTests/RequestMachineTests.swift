@@ -18,8 +18,7 @@ import Testing
       .connectionLent, .credentialExpired, .answerHeld, .successorFound(canReplay: true), .successorFound(canReplay: false),
       .refusalStands, .answerComposed, .answerBegun, .answerBroken(hasBegun: true), .answerBroken(hasBegun: false),
       .answerDropped, .originFailed, .notProcessed,
-      .expectationRefused, .challenged, .parentChallenged, .redirected(needsCredential: true),
-      .redirected(needsCredential: false),
+      .expectationRefused, .challenged, .parentChallenged, .redirected,
       .protocolChanged, .tunnelOpened, .answerSent(keepsClient: true),
       .answerSent(keepsClient: false),
       .failed,
@@ -71,7 +70,7 @@ import Testing
         (.originFound(needsCredential: false), .connect, .connecting),
         (.tunnelAllowed(isAnswered: false), .openTunnel, .opening),
         (.tunnelAllowed(isAnswered: true), .openTunnel, .opening),
-        (.answerFound, Self.answer, .answering), (.answerAwaited, .awaitAnswer, .collapsed),
+        (.answerFound, Self.answer, .answering), (.answerAwaited, .awaitAnswer, .collapsed), (.redirected, .beginHop, .routing),
         (.failed, Self.answer, .answering), (.timeUp(.head), .fail(.app), .routing),
         (.timeUp(.app), .fail(.app), .routing), (.timeUp(.origin), .fail(.app), .routing),
         (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientBroken, .leave, .ended),
@@ -85,7 +84,7 @@ import Testing
         (.originFound(needsCredential: true), .obtainCredential, .authorizing),
         (.originFound(needsCredential: false), .connect, .connecting),
         (.answerFound, Self.answer, .answering), (.failed, Self.answer, .answering),
-        (.answerAwaited, .awaitAnswer, .collapsed),
+        (.answerAwaited, .awaitAnswer, .collapsed), (.redirected, .beginHop, .routing),
         (.clientClosed(bodyIsRead: true), .leave, .ended), (.clientClosed(bodyIsRead: false), .leave, .ended),
         (.clientBroken, .leave, .ended),
       ])
@@ -150,8 +149,7 @@ import Testing
         (.answerFound, Self.answer, .answering), (.validationRefused, .connect, .connecting),
         (.challenged, .connect, .connecting), (.parentChallenged, .connect, .connecting),
         (.bodyNeeded, .collectBody, .collecting),
-        (.redirected(needsCredential: true), .obtainCredential, .authorizing),
-        (.redirected(needsCredential: false), .connect, .connecting),
+        (.redirected, .beginHop, .routing),
         (.preparationNeeded, .none, .preparing),
         (.protocolChanged, .tunnel, .tunnelling), (.attemptFailed(isStale: true, mayRepeat: true), .reconnect, .connecting),
         (.attemptFailed(isStale: true, mayRepeat: false), .reconnect, .connecting),
@@ -319,8 +317,8 @@ import Testing
     #expect(
       machine.parentChallenges == 1 && machine.isResent && machine.challenges == 1 && machine.retries == 1
         && machine.staleConnections == 1)
-    #expect(machine.handle(.redirected(needsCredential: false)) == .connect)
-    #expect(machine == Self.connecting)
+    #expect(machine.handle(.redirected) == .beginHop)
+    #expect(machine == RequestMachine())
   }
 
   @Test func `a challenge is counted, and leaves the retry after a refusal and those of the entry untouched`() {
@@ -340,7 +338,8 @@ import Testing
     _ = machine.handle(.parentChallenged)
     _ = machine.handle(.connectionLent)
     #expect(machine.parentChallenges == 1 && machine.challenges == 0)
-    _ = machine.handle(.redirected(needsCredential: false))
+    _ = machine.handle(.redirected)
+    _ = machine.handle(.originFound(needsCredential: false))
     _ = machine.handle(.connectionLent)
     _ = machine.handle(.challenged)
     #expect(machine.parentChallenges == 0 && machine.challenges == 1)

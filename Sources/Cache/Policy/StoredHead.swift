@@ -8,7 +8,7 @@ public struct StoredHead: Sendable {
   /// End of the status line.
   private let fieldsStart: Int
 
-  private static let messageFields = FieldSet(
+  static let messageFields = FieldSet(
     .age, .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo,
     .proxyAuthorization,
     .proxyConnection, .te, .trailer, .transferEncoding, .upgrade)
@@ -38,7 +38,7 @@ public struct StoredHead: Sendable {
     self.init(bytes: rendered, status: status, fieldsStart: rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) })
   }
 
-  private init(bytes: [UInt8], status: Int, fieldsStart: Int) {
+  init(bytes: [UInt8], status: Int, fieldsStart: Int) {
     self.bytes = bytes
     self.status = status
     self.fieldsStart = fieldsStart
@@ -49,8 +49,12 @@ public struct StoredHead: Sendable {
   /// - Parameter isDecoded: this head is of the body without its coding, and the newer one of the body with it: the tag stays weak, and
   ///   Vary has Accept-Encoding.
   public func renewed(relayed: UnsafeRawBufferPointer, name: [UInt8], isDecoded: Bool = false) -> StoredHead? {
-    guard let newer = StoredHead(relayed: relayed, name: name) else { return nil }
-    return newer.bytes.withUnsafeBytes { new in
+    StoredHead(relayed: relayed, name: name).flatMap { renewed(by: $0, isDecoded: isDecoded) }
+  }
+
+  /// The same, by one that was rendered already.
+  func renewed(by newer: StoredHead, isDecoded: Bool) -> StoredHead? {
+    newer.bytes.withUnsafeBytes { new in
       bytes.withUnsafeBytes { old in
         let lines = Self.names(new, from: newer.fieldsStart).filter {
           !Self.describesBody($0.id, $0.name) && !(isDecoded && $0.id == .etag)

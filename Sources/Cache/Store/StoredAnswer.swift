@@ -12,6 +12,8 @@ public final class StoredAnswer: Sendable {
   /// Unix time.
   public let received: Int64
   public let head: StoredHead
+  /// nil: no redirect leads there.
+  public let origin: OriginHead?
   public let body: StoredBody
   /// Bytes that it occupies, with its body.
   let size: Int
@@ -28,11 +30,12 @@ public final class StoredAnswer: Sendable {
   /// - Returns: nil: no room.
   public init?(
     _ store: CacheStore, target: CacheTarget, partition: Partition, vary: VaryNames, variant: CacheDigest, facts: ResponseFacts,
-    times: StoredTimes, received: Int64, head: StoredHead, body: StoredBody
+    times: StoredTimes, received: Int64, head: StoredHead, origin: OriginHead? = nil, body: StoredBody
   ) {
     // Measured with 50,000 answers: an object, its node, its ghost and its places in the index, whose tables may be half empty.
     overhead =
       1100 + head.bytes.count + target.size + vary.names.reduce(0) { $0 + 32 + $1.count } + (facts.tag?.opaque.count ?? 0)
+      + (origin.map { $0.size + 64 } ?? 0)
     guard store.reserve(overhead) else { return nil }
     self.target = target
     self.partition = partition
@@ -42,6 +45,7 @@ public final class StoredAnswer: Sendable {
     self.times = times
     self.received = received
     self.head = head
+    self.origin = origin
     self.body = body
     size = overhead + body.cost
     ledger = store.ledger

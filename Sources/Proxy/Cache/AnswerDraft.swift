@@ -29,6 +29,8 @@ final class AnswerDraft: Sendable {
   /// Unix time.
   let received: Int64
   let head: StoredHead
+  /// nil: no redirect leads there.
+  let origin: OriginHead?
   let began: CacheStore.Beginning
   /// The body's, as far as it is known.
   let length: Int?
@@ -37,7 +39,7 @@ final class AnswerDraft: Sendable {
 
   init(
     _ key: CacheKey, _ facts: ResponseFacts, _ times: StoredTimes, vary: VaryNames, variant: CacheDigest, received: Int64,
-    head: StoredHead, began: CacheStore.Beginning, length: Int?, replaced: StoredAnswer? = nil
+    head: StoredHead, origin: OriginHead?, began: CacheStore.Beginning, length: Int?, replaced: StoredAnswer? = nil
   ) {
     self.key = key
     self.facts = facts
@@ -46,6 +48,7 @@ final class AnswerDraft: Sendable {
     self.variant = variant
     self.received = received
     self.head = head
+    self.origin = origin
     self.began = began
     self.length = length
     self.replaced = replaced
@@ -55,6 +58,6 @@ final class AnswerDraft: Sendable {
   func answer(_ body: StoredBody, in store: CacheStore) -> StoredAnswer? {
     StoredAnswer(
       store, target: key.target, partition: key.partition, vary: vary, variant: variant, facts: facts, times: times,
-      received: received, head: head, body: body)
+      received: received, head: head, origin: origin, body: body)
   }
 }

@@ -116,12 +116,13 @@ final class SharedFetch: EventHandler {
     finish()
   }
 
-  /// The whole answer is there, and nobody waits for it: who comes now finds it in the store.
+  /// The whole answer is there: who comes now finds it in the store, and who waits looks there again.
   /// - Returns: why it is not stored.
   func keep(_ answer: StoredAnswer, _ began: CacheStore.Beginning) -> StoreRefusal? {
     asker = nil
     leader = nil
     let refusal = store.link(answer, began: began, leaving: flight)
+    if hasOthers { tell(readers.keys.map { ($0, .lookAgain) }) }
     finish(leaves: false)
     return refusal
   }

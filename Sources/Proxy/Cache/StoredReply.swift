@@ -9,25 +9,28 @@ final class StoredReply {
   let part: StoredPart
   let outcome: CacheOutcome
   /// Lines for this app alone.
-  let lines: [UInt8]
+  var lines: [UInt8] = []
   /// In place of the answer's, if it was renewed for this request alone.
-  private let renewed: (head: StoredHead, times: StoredTimes)?
+  private let renewed: (head: StoredHead, origin: OriginHead?, times: StoredTimes)?
+  /// In place of each: what redirects have made of it.
+  private var settled: StoredHead?
 
-  /// - Parameters:
-  ///   - head: in place of the answer's, with its times.
-  ///   - lines: of such a renewal.
+  /// - Parameter renewed: in place of the answer's.
   init(
-    _ answer: StoredAnswer, _ outcome: CacheOutcome, for plan: RequestPlan, head: StoredHead? = nil, times: StoredTimes? = nil,
-    lines: [UInt8] = []
+    _ answer: StoredAnswer, _ outcome: CacheOutcome, for plan: RequestPlan,
+    renewed: (head: StoredHead, origin: OriginHead?, times: StoredTimes)? = nil
   ) {
     self.answer = answer
-    renewed = head.map { ($0, times ?? answer.times) }
-    self.lines = lines
+    self.renewed = renewed
     part = plan.answer(from: answer.facts, size: answer.body.size, received: answer.received)
     self.outcome = outcome
   }
 
-  var head: StoredHead { renewed?.head ?? answer.head }
+  var head: StoredHead { settled ?? renewed?.head ?? answer.head }
+  /// As the origin sent it.
+  var origin: OriginHead? { if let renewed { renewed.origin } else { answer.origin } }
+  var isDecoded: Bool { answer.facts.isDecoded }
+  func settle(_ head: StoredHead) { settled = head }
   var body: StoredBody { answer.body }
   private var times: StoredTimes { renewed?.times ?? answer.times }
 

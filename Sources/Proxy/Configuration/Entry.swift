@@ -18,6 +18,8 @@ public final class Entry: Sendable {
   let isRedirected: Bool
   /// nil: every redirect is relayed.
   let redirects: RedirectRules?
+  /// Redirects that the proxy follows may lead to it: its own, or those of an entry that names it.
+  let isRedirectTarget: Bool
   /// nil if each host that matches is an origin of its own: below a wildcard, or unlisted.
   /// Of several the preferred one.
   let origin: Origin?
@@ -49,7 +51,8 @@ public final class Entry: Sendable {
 
   init(
     index: Int, settings: UpstreamSettings, isUnlisted: Bool = false, isRedirected: Bool = false,
-    redirects: RedirectRules? = nil, origin: Origin?, origins: OriginList? = nil, firstOrigin: Int = 0, trust: TrustMaterial?,
+    redirects: RedirectRules? = nil, isRedirectTarget: Bool = false, origin: Origin?, origins: OriginList? = nil,
+    firstOrigin: Int = 0, trust: TrustMaterial?,
     identity: TLSIdentity?, credential: Int?, takesSubject: Bool = false, isSigned: Bool = false, account: String = "",
     rules: [ForwardingRules]
   ) {
@@ -58,6 +61,7 @@ public final class Entry: Sendable {
     self.isUnlisted = isUnlisted
     self.isRedirected = isRedirected
     self.redirects = redirects
+    self.isRedirectTarget = isRedirectTarget
     self.origin = origin
     self.origins = origins
     self.firstOrigin = firstOrigin

@@ -197,7 +197,10 @@ public final class Snapshot: Sendable {
     name = proxyName
     var entries: [Entry] = []
     var originCount = 0
+    let redirects = settings.upstreams.map { $0.redirects?.rules(among: settings.upstreams) }
+    let redirectTargets = Set(redirects.flatMap { $0?.entries ?? [] })
     for upstream in settings.upstreams {
+      let index = entries.count
       let material = upstream.trust.flatMap { trust[$0] } ?? defaultTrust
       let credential = upstream.credential.flatMap { name in credentials.firstIndex { $0.name == name } }
       let policy = credential.map { credentials[$0].policy }
@@ -212,7 +215,8 @@ public final class Snapshot: Sendable {
       }
       entries.append(
         Entry(
-          index: entries.count, settings: upstream, redirects: upstream.redirects?.rules(among: settings.upstreams),
+          index: index, settings: upstream, redirects: redirects[index],
+          isRedirectTarget: redirects[index] != nil || redirectTargets.contains(index),
           origin: origins.first, origins: origins.count > 1 ? OriginList(origins) : nil, firstOrigin: originCount,
           trust: material, identity: identities[upstream.name],
           credential: credential, takesSubject: credential.map { credentials[$0].subjects != nil } ?? false,

@@ -22,8 +22,8 @@ enum AnswerPlan {
   case repeatWithoutExpectation
   /// The request goes on to the target of a redirect. `Attempt.dropped` has the rest of it.
   case follow
-  /// The app gets a stored answer in its place: `Request.reply`. `Attempt.dropped` has the rest of it.
-  case stored
+  /// The app gets a stored answer in its place. `Attempt.dropped` has the rest of it.
+  case stored(StoredReply)
   /// Its body goes into blocks, for the store or for several requests; its head is in the outbound block.
   case share
   /// The request is sent again at once, without the store's conditions. `Attempt.dropped` has the rest of it.
@@ -81,7 +81,7 @@ extension Request {
       return .drop
     }
 
-    if status >= 300, redirection != nil, plansRedirect(&head, bytes, way) {
+    if status >= 300, redirection != nil, followsRedirect(&head, bytes, framing, way) {
       attempt.dropped = DroppedAnswer(retryAfter: nil, body: BodySource(framing), keepsUpstream: keepsUpstream)
       return .follow
     }
@@ -112,7 +112,8 @@ extension Request {
       if isShared, attempt.upload.isSent, attempt.held == nil {
         cache.prepared.source = AnswerSource(
           framing, outbound.framing, outbound.keepsClient, keepsUpstream, inflater, behind: interim, rules: way.rules,
-          isElsewhere: redirection?.isElsewhere ?? false)
+          // Those who read it, too, may be behind redirects.
+          isElsewhere: way.entry.isRedirectTarget)
         return .share
       }
       supersede(cache)

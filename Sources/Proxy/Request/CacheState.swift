@@ -61,6 +61,8 @@ final class CacheState {
     /// Its place in the fetch of another request, whose answer it waits for, or reads.
     var joined: JoinedFetch?
     var hasJoined = false
+    /// In place of the head of the joined answer: what redirects have made of it.
+    var head: StoredHead?
     /// It may be answered from what has been stored since the first look.
     var hasWaited = false
     /// A fetch that it had joined broke off.

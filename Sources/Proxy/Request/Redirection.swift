@@ -50,8 +50,12 @@ final class Redirection {
   var refusal: RedirectRefusal?
   /// The credential of the hop that comes next is needed.
   var needsCredential = false
+  /// What the store has for the hop that comes next.
+  var found = Request.LookUp.ask
   /// Where the last hop's connection came from, until it is given back.
   var left: Request.Way?
+  /// What the last hop has to do with the store, until that is over.
+  var leftCache: CacheState?
 
   init(
     _ head: UnsafeRawBufferPointer, from entry: Entry, at place: RoutePlace, _ rules: RedirectRules, host: String,

@@ -42,12 +42,11 @@ extension Request {
         state.stale.validates = false
         return (facts, .repeatUnconditionally)
       }
-      return (facts, renew(stored, newer, by: bytes, state, wall: wall) ? .stored : nil)
+      return (facts, renew(stored, newer, by: bytes, state, wall: wall).map { .stored($0) })
     case .fault:
       guard let reply = staleOnError(state, status: facts.status) else { break }
-      prepare(.stored(reply))
       state.sharing.fetch?.fail(.status(facts.status))
-      return (facts, .stored)
+      return (facts, .stored(reply))
     case .replaces:
       state.stale.isReplaced = true
       // Nothing may stand in for a refusal.
@@ -74,7 +73,7 @@ extension Request {
     let newer = stored.facts.renewed(by: facts)
     guard stored.facts.isRenewed(byHead: facts, size: stored.body.size),
       storeRefusal(newer, state, wall: wall, renewsGet: true) == nil, case .names(let vary) = newer.vary,
-      let asked = state.asked, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes)
+      let asked = state.asked, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes, state)
     else {
       store.remove(stored, .invalidated)
       return
@@ -84,18 +83,18 @@ extension Request {
     let draft = AnswerDraft(
       CacheKey(
         target: stored.target, partition: stored.partition, epoch: state.key?.epoch, standing: state.key?.standing), newer,
-      times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed, began: began,
-      length: stored.body.size)
+      times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed.head, origin: renewed.origin,
+      began: began, length: stored.body.size)
     if let answer = draft.answer(stored.body, in: store) { _ = store.link(answer, began: began, replacing: stored) }
   }
 
   /// A 304 to the store's own conditions.
-  /// - Returns: false: the stored head cannot be renewed.
+  /// - Returns: nil: the stored head cannot be renewed.
   private func renew(
     _ stored: StoredAnswer, _ newer: ResponseFacts, by bytes: UnsafeRawBufferPointer, _ state: CacheState, wall: Int64
-  ) -> Bool {
-    guard let key = state.key, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes) else {
-      return false
+  ) -> StoredReply? {
+    guard let key = state.key, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes, state) else {
+      return nil
     }
     let store = services.shared.cache
     let times = StoredTimes(
@@ -104,8 +103,8 @@ extension Request {
     var shared: StoredAnswer?
     if refusal == nil, case .names(let vary) = newer.vary, let asked = state.asked {
       let draft = AnswerDraft(
-        key, newer, times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed, began: began,
-        length: stored.body.size)
+        key, newer, times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed.head,
+        origin: renewed.origin, began: began, length: stored.body.size)
       // Without room for the new head the old one goes on, and is validated the next time.
       let answer = draft.answer(stored.body, in: store)
       if let answer { _ = store.link(answer, began: began, replacing: stored) }
@@ -115,25 +114,38 @@ extension Request {
     }
     state.sharing.fetch?.renew(shared)
     let outcome = CacheOutcome.forwarded(.stale, status: 304, isStored: refusal == nil, refusal: refusal)
-    prepare(.stored(StoredReply(stored, outcome, for: state.plan, head: renewed, times: times)))
-    return true
+    return StoredReply(stored, outcome, for: state.plan, renewed: (renewed.head, renewed.origin, times))
   }
 
-  /// The head of a stored answer with the fields of a newer one; nil: that is no head.
-  private func renewedHead(_ stored: StoredAnswer, by bytes: UnsafeRawBufferPointer) -> StoredHead? {
+  /// The heads of a stored answer with the fields of a newer one; nil: that is no head.
+  private func renewedHead(
+    _ stored: StoredAnswer, by bytes: UnsafeRawBufferPointer, _ state: CacheState
+  ) -> (head: StoredHead, origin: OriginHead?)? {
     guard let way, let relayed = relayedHead(bytes, way) else { return nil }
-    return relayed.withUnsafeBytes {
+    let head = relayed.withUnsafeBytes {
       stored.head.renewed(relayed: $0, name: snapshot.name.bytes, isDecoded: stored.facts.isDecoded)
     }
+    let origin = stored.origin.flatMap { stored in originHead(bytes, state).flatMap { stored.renewed(by: $0) } }
+    return head.map { ($0, origin) }
   }
 
-  /// The head of an answer as the app would get it.
-  private func relayedHead(_ bytes: UnsafeRawBufferPointer, _ way: Way) -> [UInt8]? {
+  /// The head of an answer as an app would get it that asks for this itself.
+  func relayedHead(_ bytes: UnsafeRawBufferPointer, _ way: Way, isDecoded: Bool = false) -> [UInt8]? {
     var head = ResponseHead()
     guard case .complete = head.parse(bytes, limit: bytes.count + 1) else { return nil }
+    return relayedHead(&head, bytes, way, isDecoded: isDecoded, isHTTP2: record.upstream.stream > 0)
+  }
+
+  /// - Parameters:
+  ///   - isDecoded: the app gets the body without its coding.
+  ///   - lines: that redirects before it have added.
+  func relayedHead(
+    _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way, isDecoded: Bool, behind lines: [UInt8] = [],
+    isHTTP2: Bool
+  ) -> [UInt8] {
     let outbound = OutboundResponse(
-      &head, in: bytes, body: .none, to: message.outbound, isInflated: false, wasCoded: false, keepsClient: true, note: nil,
-      of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority)
+      &head, in: bytes, body: .none, to: message.outbound, isInflated: isDecoded, wasCoded: isDecoded, keepsClient: true,
+      note: nil, of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority, behind: lines, isHTTP2: isHTTP2)
     let size = outbound.sizeLimit(of: bytes, head, rules: way.rules, client: record.client)
     return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       var writer = ByteWriter(UnsafeMutableRawBufferPointer(buffer))
@@ -158,7 +170,6 @@ extension Request {
     }
     if state.plan.isHead, !renewsGet { return .method }
     if state.plan.hasRange { return .range }
-    if redirection?.count ?? 0 > 0 { return .status }
     if !isOfEpoch(state) { return .credential }
     let sendsOwn = message.outbound.sendsCredential && way?.entry.credential != nil
     let authorizing = Authorizing(byProxy: sendsOwn, byApp: !sendsOwn && message.outbound.sendsAppCredential)
@@ -188,9 +199,9 @@ extension Request {
       refusal?.lacksOnlyFreshness == true && state.cache.rules.collapse == .all && state.sharing.fetch?.hasOthers == true
     var isShared = refusal == nil || isForOthers
     if refusal == nil, !isInflated, let body = wholeBody(behind: head, framing, state) {
-      refusal = keep(body, state, facts, from: start, wall: wall)
+      refusal = keep(body, state, facts, behind: head, from: start, wall: wall)
       isShared = false
-    } else if isShared, let reason = makeDraft(state, facts, framing, isInflated: isInflated, from: start, wall: wall) {
+    } else if isShared, let reason = makeDraft(state, facts, head, framing, isInflated: isInflated, from: start, wall: wall) {
       refusal = reason
       isShared = false
     }
@@ -209,13 +220,12 @@ extension Request {
   }
 
   private func makeDraft(
-    _ state: CacheState, _ facts: ResponseFacts, _ framing: BodyFraming, isInflated: Bool, from start: Int, wall: Int64
+    _ state: CacheState, _ facts: ResponseFacts, _ received: UnsafeRawBufferPointer, _ framing: BodyFraming, isInflated: Bool,
+    from start: Int, wall: Int64
   ) -> StoreRefusal? {
-    guard let block = app.outbound, let key = state.key, let asked = state.asked, let began = state.sending.began,
-      case .names(let vary) = facts.vary
+    guard let key = state.key, let asked = state.asked, let began = state.sending.began, case .names(let vary) = facts.vary
     else { return .vary }
-    let relayed = UnsafeRawBufferPointer(rebasing: block.bytes[start...])
-    guard let head = StoredHead(relayed: relayed, name: snapshot.name.bytes) else { return .status }
+    guard let head = storedHead(received, isInflated: isInflated, from: start) else { return .status }
     var length: Int?
     switch framing {
     case .none: length = 0
@@ -228,9 +238,21 @@ extension Request {
     state.prepared.draft = AnswerDraft(
       key, isInflated ? facts.decoded : facts,
       StoredTimes(facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall)),
-      vary: vary, variant: state.variant(asked, vary, services.cacheDesk.variants), received: wall, head: head, began: began,
-      length: length, replaced: state.stale.isReplaced ? state.stale.answer : nil)
+      vary: vary, variant: state.variant(asked, vary, services.cacheDesk.variants), received: wall, head: head,
+      origin: originHead(received, state), began: began, length: length,
+      replaced: state.stale.isReplaced ? state.stale.answer : nil)
     return nil
+  }
+
+  /// What is stored of a head that was relayed, and is the outbound block's from `start`. Behind redirects the app gets another one than
+  /// it would if it asked for this itself.
+  func storedHead(_ received: UnsafeRawBufferPointer, isInflated: Bool, from start: Int) -> StoredHead? {
+    if let redirection, redirection.count > 0 {
+      let relayed = way.flatMap { relayedHead(received, $0, isDecoded: isInflated) }
+      return relayed.flatMap { $0.withUnsafeBytes { StoredHead(relayed: $0, name: snapshot.name.bytes) } }
+    }
+    guard let block = app.outbound else { return nil }
+    return StoredHead(relayed: UnsafeRawBufferPointer(rebasing: block.bytes[start...]), name: snapshot.name.bytes)
   }
 
   /// Puts the line in front of the empty one that ends the head.

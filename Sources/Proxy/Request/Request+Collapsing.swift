@@ -13,7 +13,7 @@ extension Request {
     state.sharing.needsCredential = needsCredential
     var found = state.sharing.found
     state.sharing.found = nil
-    guard let key = state.key, let asked = state.asked, state.collapses, redirection == nil else { return goAlone(state) }
+    guard let key = state.key, let asked = state.asked, state.collapses else { return goAlone(state) }
     let store = services.shared.cache
     let index = loop.executor.index
     for _ in 0..<Self.looks {
@@ -36,7 +36,7 @@ extension Request {
     return goAlone(state)
   }
 
-  private func goAlone(_ state: CacheState) -> RequestMachine.Input {
+  func goAlone(_ state: CacheState) -> RequestMachine.Input {
     .originFound(needsCredential: state.sharing.needsCredential)
   }
 
@@ -44,11 +44,11 @@ extension Request {
   private func fresh(
     in probe: CacheStore.Probe, _ state: CacheState, _ asked: AskedFields
   ) -> RequestMachine.Input? {
-    guard let answer = probe.answer(asked.variant) else { return nil }
+    guard let answer = probe.answer(asked.variant), isOfUse(answer) else { return nil }
     if case .now(let left) = answer.times.use(for: state.plan.needs, now: loop.now) {
       answer.noteUse()
       let outcome: CacheOutcome = state.sharing.hasJoined ? .collapsed(state.forward) : .hit(ttl: left)
-      return answering(.stored(StoredReply(answer, outcome, for: state.plan)))
+      return serve(StoredReply(answer, outcome, for: state.plan))
     }
     // Of what the app's own conditions went on for, nothing is validated.
     if state.stale.validates || state.plan.condition == .none {
@@ -93,7 +93,8 @@ extension Request {
     case .answer(let answer):
       endJoining(state)
       answer.noteUse()
-      take(answering(.stored(StoredReply(answer, .collapsed(state.forward), for: state.plan))))
+      take(
+        isOfUse(answer) ? serve(StoredReply(answer, .collapsed(state.forward), for: state.plan)) : goAlone(state))
     case .goAlone:
       endJoining(state)
       take(goAlone(state))
@@ -116,11 +117,11 @@ extension Request {
     case .error(let error): return failing(error)
     case .status(let status):
       guard let reply = staleOnError(state, status: status) else { return goAlone(state) }
-      return answering(.stored(reply))
+      return serve(reply)
     }
   }
 
-  private func endJoining(_ state: CacheState) {
+  func endJoining(_ state: CacheState) {
     guard let joined = state.sharing.joined else { return }
     state.sharing.joined = nil
     services.cacheDesk.ended(joined)
@@ -153,7 +154,7 @@ extension Request {
       state.sharing.isSecondTry = true
       joined.leave()
       lookAgain(state)
-    case .bytes, .complete: take(answering(.joined(answer)))
+    case .bytes, .complete: take(serve(answer, state))
     }
   }
 
@@ -162,15 +163,18 @@ extension Request {
     pulse.moved()
     let name = snapshot.name
     let draft = answer.draft
+    let head = cache?.sharing.head ?? draft.head
+    let lines = redirection == nil ? [] : noteLine
     var framing = draft.length.map { BodyFraming.length(Int64($0)) } ?? .chunked
     if framing == .chunked, !message.outbound.isHTTP11 { framing = .untilClose }
-    if draft.head.status == 204 { framing = .none }
+    if head.status == 204 { framing = .none }
     let keepsClient = message.persists && framing != .untilClose && !app.isClosing
     let age = draft.times.age(loop.now)
     let outcome = CacheOutcome.collapsed(cache?.forward ?? .targetMiss)
-    let block = app.outbound(with: draft.head.sizeLimit + ByteWriter.cacheStatusLimit + name.bytes.count + 96)
+    let block = app.outbound(with: head.sizeLimit + lines.count + ByteWriter.cacheStatusLimit + name.bytes.count + 96)
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
-    writer.append(draft.head, age: age)
+    writer.append(head, age: age)
+    if !lines.isEmpty { writer.append(lines) }
     writer.append(framing: framing)
     writer.append(cacheStatus: outcome, name: name.bytes)
     if !keepsClient { writer.appendField("Connection", "close") }
@@ -178,7 +182,7 @@ extension Request {
     block.end = writer.count
     cache?.sharing.joined?.begun()
     cache?.reading = BodyReading(answer.body, range: nil, framing: framing, keepsClient: keepsClient)
-    record.answer.status = draft.head.status
+    record.answer.status = head.status
     record.answer.author = .upstream
     record.answer.cache = CacheReport(outcome, age: age)
     return keepsClient
@@ -187,7 +191,7 @@ extension Request {
   /// It holds up others.
   func tooSlow() { take(failing(.bodyBroken)) }
 
-  private func leaveFetch(_ state: CacheState) {
+  func leaveFetch(_ state: CacheState) {
     state.sharing.joined?.leave()
     endJoining(state)
   }

@@ -280,9 +280,9 @@ extension Request {
     case .drop:
       finishDropped()
       return .answerDropped
-    case .stored:
+    case .stored(let reply):
       finishDropped()
-      return .answerFound
+      return serve(reply)
     case .share: return share()
     case .repeatUnconditionally:
       finishDropped()

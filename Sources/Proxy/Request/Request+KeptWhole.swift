@@ -24,15 +24,15 @@ extension Request {
   }
 
   /// Stores an answer whose head is the outbound block's from `start`. Who asks for it from now on finds it.
+  /// - Parameter received: the head as it came.
   /// - Returns: why it is not stored.
   func keep(
-    _ body: UnsafeRawBufferPointer, _ state: CacheState, _ facts: ResponseFacts, from start: Int, wall: Int64
+    _ body: UnsafeRawBufferPointer, _ state: CacheState, _ facts: ResponseFacts, behind received: UnsafeRawBufferPointer,
+    from start: Int, wall: Int64
   ) -> StoreRefusal? {
-    guard let block = app.outbound, let key = state.key, let asked = state.asked, let began = state.sending.began,
-      case .names(let vary) = facts.vary
+    guard let key = state.key, let asked = state.asked, let began = state.sending.began, case .names(let vary) = facts.vary
     else { return .vary }
-    let relayed = UnsafeRawBufferPointer(rebasing: block.bytes[start...])
-    guard let head = StoredHead(relayed: relayed, name: snapshot.name.bytes) else { return .status }
+    guard let head = storedHead(received, isInflated: false, from: start) else { return .status }
     let store = services.shared.cache
     let times = StoredTimes(
       facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
@@ -40,7 +40,7 @@ extension Request {
       let answer = StoredAnswer(
         store, target: key.target, partition: key.partition, vary: vary,
         variant: state.variant(asked, vary, services.cacheDesk.variants), facts: facts, times: times, received: wall,
-        head: head, body: body)
+        head: head, origin: originHead(received, state), body: body)
     else { return .full }
     let fetch = state.sharing.fetch
     state.sharing.fetch = nil

@@ -2,25 +2,35 @@ import Cache
 import EventIO
 import Forwarding
 import HTTPWire
+import Routing
 import Upstreams
 
 /// The look into the store, before the request costs anything: no credential is asked for, and no connection.
 extension Request {
+  /// What the store has for a request.
+  enum LookUp {
+    /// The origin is asked, or another request's answer waited for.
+    case ask
+    case hit(StoredAnswer, left: Int64)
+    /// Nothing, and the app wants nothing else.
+    case nothing
+  }
+
   /// Looks for the answer to a request whose head has been decided upon: `services.requestHead` has the fields that go on.
-  /// - Returns: the input of an answer without the origin; nil: the origin is asked.
+  /// - Parameter isHop: a redirect leads there.
   func lookUp(
     _ cache: EntryCache, _ entry: Entry, _ rules: ForwardingRules, _ pool: OriginPool, _ target: RequestTarget,
-    _ bytes: UnsafeRawBufferPointer, _ place: (host: String, port: UInt16, isHTTPS: Bool)
-  ) -> RequestMachine.Input? {
+    _ bytes: UnsafeRawBufferPointer, _ place: (host: String, port: UInt16, isHTTPS: Bool), isHop: Bool = false
+  ) -> LookUp {
     let plan = RequestPlan(
       services.requestHead, in: bytes, framing: message.outbound.framing, cache.rules, wall: wallClockSeconds())
     let state = CacheState(cache, plan)
     self.cache = state
     state.forward = plan.pass == .method ? .method : .bypass
-    if plan.pass != nil || message.outbound.authenticatesConnection { return nil }
+    if plan.pass != nil || message.outbound.authenticatesConnection { return .ask }
     guard let key = cacheKey(cache, entry, rules, pool, target, bytes, place) else {
       state.refusal = .credential
-      return plan.needs.onlyIfCached ? failing(.nothingStored) : nil
+      return plan.needs.onlyIfCached ? .nothing : .ask
     }
     state.key = key
     let reader = cache.reader(sendsCredential: key.epoch != nil)
@@ -31,34 +41,54 @@ extension Request {
         of: services.requestHead.fields, in: bytes, own: own, vary: vary, recent: services.cacheDesk.variants)
     }
     state.forward = probe.hasAnswers ? .variantMiss : .targetMiss
-    if let answer {
+    if let answer, isOfUse(answer, isHop: isHop) {
       switch answer.times.use(for: plan.needs, now: loop.now) {
-      case .now(let left): return hit(answer, left, state)
+      case .now(let left): return .hit(answer, left: left)
       case .whileRevalidating(let left): state.stale.left = left
       case .afterValidation: break
       }
       state.forward = answer.times.isFresh(loop.now) ? .request : .stale
       state.stale.answer = answer
     }
-    if plan.needs.onlyIfCached { return failing(.nothingStored) }
+    if plan.needs.onlyIfCached { return .nothing }
     // A 200 to HEAD may say that what is stored varies by other names.
-    guard plan.mayStore || plan.isHead && answer != nil else { return nil }
+    guard plan.mayStore || plan.isHead && answer != nil else { return .ask }
     state.asked = AskedFields(reader, services.requestHead.fields, in: bytes, own: own, of: services.shared.cache)
     if state.asked == nil { state.refusal = .full }
-    guard plan.mayStore else { return nil }
+    guard plan.mayStore else { return .ask }
     state.sharing.found = probe
     if state.stale.answer?.facts.hasValidator == true {
       // The app's own condition is answered from what is stored then.
       state.stale.validates = true
       services.requestHead.fields.dropConditions(in: bytes)
     }
-    return nil
+    return .ask
   }
 
-  /// A stored answer serves as it is.
-  private func hit(_ answer: StoredAnswer, _ left: Int64, _ state: CacheState) -> RequestMachine.Input {
-    answer.noteUse()
-    return answering(.stored(StoredReply(answer, .hit(ttl: left), for: state.plan)))
+  /// The answer to what the store has, if that needs no way to an origin; nil: the request goes on.
+  func answerAtOnce(_ found: LookUp) -> RequestMachine.Input? {
+    switch found {
+    case .ask: return nil
+    case .nothing: return failing(.nothingStored)
+    case .hit(let answer, let left):
+      guard let state = cache, redirection == nil || !Redirect.isStatus(answer.facts.status) else { return nil }
+      answer.noteUse()
+      return answering(.stored(StoredReply(answer, .hit(ttl: left), for: state.plan)))
+    }
+  }
+
+  /// The request knows its way.
+  /// - Parameter needsCredential: as of `originFound`.
+  func proceed(_ found: LookUp, needsCredential: Bool) -> RequestMachine.Input {
+    guard let state = cache else { return .originFound(needsCredential: needsCredential) }
+    switch found {
+    case .ask:
+      return revalidate(state, needsCredential: needsCredential) ?? collapse(state, needsCredential: needsCredential)
+    case .nothing: return failing(.nothingStored)
+    case .hit(let answer, let left):
+      answer.noteUse()
+      return serve(StoredReply(answer, .hit(ttl: left), for: state.plan))
+    }
   }
 
   /// nil: nobody knows now on whose behalf the credential is.

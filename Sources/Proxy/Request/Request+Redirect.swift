@@ -28,11 +28,24 @@ extension Request {
 
   // MARK: Deciding
 
-  /// Whether this answer is a redirect that is followed. If so the request is the next one already, and the answer is to be dropped.
+  /// Whether the origin's answer is a redirect that is followed; then it is stored.
   @inline(never)
+  func followsRedirect(
+    _ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming, _ way: Way
+  ) -> Bool {
+    guard let cache, Redirect.isStatus(head.status) else { return plansRedirect(&head, bytes, way) }
+    let answer = draftRedirect(cache, head, bytes, framing, way)
+    guard plansRedirect(&head, bytes, way) else { return false }
+    if let answer { keep(redirect: answer, cache) }
+    supersede(cache, isAnswered: true)
+    return true
+  }
+
+  /// Whether an answer is a redirect that is followed. If so the request is the next one already, and the answer is to be dropped.
   func plansRedirect(_ head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer, _ way: Way) -> Bool {
     // A held answer is none that says where to go.
-    guard let redirection, Redirect.isStatus(head.status), attempt.held == nil else { return false }
+    // Whoever goes on for others leaves it to them.
+    guard let redirection, Redirect.isStatus(head.status), attempt.held == nil, !isOrphan else { return false }
     redirection.note(way)
     do throws(RedirectRefusal) {
       try turn(redirection, to: next(redirection, head, bytes, way), &head, bytes, way)
@@ -89,6 +102,12 @@ extension Request {
     }
   }
 
+  /// What the present origin is asked for, without a credential.
+  func presentTarget(_ way: Way) throws(RedirectRefusal) -> AskedTarget {
+    if let asked = redirection?.asked { return asked.last }
+    return try firstAsked(way)
+  }
+
   /// What the first origin was asked for, without a credential.
   private func firstAsked(_ way: Way) throws(RedirectRefusal) -> AskedTarget {
     let origin = way.pool.origin.authority
@@ -127,21 +146,25 @@ extension Request {
     if isOwn { cookies = way.rules.cookies(of: &head, in: bytes) }
     guard redirection.cookies.count + cookies.count <= snapshot.settings.limits.responseHead else { throw .cookies }
     let withholds = leaves || redirection.hasLeft
-    let before = (message, way, authorization)
+    let before = (message, way, authorization, cache)
+    cache = nil
     do throws(RedirectRefusal) {
-      do throws(ProxyError) { redirection.needsCredential = try aim(hop, of: redirection, withholds: withholds) } catch {
+      do throws(ProxyError) {
+        (redirection.needsCredential, redirection.found) = try aim(hop, of: redirection, withholds: withholds)
+      } catch {
         throw .notServed(entry: hop.entry.name)
       }
       try checkIdentity(hop, of: redirection, withholds: withholds)
     } catch {
       // A host below a wildcard may have had a pool made for it.
       let made = self.way
-      (message, self.way, authorization) = before
+      (message, self.way, authorization, cache) = before
       if let made, made.pool !== way.pool, made.entry.origin == nil { made.pool.tidy() }
       throw error
     }
     if withholds { redirection.withheld = RedirectedHead.withheldTrailers + snapshot.credentialFields }
     redirection.left = way
+    redirection.leftCache = before.3
     redirection.follow(hop.asked, at: hop.place, hop.url, leaves: leaves, caching, cookies)
     services.observer.leftHop(record)
     record.beginHop(at: hop.entry)
@@ -160,7 +183,9 @@ extension Request {
   }
 
   /// The head of the app, for the target; then as if it had come from there.
-  private func aim(_ hop: Hop, of redirection: Redirection, withholds: Bool) throws(ProxyError) -> Bool {
+  private func aim(
+    _ hop: Hop, of redirection: Redirection, withholds: Bool
+  ) throws(ProxyError) -> (needsCredential: Bool, found: LookUp) {
     let text = redirection.head.withUnsafeBytes { bytes -> [UInt8] in
       services.requestHead.reset()
       guard case .complete = services.requestHead.parse(bytes, limit: bytes.count) else { return [] }
@@ -176,13 +201,15 @@ extension Request {
         dropsTrailer: body.isWhole, departure: withholds ? departure : nil
       ).text(of: services.requestHead, in: bytes)
     }
-    let result = text.withUnsafeBytes { bytes -> Result<Bool, ProxyError> in
+    let result = text.withUnsafeBytes { bytes -> Result<(Bool, LookUp), ProxyError> in
       do throws(ProxyError) { return .success(try aim(hop, of: redirection, bytes)) } catch { return .failure(error) }
     }
     return try result.get()
   }
 
-  private func aim(_ hop: Hop, of redirection: Redirection, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> Bool {
+  private func aim(
+    _ hop: Hop, of redirection: Redirection, _ bytes: UnsafeRawBufferPointer
+  ) throws(ProxyError) -> (Bool, LookUp) {
     services.requestHead.reset()
     guard case .complete = services.requestHead.parse(bytes, limit: bytes.count) else { throw .internalError }
     let target: RequestTarget
@@ -190,13 +217,13 @@ extension Request {
     message.outbound = OutboundRequest(services.requestHead)
     message.outbound.framing = framing(of: hop, redirection.framing)
     authorization = Authorization()
-    let needsCredential = try aim(
+    let aimed = try aim(
       at: hop.entry, hop.entry.rules[hop.place?.match ?? 0], hop.url.host, hop.url.effectivePort, isHTTPS: hop.url.isHTTPS,
       target, bytes, redirection.client)
     // Of several origins, the one that the redirect names.
     let named = hop.redirect.target.url
     if let index = way?.search?.list.origins.firstIndex(where: { $0.isOf(named) }) { way?.search?.prefer(index) }
-    return needsCredential
+    return aimed
   }
 
   private func framing(of hop: Hop, _ framing: BodyFraming) -> BodyFraming {
@@ -232,16 +259,25 @@ extension Request {
   // MARK: Going on
 
   /// The redirect is dropped, and the request goes on to its target.
-  func followRedirect() -> RequestMachine.Input? {
+  func followRedirect() -> RequestMachine.Input {
     guard let redirection else { return failing(.internalError) }
-    if let cache { leaveTarget(cache) }
+    if let left = redirection.leftCache { leaveTarget(left) }
+    redirection.leftCache = nil
     drainDropped()
     finishDropped()
     attempt.end(on: loop)
     attempt.hasMetOtherRules = false
     if let left = redirection.left, left.entry.origin == nil { left.pool.tidy() }
     redirection.left = nil
-    return .redirected(needsCredential: redirection.needsCredential)
+    return .redirected
+  }
+
+  /// As a request of an app begins, once it is known where it goes.
+  func beginHop() -> RequestMachine.Input {
+    guard let redirection else { return failing(.internalError) }
+    let found = redirection.found
+    redirection.found = .ask
+    return proceed(found, needsCredential: redirection.needsCredential)
   }
 
   /// Reads what has arrived of a redirect's body. A connection with more of it, or with the rest still to come, is closed.

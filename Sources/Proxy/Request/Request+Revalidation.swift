@@ -13,7 +13,7 @@ extension Request {
     }
     stored.noteUse()
     let reply = StoredReply(stored, .hit(ttl: min(left, -1)), for: state.plan)
-    return answering(.stored(reply))
+    return serve(reply)
   }
 
   /// If nobody does it yet.
@@ -46,8 +46,12 @@ extension Request {
         stall: way.stall)
     }
     record.target = other.record.target
+    // In the background no redirect is followed: each hop is validated for itself.
+    record.target.method = other.askedMethod
+    record.target.authority = other.askedAuthority
+    record.target.path = other.askedPath
     record.client = other.record.client
-    record.upstream.entry = other.record.upstream.entry
+    record.upstream.entry = other.way?.entry
     adopt(other.account)
     let own = CacheState(state.cache, state.plan)
     own.key = key

@@ -156,19 +156,16 @@ extension Request {
     }
     try decide(entry, rules, bytes)
     let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    if let cache = entry.cache,
-      let input = lookUp(cache, entry, rules, pool, target, bytes, (host, port, isHTTPS))
-    {
+    guard let cache = entry.cache else {
+      return .originFound(needsCredential: try aim(at: entry, rules, pool, target, bytes, access))
+    }
+    let found = lookUp(cache, entry, rules, pool, target, bytes, (host, port, isHTTPS))
+    if let input = answerAtOnce(found) {
       if entry.origin == nil { pool.tidy() }
       return input
     }
     let needsCredential = try aim(at: entry, rules, pool, target, bytes, access)
-    if let cache {
-      // In the background no redirect is followed.
-      if redirection == nil, let input = revalidate(cache, needsCredential: needsCredential) { return input }
-      return collapse(cache, needsCredential: needsCredential)
-    }
-    return .originFound(needsCredential: needsCredential)
+    return proceed(found, needsCredential: needsCredential)
   }
 
   /// What goes on of the head in `services.requestHead`.
@@ -182,15 +179,17 @@ extension Request {
     }
   }
 
-  /// Writes the head for an entry's origin. The head that it is made from is in `services.requestHead`, and its framing in `message`.
-  /// - Returns: whether the entry's credential goes with it.
+  /// Writes the head for the origin of a redirect's target, and looks into the store. The head that it is made from is in
+  /// `services.requestHead`, and its framing in `message`.
+  /// - Returns: whether the entry's credential goes with it, and what the store has.
   func aim(
     at entry: Entry, _ rules: ForwardingRules, _ host: String, _ port: UInt16, isHTTPS: Bool, _ target: RequestTarget,
     _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
-  ) throws(ProxyError) -> Bool {
+  ) throws(ProxyError) -> (needsCredential: Bool, found: LookUp) {
     try decide(entry, rules, bytes)
     let pool = services.pool(of: entry, in: snapshot, host: host, port: port, isHTTPS: isHTTPS)
-    return try aim(at: entry, rules, pool, target, bytes, access)
+    let found = entry.cache.map { lookUp($0, entry, rules, pool, target, bytes, (host, port, isHTTPS), isHop: true) }
+    return (try aim(at: entry, rules, pool, target, bytes, access), found ?? .ask)
   }
 
   private func aim(

@@ -22,27 +22,23 @@ extension Request {
   }
 
   /// The answer that takes the place of the stored one is not stored.
-  func supersede(_ state: CacheState) {
-    guard state.stale.isReplaced, let stored = state.stale.answer else { return }
+  /// - Parameter isAnswered: whatever the origin has said, it was no word on the stored one.
+  func supersede(_ state: CacheState, isAnswered: Bool = false) {
+    guard state.stale.isReplaced || isAnswered, let stored = state.stale.answer else { return }
     services.shared.cache.remove(stored, .replaced)
     state.stale.answer = nil
   }
 
-  /// A redirect is followed: what is stored for the first target says nothing about the next one.
+  /// A redirect is followed: the next target has a state of its own.
   func leaveTarget(_ state: CacheState) {
-    // It has been answered otherwise since.
-    if let stored = state.stale.answer { services.shared.cache.remove(stored, .replaced) }
-    state.stale = CacheState.Stale()
-    state.key = nil
-    state.asked = nil
-    state.refusal = .status
     release(state)
+    endJoining(state)
   }
 
   /// A stale answer in place of an error; nil: there is none, or the error must be seen.
   func staleReply(insteadOf reply: Reply) -> Reply? {
     guard let cache, case .error(let error) = reply, error.permitsStale else { return nil }
     defer { cache.stale.answer = nil }
-    return staleOnError(cache, status: 0).map { .stored($0) }
+    return staleOnError(cache, status: 0).flatMap { settled($0) }.map { .stored($0) }
   }
 }

@@ -232,6 +232,7 @@ final class Request: CredentialWaiter {
   private func perform(_ step: RequestMachine.Step) -> RequestMachine.Input? {
     switch step {
     case .none: return nil
+    case .beginHop: return beginHop()
     case .obtainCredential: return obtainCredential()
     case .awaitAnswer: park()
     case .collectBody: return collectBody()

@@ -87,8 +87,7 @@ struct RequestMachine: Equatable {
     /// The same by a parent, for itself: the origin has not seen the request.
     case parentChallenged
     /// The answer is a redirect, and the request for its target is ready.
-    /// - Parameter needsCredential: as in `originFound`.
-    case redirected(needsCredential: Bool)
+    case redirected
     /// 101: from here on both connections speak another protocol.
     case protocolChanged
     /// The far end of a tunnel is connected.
@@ -116,6 +115,8 @@ struct RequestMachine: Equatable {
 
   enum Step: Equatable {
     case none
+    /// Begin the request for a redirect's target.
+    case beginHop
     case obtainCredential
     /// Wait for the answer to another request.
     case awaitAnswer
@@ -253,10 +254,11 @@ struct RequestMachine: Equatable {
       guard phase == .exchanging else { return .none }
       parentChallenges += 1
       return connect()
-    case .redirected(let needsCredential):
-      guard phase == .exchanging else { return .none }
+    case .redirected:
+      // The store may have the redirect, or somebody else's request has brought it.
+      guard phase == .exchanging || phase == .routing || phase == .collapsed else { return .none }
       beginAgain()
-      return needsCredential ? obtain() : connect()
+      return .beginHop
     case .protocolChanged: return phase == .exchanging ? tunnel() : .none
     case .tunnelOpened: return phase == .opening ? tunnel() : .none
     case .answerSent(let keepsClient):
@@ -276,6 +278,7 @@ struct RequestMachine: Equatable {
 
   /// At another target, refusals, challenges and failures are news.
   private mutating func beginAgain() {
+    phase = .routing
     isResent = false
     challenges = 0
     parentChallenges = 0
