@@ -27,9 +27,9 @@ struct OutgoingMessage: ~Copyable {
   /// As an HTTP/1.1 head with only these fields; empty: none.
   var trailers = ByteQueue()
   /// The head was written.
-  var hasHead = false
+  private(set) var hasHead = false
   /// When a part of it was last written; 0: never.
-  var lastWritten: Int64 = 0
+  private(set) var lastWritten: Int64 = 0
   /// Server: the driver gave the final head.
   var hasFinalHead = false
   /// The driver gives nothing more.
@@ -37,13 +37,27 @@ struct OutgoingMessage: ~Copyable {
   /// What was given is not the whole message, and nothing more will be: a reset follows it.
   var isCut = false
   /// Heads that nghttp2 has not written yet.
-  var heldHeads = 0
+  private(set) var heldHeads = 0
   /// END_STREAM was written, or nothing more will be.
   var isOver = false
   /// nghttp2 asked for body bytes when there were none.
   var isDeferred = false
   /// `append` took less than it got.
   var wantsRoom = false
+
+  /// nghttp2 has a head, which it will write.
+  mutating func gaveHead() { heldHeads += 1 }
+
+  mutating func wroteHead(at now: Int64) {
+    hasHead = true
+    lastWritten = now
+    heldHeads = max(heldHeads - 1, 0)
+  }
+
+  mutating func wroteBody(_ count: Int, at now: Int64) {
+    body.removeFirst(count)
+    lastWritten = now
+  }
 
   /// The peer does not want the rest.
   mutating func drop() {

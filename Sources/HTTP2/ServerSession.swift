@@ -49,7 +49,7 @@ public final class ServerSession: Session {
     outbound.fields.append(":status", UnsafeRawBufferPointer(rebasing: head[9..<12]), indexed: isStatic)
     outbound.fields.append(outbound.answerText.fields, of: head, secretFrom: .max, marked: [])
     guard outbound.fields.size <= SessionLimits.sentHeaderBlock else { return .unfit }
-    stream.sending.heldHeads += 1
+    stream.sending.gaveHead()
     if isInterim {
       nghttp2_submit_headers(handle, Library.flagsNone, stream.id, nil, outbound.fields.fields, outbound.fields.count, nil)
       return .interim

@@ -60,9 +60,7 @@ extension Session {
     case NGHTTP2_HEADERS.rawValue:
       inbound.budget.earn()
       guard let stream = stream(id: header.stream_id) else { return }
-      stream.sending.hasHead = true
-      stream.sending.lastWritten = now
-      if stream.sending.heldHeads > 0 { stream.sending.heldHeads -= 1 }
+      stream.sending.wroteHead(at: now)
       if ends { uploaded(stream) }
       resetIfCut(stream)
     case NGHTTP2_DATA.rawValue:
@@ -116,8 +114,7 @@ extension Session {
     guard stream.id == id, outbound.buffer.room >= 9 + count else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
     _ = outbound.buffer.append(UnsafeRawBufferPointer(start: header, count: 9))
     _ = outbound.buffer.append(UnsafeRawBufferPointer(rebasing: stream.sending.body.bytes[..<count]))
-    stream.sending.body.removeFirst(count)
-    stream.sending.lastWritten = now
+    stream.sending.wroteBody(count, at: now)
     if stream.sending.wantsRoom, !stream.sending.ends, stream.sending.body.count <= SessionLimits.firstWindow / 2 {
       stream.sending.wantsRoom = false
       events.append(.room(stream.ticket))

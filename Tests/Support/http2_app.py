@@ -5,7 +5,7 @@
 
 Begins so many GETs at once, then one request for each list of fields ([name, value]), which is sent as it is. --window: of each stream,
 never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --half-close: sends close_notify and FIN
-behind the requests; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
+behind the requests, once a line comes on standard input; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
 how it ended (eof, reset or open), after how many seconds, how many answers had a head, how many streams were reset, and by stream what
 came for it: ["head", fields], ["data", bytes], ["end"] or ["reset", code].
 """
@@ -15,6 +15,7 @@ import json
 import socket
 import ssl
 import struct
+import sys
 import time
 
 import hpack
@@ -58,9 +59,8 @@ def note(seen, decoder, kind, flags, stream, payload):
         came.append(["end"])
 
 
-def read(client, seen, patience, wanted):
+def read(client, seen, patience, wanted, data):
     """Notes what comes, until the connection ends, so many streams have ended, or the time is up."""
-    data = b""
     decoder = hpack.Decoder()
     began = time.monotonic()
     while time.monotonic() - began < patience:
@@ -98,14 +98,22 @@ def ended(client, patience):
 
 
 def half_close(client, notifies):
+    """Ends our side. Returns what had come before: OpenSSL takes nothing for granted behind its own close_notify."""
+    came = b""
     if notifies:
         client.setblocking(False)
+        try:
+            while True:
+                came += client.recv(65536)
+        except ssl.SSLWantReadError:
+            pass
         try:
             client.unwrap()
         except ssl.SSLWantReadError:
             pass
         client.setblocking(True)
     socket.socket.shutdown(client, socket.SHUT_WR)
+    return came
 
 
 def main():
@@ -136,8 +144,10 @@ def main():
     for index, fields in enumerate(requests):
         sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode(fields))
     client.sendall(sent)
+    came = b""
     if options.half_close or options.cut:
-        half_close(client, options.half_close)
+        sys.stdin.readline()
+        came = half_close(client, options.half_close)
     began = time.monotonic()
     seen = {"answers": 0, "resets": 0, "streams": {}}
     if options.pings:
@@ -147,7 +157,7 @@ def main():
         except OSError:
             pass
     end = ended(client, options.patience) if options.deaf else read(
-        client, seen, options.patience, len(requests) if options.until_answered else 0)
+        client, seen, options.patience, len(requests) if options.until_answered else 0, came)
     print(json.dumps({"end": end, "seconds": time.monotonic() - began, **seen}))
 
 

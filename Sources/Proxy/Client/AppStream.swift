@@ -12,6 +12,8 @@ final class AppStream: StreamLayer {
   var request = ArrivingMessage()
   /// Of the answer; nil: its head was not sent.
   private var download: LeavingBody?
+  /// What follows a body with a length: lines with CRLF.
+  private var trailers: [UInt8] = []
   /// The app has reset it, or its connection is lost.
   var isBroken = false
   /// The answer was written whole.
@@ -45,7 +47,7 @@ final class AppStream: StreamLayer {
       guard let end = headEnd(rest) else { return .failed }
       switch carrier.session.answer(ticket, head: UnsafeRawBufferPointer(rebasing: rest[..<end])) {
       case .interim: break
-      case .final(let framing): download = LeavingBody(framing)
+      case .final(let framing): download = LeavingBody(framing, trailers: trailers)
       case .gone, .unfit: return .failed
       }
       rest = UnsafeRawBufferPointer(rebasing: rest[end...])
@@ -58,7 +60,10 @@ final class AppStream: StreamLayer {
 
   /// What follows a body with a length, before its last byte is written.
   /// - Parameter lines: each with CRLF.
-  func take(trailers lines: [UInt8]) { download?.trailers = lines }
+  func take(trailers lines: [UInt8]) {
+    trailers = lines
+    download?.trailers = lines
+  }
 
   /// See `AppCarrier.endSoon`.
   func endConnection() { carrier.endSoon() }

@@ -112,7 +112,9 @@ struct BodySource {
     lines.withUnsafeBytes { block.append($0) }
     guard (try? source.take(from: block)) != nil, source.isDone else { return [] }
     if let rules { source.dropTrailers(ofAnswerBy: rules, isElsewhere: isElsewhere) }
-    return Array(source.lastChunk().bytes.dropFirst(3).dropLast(2))
+    let end = source.lastChunk()
+    // Its bytes last no longer than the block. Without the chunk's size and the blank line.
+    return withExtendedLifetime(end) { Array(end.bytes.dropFirst(3).dropLast(2)) }
   }
 
   /// The end of a chunked body, with the trailers that may pass (RFC 9110 section 6.5.1).

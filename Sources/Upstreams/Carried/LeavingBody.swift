@@ -15,7 +15,8 @@ public struct LeavingBody {
   /// What follows a body with a length: lines with CRLF.
   public var trailers: [UInt8] = []
 
-  public init(_ framing: BodyFraming) {
+  public init(_ framing: BodyFraming, trailers: [UInt8] = []) {
+    self.trailers = trailers
     switch framing {
     case .none, .length(0): state = .whole
     case .length(let length): state = .length(length)
