@@ -74,7 +74,7 @@ extension OAuth2Machine {
         binding: binding, generation: stored.generation, refreshToken: stored.refreshToken, dpopKey: generatedKey)
     record.refreshToken = stored.refreshToken
     record.login = stored.login
-    guard admit(&record, now) else { return refuseForWindow() }
+    guard admit(&record, now) else { return refuseForWindow(now) }
     flight?.record = record
     record.inFlight = true
     flight?.phase = .claiming
@@ -90,10 +90,12 @@ extension OAuth2Machine {
     return true
   }
 
-  private mutating func refuseForWindow() {
+  private mutating func refuseForWindow(_ now: Int64) {
     endFlight()
     if waiters.refused { actions.append(.releaseRefused(.windowUsedUp)) }
     waiters.releaseRefused()
+    // The token has expired meanwhile: its age is no refusal.
+    startForWaiters(now)
   }
 
   mutating func claimed(since: Int64?, _ now: Int64) {

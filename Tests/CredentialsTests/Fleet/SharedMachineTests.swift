@@ -129,6 +129,29 @@ struct SharedMachineTests {
     #expect(replicas[4].sent == ["r2"])
   }
 
+  @Test("a window that others have used up holds back refusals, and not a request whose token has expired meanwhile")
+  func expiredMeanwhile() {
+    var store = ModelStore(stored(1, expiresAt: 1_010))
+    let policy = makePolicy(grant: .refreshToken(Secret("r1")), refreshBeforeExpiry: 1, window: .init(attempts: 1))
+    var (first, other) = (Replica(1, policy), Replica(2, policy))
+    first.need(&store)
+    other.need(&store)
+    #expect(first.published == ["a1"])
+    // The other one refreshes, in vain, and the first waits for it while its token expires.
+    other.refused(&store)
+    first.refused(&store)
+    first.now += 20_000
+    other.now += 20_000
+    first.need(&store)
+    other.answer(.failed(.status(503), retryAfter: nil), &store)
+    first.now += 2_000
+    first.timer(&store)
+    #expect(first.released == [.windowUsedUp] || first.released == [.backingOff])
+    first.now += 2_000
+    first.need(&store)
+    #expect(first.sent == ["r1"])
+  }
+
   @Test("invalid_grant is believed if the record is as it was, by all, once")
   func refusedToken() {
     var store = ModelStore(stored(1))
