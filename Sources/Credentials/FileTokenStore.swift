@@ -43,8 +43,15 @@ public final class FileTokenStore: TokenStore {
   public func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
     do throws(SystemFailure) {
       switch request {
-      case .lock: return try lock(credential)
-      case .write(let record): return try write(record, for: credential)
+      case .read: return try lock(credential)
+      case .confirm: return try confirm(credential)
+      case .claim(let record):
+        // The lock, which is held already, is the claim.
+        let answer = try write(record, for: credential)
+        return answer == .saved ? .claimed() : answer
+      case .save(let record), .note(let record): return try write(record, for: credential)
+      // A file that was deleted or restored is for its operator; the next refresh writes it.
+      case .putBack: return .released
       case .release:
         release(credential)
         return .released
@@ -56,12 +63,12 @@ public final class FileTokenStore: TokenStore {
   }
 
   private func lock(_ credential: String) throws(SystemFailure) -> TokenStoreAnswer {
-    guard held.withLock({ $0[credential] == nil }) else { return .busy }
-    guard let descriptor = try FileSystem.lock(lockPath(of: credential)) else { return .busy }
+    guard held.withLock({ $0[credential] == nil }) else { return .busy() }
+    guard let descriptor = try FileSystem.lock(lockPath(of: credential)) else { return .busy() }
     held.withLock { $0[credential] = descriptor }
     do throws(SystemFailure) {
       let answer = try exclusively { () throws(SystemFailure) -> TokenStoreAnswer in try read(credential) }
-      if case .locked = answer { return answer }
+      if case .record = answer { return answer }
       release(credential)
       return answer
     } catch {
@@ -70,23 +77,28 @@ public final class FileTokenStore: TokenStore {
     }
   }
 
+  private func confirm(_ credential: String) throws(SystemFailure) -> TokenStoreAnswer {
+    guard held.withLock({ $0[credential] != nil }) else { return .failed("read without its lock") }
+    return try exclusively { () throws(SystemFailure) -> TokenStoreAnswer in try read(credential) }
+  }
+
   private func read(_ credential: String) throws(SystemFailure) -> TokenStoreAnswer {
-    guard let text = try FileSystem.read(path, limit: Self.maximumFile) else { return .locked(nil) }
-    guard !text.isEmpty else { return .locked(nil) }
+    guard let text = try FileSystem.read(path, limit: Self.maximumFile) else { return .record(nil) }
+    guard !text.isEmpty else { return .record(nil) }
     guard var file = TokenFile(text) else {
       try FileSystem.setAside(path)
-      return .locked(nil, setAside: true)
+      return .record(nil, setAside: true)
     }
     switch file.record(of: credential, key: key) {
-    case .record(let record): return .locked(record)
+    case .record(let record): return .record(record)
     case .wrongKey: return .wrongKey
     case .absent:
       if file.salvaged { try FileSystem.replace(path, with: file.text) }
-      return .locked(nil, setAside: file.salvaged)
+      return .record(nil, setAside: file.salvaged)
     case .damaged:
       file.setAsideRecord(of: credential)
       try FileSystem.replace(path, with: file.text)
-      return .locked(nil, setAside: true)
+      return .record(nil, setAside: true)
     }
   }
 
@@ -132,7 +144,7 @@ public final class FileTokenStore: TokenStore {
       }
       do throws(OpenSSLError) { try file.put(record, for: credential, key: key) } catch { return .failed(error.message) }
       try FileSystem.replace(path, with: file.text)
-      return .written
+      return .saved
     }
   }
 

@@ -22,8 +22,8 @@ public struct LockedRecord: Sendable {
   ) throws(TokenStoreFailure) {
     var left = milliseconds
     while true {
-      switch store.perform(.lock, for: credential) {
-      case .locked(let record, let setAside):
+      switch store.perform(.read, for: credential) {
+      case .record(let record, let setAside):
         self.store = store
         self.credential = credential
         self.policy = policy
@@ -35,8 +35,10 @@ public struct LockedRecord: Sendable {
         usleep(useconds_t(Self.pause * 1_000))
         left -= Self.pause
       case .wrongKey: throw TokenStoreFailure("the record of credential \(credential) is encrypted with another key")
-      case .failed(let why): throw TokenStoreFailure(why)
-      case .written, .released, .seen, .unchanged: throw TokenStoreFailure("the token store gave an answer to another question")
+      case .damaged: throw TokenStoreFailure("the record of credential \(credential) is damaged")
+      case .failed(let why), .unreachable(let why): throw TokenStoreFailure(why)
+      case .claimed, .saved, .superseded, .released, .seen, .unchanged:
+        throw TokenStoreFailure("the token store gave an answer to another question")
       }
     }
   }
@@ -124,8 +126,8 @@ public struct LockedRecord: Sendable {
 
   private func write(_ record: TokenRecord) throws(TokenStoreFailure) {
     defer { release() }
-    switch store.perform(.write(record), for: credential) {
-    case .written: return
+    switch store.perform(.save(record), for: credential) {
+    case .saved: return
     case .failed(let why): throw TokenStoreFailure(why)
     default: throw TokenStoreFailure("the token store gave an answer to another question")
     }

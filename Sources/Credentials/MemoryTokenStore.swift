@@ -15,13 +15,19 @@ public final class MemoryTokenStore: TokenStore {
   public func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
     state.withLock { state in
       switch request {
-      case .lock:
-        guard state.locked.insert(credential).inserted else { return .busy }
-        return .locked(state.records[credential])
-      case .write(let record):
+      case .read:
+        guard state.locked.insert(credential).inserted else { return .busy() }
+        return .record(state.records[credential])
+      case .confirm: return .record(state.records[credential])
+      case .claim(let record):
+        guard state.locked.contains(credential) else { return .failed("claimed without its lock") }
+        state.records[credential] = record
+        return .claimed()
+      case .save(let record), .note(let record):
         guard state.locked.contains(credential) else { return .failed("written without its lock") }
         state.records[credential] = record
-        return .written
+        return .saved
+      case .putBack: return .released
       case .release:
         state.locked.remove(credential)
         return .released

@@ -2,8 +2,9 @@
 extension OAuth2Machine {
   /// The answer to a `look`, or to nothing if another kind of store reports changes itself.
   public mutating func seen(_ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
-    // Under its own lock, nobody else changes the record.
+    // Under its own lock, nobody else changes the record; under its own claim, the outcome says what has changed.
     guard usesStore, !stored.holdsLock else { return flush(now) }
+    noteClock(answer, now, wall)
     guard !retired else {
       if case .seen(let record?, _) = answer { leave(record) }
       return flush(now)
@@ -12,22 +13,27 @@ extension OAuth2Machine {
     case .seen(let record?, _) where record.binding == binding:
       if record.generation > stored.generation {
         _ = follow(record, now, wall)
-      } else if record.generation == stored.generation, isRefused(record) {
-        needLogin(record.lastError?.text, refused: false)
+      } else if record.generation == stored.generation {
+        if isRefused(record) { stopForOperator(record.lastError?.text) }
+      } else {
+        putBackIfLost(record.generation)
       }
+      if flight == nil { followFailures(record, now) }
       stored.isKnown = true
     case .seen:
+      putBackIfLost(nil)
       // A file that was deleted or damaged is no logout: what this process has, it goes on with, and writes again.
       if hasLogin, !stored.isKnown { needLogin(nil, refused: false) }
       stored.isKnown = true
-    case .wrongKey:
+    case .wrongKey, .damaged:
       if hasLogin, !stored.isKnown, flight == nil, failures.operatorReason == nil {
-        let text = "\(TokenFailure.store("its record is encrypted with another key"))"
+        let how = answer == .damaged ? "damaged" : "encrypted with another key"
+        let text = "\(TokenFailure.store("its record is \(how)"))"
         failures.last = text
         failures.operatorReason = text
         actions.append(.report(.needsOperator(text)))
       }
-    case .locked, .busy, .written, .released, .failed, .unchanged: break
+    case .record, .busy, .claimed, .saved, .superseded, .released, .failed, .unreachable, .unchanged: break
     }
     return flush(now)
   }
@@ -40,6 +46,7 @@ extension OAuth2Machine {
     let isOther = !stored.isSame(record.login)
     stored.isKnown = true
     stored.generation = record.generation
+    stored.record = record
     stored.refreshToken = record.refreshToken
     stored.login = record.login
     takeKey(of: record)
@@ -58,7 +65,7 @@ extension OAuth2Machine {
     if isOther, wasKnown { withdraw() }
     let adoption = adopt(record, now, wall)
     if isRefused(record) {
-      needLogin(record.lastError?.text, refused: false)
+      stopForOperator(record.lastError?.text)
       return true
     }
     if !canRefresh, current?.isUsable(at: now) != true {
@@ -71,11 +78,6 @@ extension OAuth2Machine {
     }
     if case .enough = adoption { return true }
     return false
-  }
-
-  /// Another process was told so. A restart does not ask the server again either.
-  func isRefused(_ record: TokenRecord) -> Bool {
-    hasLogin && record.lastError?.isFinal == true && !failures.needsLogin
   }
 
   /// No token is left, and none can be fetched.
@@ -101,7 +103,7 @@ extension OAuth2Machine {
     giveUp(text, isLogin: hasLogin)
   }
 
-  private mutating func giveUp(_ text: String, isLogin: Bool) {
+  mutating func giveUp(_ text: String, isLogin: Bool) {
     endFlight()
     failures.last = text
     failures.operatorReason = text

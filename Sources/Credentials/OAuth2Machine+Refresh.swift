@@ -5,10 +5,15 @@ extension OAuth2Machine {
   static let longestBackOff: Int64 = 300_000
   /// Milliseconds. A token with a shorter lifetime is fetched only when a request needs it.
   static let shortestRefreshedAhead: Int64 = 2_000
+  /// Milliseconds. A timer that comes so late was held up with the whole process, and an answer may lie in the socket.
+  static let oversleep: Int64 = 1_000
 
   public mutating func timer(now: Int64) -> [Action] {
     switch flight?.phase {
-    case .lockBusy(let retryAt) where now >= retryAt: lock()
+    case .busy(let retryAt) where now >= retryAt: readToClaim()
+    case .requesting(let deadline) where now >= deadline + Self.oversleep && flight?.hasOverslept == false:
+      flight?.hasOverslept = true
+      flight?.phase = .requesting(deadline: now + Self.oversleep)
     case .requesting(let deadline) where now >= deadline:
       if let flight { actions.append(.cancelFetch(id: flight.id)) }
       fail("\(TokenFailure.timedOut)", retryAfter: nil, now)
@@ -27,35 +32,54 @@ extension OAuth2Machine {
     guard let flight, flight.id == id, case .requesting = flight.phase else { return flush(now) }
     switch answer {
     case .token(let grant):
-      if usesStore { save(grant, now, wall) } else { succeed(grant, now) }
+      if usesStore, !flight.isAlone { save(grant, now, wall) } else { succeed(grant, now) }
     case .refused(let error):
       let classified = error.classified(for: policy.grant)
       let needsOperator = classified == .needsOperator
       // A source names its server itself.
       let why = policy.source == nil ? "\(error)" : error.text
       let text = flight.interrupted && needsOperator ? "\(why); \(Self.interruptedHint)" : why
-      // The server gave a definite answer, so it did not exchange the refresh token.
-      note(TokenRecord.RefreshError(text, at: wall, isFinal: needsOperator), clearsMark: true)
-      if needsOperator, hasLogin {
-        needLogin(text, refused: true)
+      let noted = TokenRecord.RefreshError(text, at: stored.clock(at: now, orElse: wall) / 1_000, isFinal: needsOperator)
+      if needsOperator, usesStore, !flight.isAlone {
+        // Another process may have been faster. Its token is good.
+        self.flight?.phase = .confirming(Flight.Refusal(text: text, error: noted))
+        actions.append(.store(id: id, .confirm))
         break
       }
+      // The server gave a definite answer, so it did not exchange the refresh token.
       fail(
         text, retryAfter: nil, needsOperator: needsOperator, operatorMustAct: policy.source != nil && classified == .permanent,
-        now)
+        noting: Note(noted, clearsMark: true), now)
     case .failed(.unfit(let why), let retryAfter): fail(why, retryAfter: retryAfter, operatorMustAct: true, now)
     case .failed(.source(let name, let why), _): lackSource("\(TokenFailure.source(name, why))", why, now)
-    case .failed(.unusable(let why, let next), _) where usesStore:
+    case .failed(.unusable(let why, let next), _) where hasRefreshToken:
       // The old one is spent: a server that saw it again could end the login.
       keep(next)
       let text = "\(TokenFailure.malformed(why))"
-      note(TokenRecord.RefreshError(text, at: wall, isFinal: false), clearsMark: true)
-      fail(text, retryAfter: nil, now)
+      let noted = TokenRecord.RefreshError(text, at: stored.clock(at: now, orElse: wall) / 1_000, isFinal: false)
+      fail(text, retryAfter: nil, noting: Note(noted, clearsMark: true), now)
     case .failed(let failure, let retryAfter):
-      note(TokenRecord.RefreshError("\(failure)", at: wall, isFinal: false), clearsMark: false)
-      fail("\(failure)", retryAfter: retryAfter, now)
+      let noted = TokenRecord.RefreshError("\(failure)", at: stored.clock(at: now, orElse: wall) / 1_000, isFinal: false)
+      fail("\(failure)", retryAfter: retryAfter, noting: Note(noted, clearsMark: false), now)
     }
     return flush(now)
+  }
+
+  /// The refusal stands: the record that it is about is the newest.
+  mutating func confirmed(_ refusal: Flight.Refusal, _ now: Int64) {
+    note(refusal.error, clearsMark: true, until: nil)
+    if hasLogin { return needLogin(refusal.text, refused: true) }
+    fail(refusal.text, retryAfter: nil, needsOperator: true, now)
+  }
+
+  /// What a failure leaves in the record.
+  struct Note {
+    let error: TokenRecord.RefreshError
+    let clearsMark: Bool
+    init(_ error: TokenRecord.RefreshError, clearsMark: Bool) {
+      self.error = error
+      self.clearsMark = clearsMark
+    }
   }
 
   static let interruptedHint =
@@ -63,27 +87,29 @@ extension OAuth2Machine {
 
   mutating func startInBackground(_ now: Int64) {
     guard flight == nil, failures.operatorReason == nil, !retired, failures.backingOff(at: now) == nil else { return }
-    start(byRefusal: false, now)
+    start(now)
   }
 
-  mutating func start(byRefusal: Bool, _ now: Int64) {
-    takeOff(byRefusal: byRefusal, now)
-    if !usesStore {
-      request(now)
-    } else if stored.holdsLock {
+  /// - Parameter refuser: the client whose refusal causes it; nil: the token's age does.
+  mutating func start(refuser: String? = nil, _ now: Int64) {
+    takeOff(refuser: refuser, now)
+    if !usesStore { return request(now, claimedAt: nil) }
+    if stored.holdsLock, !isShared {
       // The mark also saves a token that could not be saved before.
       stored.unsaved?.retryAt = now + Self.saveRetry
-      mark(now)
+      take(stored.record, now, stored.clock(at: now, orElse: 0) / 1_000)
     } else {
-      lock()
+      readToClaim()
     }
   }
 
-  mutating func request(_ now: Int64) {
+  /// - Parameter claimedAt: when other processes may have begun to wait for the claim's end; nil: they cannot take it over.
+  mutating func request(_ now: Int64, claimedAt: Int64?) {
     guard let id = flight?.id else { return }
     flight?.requested = now
+    let before = claimedAt.map { $0 + policy.sendingTime }
     flight?.phase = .requesting(deadline: now + policy.longestFetch)
-    actions.append(.fetch(id: id, refreshToken: usesStore ? stored.refreshToken : nil))
+    actions.append(.fetch(id: id, refreshToken: hasRefreshToken ? stored.refreshToken : nil, before: before))
   }
 
   mutating func succeed(_ grant: TokenGrant, _ now: Int64) {
@@ -108,24 +134,29 @@ extension OAuth2Machine {
   /// - Parameters:
   ///   - needsOperator: no further attempt before the configuration or a secret changes.
   ///   - operatorMustAct: the same for requests, but attempts go on.
+  ///   - awaitsStore: the back-off ends when the shared store can be reached again.
+  ///   - noting: for the record, if it is claimed.
   mutating func fail(
-    _ text: String, retryAfter: Int64?, needsOperator: Bool = false, operatorMustAct: Bool = false, _ now: Int64
+    _ text: String, retryAfter: Int64?, needsOperator: Bool = false, operatorMustAct: Bool = false, awaitsStore: Bool = false,
+    noting: Note? = nil, _ now: Int64
   ) {
     guard let ended = flight else { return }
+    if !needsOperator, !ended.outdated { failures.count += 1 }
+    let until = needsOperator ? nil : now + backOff(retryAfter: retryAfter, now)
+    if let noting { note(noting.error, clearsMark: noting.clearsMark, until: ended.outdated ? nil : until) }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
+    failures.awaitsStore = awaitsStore
     failures.last = text
     failures.operatorMustAct = operatorMustAct
-    if needsOperator {
-      failures.operatorReason = text
-      failures.backOffUntil = nil
-      actions.append(.report(.needsOperator(text)))
-    } else {
-      failures.count += 1
-      let until = now + backOff(retryAfter: retryAfter, now)
+    if let until {
       failures.backOffUntil = until
       failures.isLimited = until - now > Self.longestBackOff
       actions.append(.report(.failed(text, retryAt: until)))
+    } else {
+      failures.operatorReason = text
+      failures.backOffUntil = nil
+      actions.append(.report(.needsOperator(text)))
     }
     if waiters.refused { actions.append(.releaseRefused(needsOperator ? .needsOperator : .refreshFailed)) }
     if waiters.need {
@@ -170,7 +201,7 @@ extension OAuth2Machine {
   }
 
   mutating func startForWaiters(_ now: Int64) {
-    if flight == nil, waiters.need || waiters.refused { start(byRefusal: false, now) }
+    if flight == nil, waiters.need || waiters.refused { start(now) }
   }
 
   mutating func endFlight() {
@@ -179,7 +210,7 @@ extension OAuth2Machine {
   }
 
   private mutating func backOff(retryAfter: Int64?, _ now: Int64) -> Int64 {
-    let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(min(failures.count - 1, 16)))
+    let longest = min(Self.longestBackOff, Self.firstBackOff << Int64(max(0, min(failures.count - 1, 16))))
     let delay = longest - jitter(upTo: longest / 2)
     if let retryAfter {
       return min(max(delay, retryAfter), max(Self.longestBackOff, policy.source?.longestRetryAfter ?? 0))
@@ -193,7 +224,7 @@ extension OAuth2Machine {
 
   func nextWake(_ now: Int64) -> Int64? {
     switch flight?.phase {
-    case .lockBusy(let retryAt): return retryAt
+    case .busy(let retryAt): return retryAt
     case .requesting(let deadline): return deadline
     case .some: return nil
     case nil: break

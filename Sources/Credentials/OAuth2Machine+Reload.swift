@@ -4,11 +4,16 @@ extension OAuth2Machine {
   /// `needsOperator` and every back-off, unless a person must log in; the token stays.
   /// - Parameter policy: of the same identity (`CredentialPolicy.continuity`); a policy of another identity has its own
   ///   machine.
-  public mutating func reconfigure(_ policy: OAuth2Policy, now: Int64) -> [Action] {
-    assert(TokenBinding.digest(of: policy) == binding && policy.scope == self.policy.scope)
+  /// - Parameter sharing: as for `init`: another secret has another record there.
+  public mutating func reconfigure(_ policy: OAuth2Policy, sharing: [UInt8]? = nil, now: Int64) -> [Action] {
+    assert(TokenBinding.digest(of: policy) == TokenBinding.digest(of: self.policy) && policy.scope == self.policy.scope)
     guard policy != self.policy else { return flush(now) }
     self.policy = policy
-    if !failures.needsLogin, !stored.isLoggedOut { failures.forgive() }
+    if let sharing { move(to: sharing) }
+    if !failures.needsLogin, !stored.isLoggedOut {
+      failures.forgive()
+      stored.shared.pardoned = Stored.Pardon(error: stored.record?.lastError, backOff: stored.record?.backOff)
+    }
     flight?.outdated = true
     return flush(now)
   }
@@ -34,10 +39,10 @@ extension OAuth2Machine {
   /// Whether exiting now could lose a refresh token or leave its state unknown. True for at most the time-out of a token
   /// request, or while the disk refuses to save the token.
   public var mustFinish: Bool {
-    guard usesStore else { return false }
+    guard hasRefreshToken else { return false }
     switch flight?.phase {
-    case .marking, .requesting, .saving: return true
-    case .locking, .lockBusy, nil: return stored.unsaved != nil
+    case .claiming, .requesting, .confirming, .saving: return true
+    case .reading, .busy, nil: return stored.unsaved != nil
     }
   }
 
@@ -45,9 +50,15 @@ extension OAuth2Machine {
   /// asked to, as it performs requests in order.
   public mutating func stop(now: Int64) -> [Action] {
     retired = true
-    if let flight { actions.append(.cancelFetch(id: flight.id)) }
+    var isSent = false
+    if let flight {
+      actions.append(.cancelFetch(id: flight.id))
+      if case .requesting = flight.phase { isSent = true }
+    }
     flight = nil
     stored.unsaved = nil
+    // A claim whose outcome is unknown keeps the others waiting for as long as it holds.
+    if isShared, isSent { stored.holdsLock = false }
     unlock()
     waiters.release()
     current = nil

@@ -14,7 +14,7 @@ extension OAuth2Machine {
       return (.wait, flush(now))
     }
     if let unavailable = unavailable(now) { return (.unavailable(unavailable), flush(now)) }
-    start(byRefusal: false, now)
+    start(now)
     waiters.need = true
     return (.wait, flush(now))
   }
@@ -56,8 +56,15 @@ extension OAuth2Machine {
       if usable != nil, !canRefresh { return .relay(.refreshFailed) }
       // If the token has expired or is due anyway, its age causes the refresh.
       let byRefusal = usable.map { now < $0.refreshAt } ?? false
-      if byRefusal, !refusals.window.admits(key.client, policy.refreshWindow, now: now) { return .relay(.windowUsedUp) }
-      start(byRefusal: byRefusal, now)
+      if byRefusal {
+        // What is stored counts once the record is read: other processes' refreshes do, and a token that is there already does not.
+        let isAdmitted =
+          usesStore
+          ? refusals.window.hasPlace(for: key.client, policy.refreshWindow, now: now)
+          : refusals.window.admits(key.client, policy.refreshWindow, now: now)
+        guard isAdmitted else { return .relay(.windowUsedUp) }
+      }
+      start(refuser: byRefusal ? key.client : nil, now)
     }
     waiters.refused = true
     if waiters.refusers.count < Self.maximumRefusers { waiters.refusers.append(key) }

@@ -1,91 +1,78 @@
-/// Rotation that survives a kill: lock, read, mark, request, save, and only then use.
+/// Rotation that survives a kill: read, claim, request, save, and only then use.
 extension OAuth2Machine {
-  /// Milliseconds between attempts to get a lock that another process holds; half of it is jitter.
-  static let lockRetry: Int64 = 100
   /// Milliseconds between attempts to save after the disk refused.
   static let saveRetry: Int64 = 5_000
 
   public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
+    noteClock(answer, now, wall)
     if let pending = stored.unsaved, pending.id == id, flight == nil {
-      saved(pending.record, answer, now)
+      saved(pending.record, answer, now, wall)
       return flush(now)
     }
     guard let flight, flight.id == id else {
-      // No request waits for this lock any more.
-      if case .locked = answer { actions.append(.store(id: id, .release)) }
+      switch answer {
+      // No request waits for what was read or claimed any more.
+      case .record, .claimed: actions.append(.store(id: id, .release))
+      case .superseded(let record): return seen(.seen(record, TokenStoreMark(values: [])), now: now, wall: wall)
+      default: break
+      }
       return flush(now)
     }
     switch (flight.phase, answer) {
-    case (.locking, .locked(let record, let setAside)):
+    case (.reading, .record(let record, let setAside)), (.claiming, .record(let record, let setAside)):
       stored.holdsLock = true
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
-    case (.locking, .busy):
-      if now - flight.started > policy.lockPatience {
-        fail("\(TokenFailure.store("another process holds this credential's lock"))", retryAfter: nil, now)
+    case (.reading, .busy(let holder)), (.claiming, .busy(let holder)): waitForOther(holder, now)
+    case (.claiming, .claimed(let since)): claimed(since: since, now)
+    case (.confirming(let refusal), .record(let record, _)):
+      if let record, record.binding == binding, record.generation > stored.generation {
+        take(record, now, wall)
       } else {
-        let pause = Self.lockRetry / 2 + jitter(upTo: Self.lockRetry / 2)
-        self.flight?.phase = .lockBusy(retryAt: now + pause)
+        confirmed(refusal, now)
       }
-    case (.locking, .wrongKey):
-      fail("\(TokenFailure.store("its record is encrypted with another key"))", retryAfter: nil, needsOperator: true, now)
-    case (.marking, .written):
-      stored.unsaved = nil
-      stored.ownMark = true
-      request(now)
-    case (.saving(let grant, _), .written):
+    case (.confirming(let refusal), .failed(let text)), (.confirming(let refusal), .unreachable(let text)):
+      stored.shared.doubt = Stored.Doubt(generation: stored.generation, refusal: refusal)
+      failWithoutStore(text, now)
+    case (.saving(let grant, let record), .saved):
       stored.ownMark = false
+      stored.record = record
       succeed(grant, now)
-    case (.saving(let grant, let record), .failed(let text)):
-      // The server has rotated the token already, so not using it would help nobody. The lock keeps others from the old token.
-      stored.unsaved = Stored.Unsaved(id: flight.id, record: record, retryAt: now + Self.saveRetry)
-      actions.append(.report(.notSaved(text)))
-      succeed(grant, now)
-    case (.locking, .failed(let text)), (.marking, .failed(let text)):
+    case (.saving(let grant, let own), .superseded(let record)): superseded(own, by: record, grant, now, wall)
+    case (.saving(let grant, let record), .failed(let text)), (.saving(let grant, let record), .unreachable(let text)):
+      useUnsaved(grant, record, text, now)
+    case (.saving(let grant, let record), .wrongKey), (.saving(let grant, let record), .damaged):
+      useUnsaved(grant, record, "what is in the place of its record cannot be read", now)
+    case (_, .wrongKey): failUnreadable("encrypted with another key", now)
+    case (_, .damaged): failUnreadable("damaged", now)
+    case (.reading, .unreachable(let text)), (.claiming, .unreachable(let text)): goOnAlone(text, now)
+    case (.reading, .failed(let text)), (.claiming, .failed(let text)):
       fail("\(TokenFailure.store(text))", retryAfter: nil, now)
     default: break
     }
     return flush(now)
   }
 
-  mutating func lock() {
+  /// The server has rotated the token already, so not using it would help nobody. The claim keeps others from the old token.
+  private mutating func useUnsaved(_ grant: TokenGrant, _ record: TokenRecord, _ why: String, _ now: Int64) {
     guard let id = flight?.id else { return }
-    flight?.phase = .locking
-    actions.append(.store(id: id, .lock))
+    stored.record = record
+    stored.unsaved = Stored.Unsaved(id: id, record: record, retryAt: now + Self.saveRetry)
+    actions.append(.report(.notSaved(why)))
+    succeed(grant, now)
   }
 
-  mutating func unlock() {
-    guard stored.holdsLock else { return }
-    stored.holdsLock = false
-    actions.append(.store(id: lastID, .release))
+  /// An unreadable record stays as it is. The configured first token may be used up: nobody tries it.
+  private mutating func failUnreadable(_ how: String, _ now: Int64) {
+    fail("\(TokenFailure.store("its record is \(how)"))", retryAfter: nil, needsOperator: true, now)
   }
 
-  /// Takes the store's record if it belongs to this configuration and is newer than the known one. A logout, or another
-  /// process's token, ends the flight.
-  private mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
-    if let record, record.binding == binding {
-      flight?.interrupted = record.inFlight && !stored.ownMark
-      if record.generation > stored.generation {
-        if follow(record, now, wall) { return }
-      } else if record.generation == stored.generation {
-        takeKey(of: record)
-        flight?.record = record
-        if isRefused(record) { return needLogin(record.lastError?.text, refused: false) }
-      }
-    } else if let record {
-      // A newer configuration of another process has taken the record over. To write would destroy its tokens.
-      if stored.generation > 0, record.generation > stored.generation {
-        return fail("\(TokenFailure.store(Self.replacedHint))", retryAfter: nil, needsOperator: true, now)
-      }
-      // This configuration is the newer one. It must look so to the other process, too.
-      if !hasLogin { stored.generation = record.generation + 1 }
+  mutating func noteClock(_ answer: TokenStoreAnswer, _ now: Int64, _ wall: Int64) {
+    switch answer {
+    case .record, .claimed, .saved, .superseded, .seen: stored.shared.epoch = wall * 1_000 - now
+    case .busy, .released, .unchanged, .failed, .unreachable, .wrongKey, .damaged: break
     }
-    stored.isKnown = true
-    mark(now)
   }
-
-  private static let replacedHint =
-    "its record belongs to another configuration now; reload or restart this proxy, or give it another token_store"
 
   enum Adoption {
     /// It is the token in use, or it cannot be used.
@@ -102,6 +89,8 @@ extension OAuth2Machine {
     if let login = policy.login, (login.use == .idToken) != (record.issuedAccessToken != nil) { return .none(isCurrent: false) }
     // The server has bound the token to another certificate than requests present.
     guard record.certificate == policy.boundThumbprint else { return .none(isCurrent: false) }
+    // It was asked for with another scope, or for another audience.
+    guard record.request == nil || record.request == requestDigest else { return .none(isCurrent: false) }
     // Without its key there is no field for it.
     guard let token = record.accessToken, let content = content(of: token) else {
       return .none(isCurrent: false)
@@ -118,33 +107,20 @@ extension OAuth2Machine {
     return .enough
   }
 
-  mutating func mark(_ now: Int64) {
-    guard let id = flight?.id else { return }
-    guard let refreshToken = stored.refreshToken else {
-      if hasLogin { return expireLogin(now) }
-      return fail("\(TokenFailure.noLogin)", retryAfter: nil, needsOperator: true, now)
-    }
-    guard !lacksKey else { return failWithoutKey(now) }
-    var record =
-      flight?.record
-      ?? TokenRecord(
-        binding: binding, generation: stored.generation, refreshToken: refreshToken, dpopKey: generatedKey)
-    record.refreshToken = refreshToken
-    record.login = stored.login
-    flight?.record = record
-    record.inFlight = true
-    flight?.phase = .marking
-    actions.append(.store(id: id, .write(record)))
-  }
-
-  /// Leaves the error in the record, for `tokens` and other processes.
-  /// - Parameter clearsMark: the answer was definite, and contained no new refresh token.
-  mutating func note(_ error: TokenRecord.RefreshError, clearsMark: Bool) {
-    guard usesStore, stored.holdsLock, let flight, var record = flight.record else { return }
-    record.inFlight = !clearsMark
+  /// Leaves the error in the record, for `tokens` and other processes, and gives up the claim.
+  /// - Parameters:
+  ///   - clearsMark: the answer was definite, and contained no new refresh token.
+  ///   - until: no process asks before; nil: nobody asks again, or at once.
+  mutating func note(_ error: TokenRecord.RefreshError, clearsMark: Bool, until: Int64?) {
+    guard usesStore, stored.holdsLock, let flight, !flight.isAlone, var record = flight.record else { return }
+    record.inFlight = !clearsMark && hasRefreshToken
     if clearsMark { stored.ownMark = false }
     record.lastError = error
-    actions.append(.store(id: flight.id, .write(record)))
+    record.backOff = until.flatMap { until in
+      stored.shared.epoch.map { SharedBackOff(until: until + $0, count: failures.count, text: error.text) }
+    }
+    stored.record = record
+    actions.append(.store(id: flight.id, .note(record)))
   }
 
   /// Keeps a refresh token that came with an answer of no other use. Other processes must follow, so it is a record of its own
@@ -158,52 +134,91 @@ extension OAuth2Machine {
   }
 
   mutating func save(_ answer: TokenGrant, _ now: Int64, _ wall: Int64) {
-    guard let flight, let sent = stored.refreshToken else { return }
+    guard let flight else { return }
+    // Of the store: other machines compare it with nothing else.
+    let clock = stored.clock(at: now, orElse: wall) / 1_000
     var grant = answer
     // A server that does not rotate sends none.
-    let next = grant.refreshToken ?? sent
+    let next = hasRefreshToken ? grant.refreshToken ?? stored.refreshToken : nil
     do throws(RefreshedLogin.Problem) {
       let refreshed = try RefreshedLogin(answer, policy: policy, subject: stored.login?.subject, wall: wall)
       grant.accessToken = refreshed.bearer
       grant.lifetime = refreshed.lifetime
     } catch {
       // The token that was sent may be spent: a server that sees it again could end the login, and a logout revokes the new one.
-      keep(next)
-      note(TokenRecord.RefreshError("\(error.failure)", at: wall, isFinal: error.isForeign), clearsMark: true)
-      if error.isForeign { return needLogin("\(error.failure)", refused: true) }
-      return fail("\(error.failure)", retryAfter: nil, now)
+      if let next { keep(next) }
+      let noted = TokenRecord.RefreshError("\(error.failure)", at: clock, isFinal: error.isForeign)
+      guard error.isForeign else {
+        return fail("\(error.failure)", retryAfter: nil, noting: Note(noted, clearsMark: true), now)
+      }
+      note(noted, clearsMark: true, until: nil)
+      return needLogin("\(error.failure)", refused: true)
     }
     stored.refreshToken = next
     stored.generation += 1
     var record = TokenRecord(
       binding: binding, generation: stored.generation, refreshToken: next, dpopKey: generatedKey)
+    record.refusals = flight.record?.refusals ?? []
+    record.note(request: requestDigest)
     if grant.accessToken != answer.accessToken { record.issuedAccessToken = answer.accessToken }
     record.bind(to: policy.boundThumbprint)
     if let scope = grant.scope { stored.login?.scope = scope }
-    if let lifetime = grant.refreshLifetime { stored.login?.expiresAt = wall + lifetime }
+    if let lifetime = grant.refreshLifetime { stored.login?.expiresAt = clock + lifetime }
     record.login = stored.login
     let lifetime = max(1, milliseconds(of: grant) / 1000)
     record.accessToken = grant.accessToken
     record.lifetime = min(lifetime, TokenResponse.maximumLifetime)
-    record.expiresAt = wall + record.lifetime - (now - flight.requested + 999) / 1000
+    record.expiresAt = clock + record.lifetime - (now - flight.requested + 999) / 1000
     self.flight?.phase = .saving(grant, record)
-    actions.append(.store(id: flight.id, .write(record)))
+    actions.append(.store(id: flight.id, .save(record)))
   }
 
   mutating func retrySaving(_ now: Int64) {
     guard flight == nil, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
     stored.unsaved?.retryAt = nil
-    actions.append(.store(id: pending.id, .write(pending.record)))
+    actions.append(.store(id: pending.id, .save(pending.record)))
   }
 
-  private mutating func saved(_ record: TokenRecord, _ answer: TokenStoreAnswer, _ now: Int64) {
+  private mutating func saved(_ record: TokenRecord, _ answer: TokenStoreAnswer, _ now: Int64, _ wall: Int64) {
     switch answer {
-    case .written:
+    case .saved:
       stored.unsaved = nil
       stored.ownMark = false
       unlock()
-    case .failed: stored.unsaved?.retryAt = now + Self.saveRetry
+    case .superseded(let other):
+      stored.unsaved = nil
+      stored.ownMark = false
+      unlock()
+      giveWay(record, to: other, now, wall)
+    case .failed, .unreachable, .wrongKey, .damaged: stored.unsaved?.retryAt = now + Self.saveRetry
     default: break
     }
+  }
+
+  /// The number of the new record is taken: while this process was cut off or frozen, another one has used the same refresh token, or
+  /// somebody has logged in or out.
+  private mutating func superseded(
+    _ own: TokenRecord, by record: TokenRecord, _ grant: TokenGrant, _ now: Int64, _ wall: Int64
+  ) {
+    stored.ownMark = false
+    stored.holdsLock = false
+    giveWay(own, to: record, now, wall)
+    // It has ended the flight if its token can be used. If not, this one is better than none.
+    if flight != nil { succeed(grant, now) }
+  }
+
+  private mutating func giveWay(_ own: TokenRecord, to record: TokenRecord, _ now: Int64, _ wall: Int64) {
+    // Not newer than what was to be saved, but it stands.
+    stored.generation = min(stored.generation, record.generation - 1)
+    if follow(record, now, wall) { endFlight() }
+    guard var tombstone = record.tombstone else { return }
+    // The logout did not know of these tokens. The next one revokes them.
+    tombstone.unrevoked += own.revocableTokens.filter { !tombstone.unrevoked.contains($0) }
+    var left = record
+    left.tombstone = tombstone
+    left.generation += 1
+    stored.generation = left.generation
+    stored.record = left
+    actions.append(.store(id: lastID, .save(left)))
   }
 }

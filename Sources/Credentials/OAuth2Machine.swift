@@ -18,7 +18,9 @@ public struct OAuth2Machine: Sendable {
   public enum Action: Sendable {
     /// Run a `TokenExchange` and pass its result to `tokenAnswer` with the same id, within the policy's time-out for each of
     /// its requests. The fetch belongs to no request and does not end with one.
-    case fetch(id: UInt64, refreshToken: Secret?)
+    /// - Parameter before: the first byte goes out earlier or not at all, by the clock of `now`: another process may take the claim over;
+    ///   nil: nobody can.
+    case fetch(id: UInt64, refreshToken: Secret?, before: Int64?)
     /// Drop the result of this fetch.
     case cancelFetch(id: UInt64)
     /// Pass this to the token store, and its answer to `storeAnswered`, also that of `release`.
@@ -74,7 +76,9 @@ public struct OAuth2Machine: Sendable {
 
   public let name: String
   public internal(set) var policy: OAuth2Policy
-  let binding: [UInt8]
+  /// Its record is in a store that other machines share, by compare-and-set (`SharedRecord`).
+  let isShared: Bool
+  private(set) var binding: [UInt8]
 
   var current: RenderedCredential?
   /// Version that was published last; it outlives `current`.
@@ -99,11 +103,16 @@ public struct OAuth2Machine: Sendable {
   ///   - seed: for jitter; different for each process and credential.
   ///   - version: the last one published under this name before.
   ///   - dpopKey: the configured key, or a new one; the store's takes the place of a new one.
-  public init(name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0, dpopKey: DPoPKey? = nil) {
+  ///   - sharing: the binding of its record in a shared store; nil: it has none there.
+  public init(
+    name: String, policy: OAuth2Policy, seed: UInt64, after version: UInt64 = 0, dpopKey: DPoPKey? = nil,
+    sharing: [UInt8]? = nil
+  ) {
     latestVersion = version
     self.name = name
     self.policy = policy
-    binding = TokenBinding.digest(of: policy)
+    isShared = sharing != nil
+    binding = sharing ?? TokenBinding.digest(of: policy)
     random = Jitter(state: seed)
     self.dpopKey = dpopKey
     if case .refreshToken(let first) = policy.grant { stored.refreshToken = first }
@@ -127,14 +136,17 @@ public struct OAuth2Machine: Sendable {
     return .empty
   }
 
-  /// Whether its refresh tokens are in a store, which other processes may use.
-  public var usesStore: Bool { policy.grant.isStored }
+  /// Whether its tokens are in a store, which other processes may use.
+  public var usesStore: Bool { isShared || hasRefreshToken }
+
+  /// Whether its token requests use up a refresh token, so that no two processes may make them at once.
+  var hasRefreshToken: Bool { policy.grant.isStored }
 
   /// Whether a person must log in before the first token comes.
   public var hasLogin: Bool { policy.login != nil }
 
   /// Whether it can get another token by itself.
-  var canRefresh: Bool { !usesStore || stored.refreshToken != nil || !stored.isKnown }
+  var canRefresh: Bool { !hasRefreshToken || stored.refreshToken != nil || !stored.isKnown }
 
   /// The login whose tokens it uses; nil if nobody has logged in, or if the grant has no login.
   public var login: TokenRecord.Login? { stored.login }
@@ -146,9 +158,24 @@ public struct OAuth2Machine: Sendable {
   public var holdsLock: Bool { stored.holdsLock }
 
   /// The next flight.
-  mutating func takeOff(byRefusal: Bool, _ now: Int64) {
+  /// - Parameter refuser: the client whose refusal causes it; nil: the token's age does.
+  mutating func takeOff(refuser: String?, _ now: Int64) {
+    flight = Flight(id: nextID(), started: now, refuser: refuser)
+  }
+
+  /// Of a flight, or of a store request without one.
+  mutating func nextID() -> UInt64 {
     lastID += 1
-    flight = Flight(id: lastID, started: now, byRefusal: byRefusal)
+    return lastID
+  }
+
+  /// Another secret has another record in a shared store. The token in use stays.
+  mutating func move(to binding: [UInt8]) {
+    guard binding != self.binding else { return }
+    self.binding = binding
+    let token = stored.refreshToken
+    stored = Stored()
+    stored.refreshToken = token
   }
 
   mutating func nextVersion() -> UInt64 {
@@ -172,16 +199,23 @@ public struct OAuth2Machine: Sendable {
   /// A running refresh.
   struct Flight: Sendable {
     enum Phase: Sendable {
-      case locking
-      case lockBusy(retryAt: Int64)
-      case marking
+      case reading
+      case busy(retryAt: Int64)
+      case claiming
       case requesting(deadline: Int64)
+      /// A refusal is believed only if the record has not changed.
+      case confirming(Refusal)
       case saving(TokenGrant, TokenRecord)
+    }
+    /// Of the refresh token or the password.
+    struct Refusal: Sendable {
+      let text: String
+      let error: TokenRecord.RefreshError
     }
     let id: UInt64
     let started: Int64
-    let byRefusal: Bool
-    var phase = Phase.locking
+    let refuser: String?
+    var phase = Phase.reading
     /// When the token request was sent: lifetimes count from here, as nobody knows when the server's began.
     var requested: Int64 = 0
     /// The record in the store, without its mark.
@@ -190,6 +224,18 @@ public struct OAuth2Machine: Sendable {
     var interrupted = false
     /// The configuration has changed since, so a failure says nothing about the new one.
     var outdated = false
+    /// The process was frozen over the deadline. What came meanwhile is read before it counts.
+    var hasOverslept = false
+    /// The shared store cannot be reached, and nobody needs to know of this token.
+    var isAlone = false
+
+    var byRefusal: Bool { refuser != nil }
+
+    init(id: UInt64, started: Int64, refuser: String?) {
+      self.id = id
+      self.started = started
+      self.refuser = refuser
+    }
   }
 
   /// Failures in a row, and what they forbid.
@@ -206,6 +252,8 @@ public struct OAuth2Machine: Sendable {
     var operatorMustAct = false
     /// The back-off is the server's limit: it may ban who comes earlier.
     var isLimited = false
+    /// The back-off ends when the shared store can be reached again.
+    var awaitsStore = false
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
@@ -216,6 +264,7 @@ public struct OAuth2Machine: Sendable {
       operatorReason = nil
       needsLogin = false
       operatorMustAct = false
+      awaitsStore = false
     }
   }
 
@@ -247,7 +296,7 @@ public struct OAuth2Machine: Sendable {
     var window = RefusalWindow()
   }
 
-  /// The refresh token as the token store has it.
+  /// The tokens as the token store has them.
   struct Stored: Sendable {
     /// The record, or its absence, has been seen.
     var isKnown = false
@@ -256,11 +305,15 @@ public struct OAuth2Machine: Sendable {
     /// The newest known one, and the generation of its record.
     var refreshToken: Secret?
     var generation: UInt64 = 0
+    /// The newest known record, with which a store that has lost it is repaired.
+    var record: TokenRecord?
     /// A mark in the store may be this machine's own.
     var ownMark = false
+    /// Between `read` and `release`.
     var holdsLock = false
-    /// A record that could not be saved. The machine keeps the lock until it is.
+    /// A record that could not be saved. The machine keeps the lock of a file until it is.
     var unsaved: Unsaved?
+    var shared = Shared()
 
     struct Unsaved: Sendable {
       let id: UInt64
@@ -268,6 +321,31 @@ public struct OAuth2Machine: Sendable {
       /// nil: an attempt runs.
       var retryAt: Int64?
     }
+
+    /// What other processes have to do with it.
+    struct Shared: Sendable {
+      /// The server has refused the refresh token of this generation, and no reading of the record has shown why.
+      var doubt: Doubt?
+      /// What a record says about failures, up to a change of the configuration.
+      var pardoned: Pardon?
+      /// Unix milliseconds by the store's clock at 0 of the monotonic one.
+      var epoch: Int64?
+      /// Until then, a token that needs no claim waits for a shared store to come back.
+      var aloneAt: Int64?
+    }
+
+    struct Doubt: Sendable {
+      let generation: UInt64
+      let refusal: Flight.Refusal
+    }
+
+    struct Pardon: Sendable {
+      let error: TokenRecord.RefreshError?
+      let backOff: SharedBackOff?
+    }
+
+    /// Unix milliseconds by the store's clock.
+    func clock(at now: Int64, orElse wall: Int64) -> Int64 { shared.epoch.map { $0 + now } ?? wall * 1_000 }
   }
 
   /// SplitMix64. Jitter must differ between processes, but need not be unpredictable.

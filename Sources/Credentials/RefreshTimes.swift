@@ -22,4 +22,22 @@ extension OAuth2Policy {
 
   /// Milliseconds: longer than any refresh holds the credential's lock.
   public var lockPatience: Int64 { longestFetch + Self.lockGrace }
+
+  /// The same of a claim in a shared store, which outlives its holder, and may be taken over by another process that dies.
+  var claimPatience: Int64 { 2 * claimTerms.duration }
+}
+
+extension OAuth2Policy {
+  /// Milliseconds: the first byte of a token request goes out at most so long after the write of its claim was sent. Not after the answer
+  /// to it: a process that is frozen over the answer does not see when it came, and the others count from the write.
+  public var sendingTime: Int64 { Int64(timeout) + ClaimTerms.settling }
+
+  /// `2 * timeout + 10 s` for a refresh token: the request is sent by `sendingTime`, and it ends a `timeout` later, or one for each nonce
+  /// or scope that a server may refuse. The rest is for clocks that differ in speed, and for what comes between a time-out and its effect.
+  public var claimTerms: ClaimTerms {
+    let requests = longestFetch - Self.fetchGrace
+    return grant.isStored
+      ? ClaimTerms(duration: sendingTime + requests + 9_000, guardsRefreshToken: true)
+      : ClaimTerms(duration: requests + 1_000, guardsRefreshToken: false)
+  }
 }

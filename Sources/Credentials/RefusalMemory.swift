@@ -91,14 +91,37 @@ struct RefusalWindow: Sendable {
   private var starts: [Start] = []
 
   mutating func admits(_ client: String, _ limit: OAuth2Policy.RefreshWindow, now: Int64) -> Bool {
+    guard hasPlace(for: client, limit, now: now) else { return false }
+    starts.append(Start(at: now, client: client, inVain: false))
+    return true
+  }
+
+  /// The same without taking it.
+  mutating func hasPlace(for client: String, _ limit: OAuth2Policy.RefreshWindow, now: Int64) -> Bool {
     starts.removeAll { $0.at <= now - Int64(limit.interval) }
     guard starts.count < limit.attempts else { return false }
     let own = starts.filter { $0.client == client }
     let isLast = starts.count == limit.attempts - 1
-    if isLast, !own.isEmpty, own.allSatisfy(\.inVain) { return false }
-    starts.append(Start(at: now, client: client, inVain: false))
-    return true
+    return !isLast || own.isEmpty || !own.allSatisfy(\.inVain)
   }
+
+  /// Takes over what a record says, which has this process's starts, too, but not all of what is known about them.
+  /// - Parameter epoch: Unix milliseconds at 0 of the monotonic clock.
+  mutating func follow(_ recorded: [RefusalStart], epoch: Int64) {
+    let known = starts.filter(\.inVain)
+    starts = recorded.map { start in
+      let at = start.at - epoch
+      let isKnown = known.contains { $0.client == start.client && abs($0.at - at) <= Self.clockStep }
+      return Start(at: at, client: start.client, inVain: start.inVain || isKnown)
+    }
+  }
+
+  func recorded(epoch: Int64) -> [RefusalStart] {
+    starts.map { RefusalStart(at: $0.at + epoch, client: $0.client, inVain: $0.inVain) }
+  }
+
+  /// Milliseconds: a store's clock is read in seconds.
+  private static let clockStep: Int64 = 2_000
 
   /// The last refresh that this client caused was useless: the upstream refused the fresh token, too, or the token was the
   /// same.

@@ -32,4 +32,14 @@ public enum TokenBinding {
     }
     return SHA256.digest(parts: parts)
   }
+
+  /// Identifies what an access token is asked for with: scope, resource, audience, parameters.
+  static func request(of policy: OAuth2Policy) -> [UInt8] {
+    var parts = [Array("authproxy token request 1".utf8), Array((policy.scope ?? "").utf8)]
+    parts.append(Array("\(policy.resource.count)".utf8))
+    parts += policy.resource.map { Array($0.utf8) }
+    for (name, value) in policy.parameters.sorted(by: { $0.key < $1.key }) { parts += [Array(name.utf8), Array(value.utf8)] }
+    if let exchange = policy.exchange { parts += exchange.continuity }
+    return SHA256.digest(parts: parts)
+  }
 }

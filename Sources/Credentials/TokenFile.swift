@@ -110,7 +110,7 @@ struct TokenFile {
   private static func context(_ name: String) -> [UInt8] { Array("authproxy token record 1 ".utf8) + Array(name.utf8) }
 
   /// Distinguishes keys without revealing them: they are 32 random bytes.
-  private static func fingerprint(of key: Secret) -> String {
+  static func fingerprint(of key: Secret) -> String {
     let digest = SHA256.digest(Array("authproxy token key 1".utf8) + key.bytes)
     return String(decoding: Base64.encodeURL(Array(digest.prefix(9))), as: UTF8.self)
   }

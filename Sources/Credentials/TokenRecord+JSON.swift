@@ -24,6 +24,10 @@ extension TokenRecord {
     if let login { members.append(.init(name: "login", value: login.json)) }
     if let lastError { members.append(.init(name: "last_error", value: lastError.json)) }
     if let tombstone { members.append(.init(name: "logged_out", value: tombstone.json)) }
+    if let request { members.append(.init(name: "request", value: Self.encoded(request))) }
+    if let claim { members.append(.init(name: "claim", value: claim.json)) }
+    if let backOff { members.append(.init(name: "back_off", value: backOff.json)) }
+    if !refusals.isEmpty { members.append(.init(name: "refusals", value: .array(refusals.map(\.json)))) }
     return .object(members)
   }
 
@@ -53,14 +57,22 @@ extension TokenRecord {
       login = try json["login"].map { (value) throws(Damage) in try Login(value) }
       lastError = try json["last_error"].map { (value) throws(Damage) in try RefreshError(value) }
       tombstone = try json["logged_out"].map { (value) throws(Damage) in try Tombstone(value) }
+      if let value = json["request"] {
+        guard let digest = Self.decoded(value), digest.count == 32 else { throw Damage() }
+        note(request: digest)
+      }
+      claim = try json["claim"].map { (value) throws(Damage) in try TokenClaim(value) }
+      backOff = try json["back_off"].map { (value) throws(Damage) in try SharedBackOff(value) }
+      refusals = try RefusalStart.list(json["refusals"])
     } catch {
       return nil
     }
-    // A tombstone has no tokens but those to revoke, a login at least one, everything else a refresh token.
+    // A tombstone has no tokens but those to revoke, everything else a token, or what happened before there was one.
     if tombstone != nil {
       guard refreshToken == nil, accessToken == nil, issuedAccessToken == nil, dpopKey == nil else { return nil }
     } else {
-      guard refreshToken != nil || (login != nil && accessToken != nil) else { return nil }
+      let isFirst = login == nil && accessToken == nil && generation == 0
+      guard refreshToken != nil || (accessToken != nil && (login != nil || request != nil)) || isFirst else { return nil }
     }
   }
 
@@ -172,5 +184,64 @@ extension RevocableToken {
       tokens.append(RevocableToken(token, hint: hint))
     }
     return tokens
+  }
+}
+
+extension TokenClaim {
+  fileprivate var json: JSONValue {
+    .object([
+      .init(name: "holder", value: .string(holder)), .init(name: "process", value: .string(String(process, radix: 16))),
+      .init(name: "number", value: .integer(number)), .init(name: "duration", value: .integer(duration)),
+      .init(name: "since", value: .integer(since)),
+    ])
+  }
+
+  fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
+    guard let holder = try TokenRecord.text(json["holder"]), let name = try TokenRecord.text(json["process"]),
+      let process = UInt64(name, radix: 16), let number = UInt64(exactly: try TokenRecord.time(json["number"]))
+    else { throw TokenRecord.Damage() }
+    let duration = try TokenRecord.time(json["duration"])
+    // Nobody could ever take it over.
+    guard (1...Self.longest).contains(duration) else { throw TokenRecord.Damage() }
+    self.init(
+      holder: LogText.bounded(holder), process: process, number: number, duration: duration,
+      since: try TokenRecord.time(json["since"]))
+  }
+}
+
+extension SharedBackOff {
+  fileprivate var json: JSONValue {
+    .object([
+      .init(name: "until", value: .integer(until)), .init(name: "count", value: .integer(count)),
+      .init(name: "text", value: .string(text)),
+    ])
+  }
+
+  fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
+    guard let text = try TokenRecord.text(json["text"]) else { throw TokenRecord.Damage() }
+    until = try TokenRecord.time(json["until"])
+    count = Int(max(0, min(try TokenRecord.time(json["count"]), 1_000)))
+    self.text = LogText.bounded(text)
+  }
+}
+
+extension RefusalStart {
+  fileprivate var json: JSONValue {
+    var members: [JSONValue.Member] = [.init(name: "at", value: .integer(at)), .init(name: "client", value: .string(client))]
+    if inVain { members.append(.init(name: "in_vain", value: .bool(true))) }
+    return .object(members)
+  }
+
+  fileprivate static func list(_ json: JSONValue?) throws(TokenRecord.Damage) -> [RefusalStart] {
+    guard let json else { return [] }
+    guard case .array(let values) = json else { throw TokenRecord.Damage() }
+    var starts: [RefusalStart] = []
+    for value in values {
+      guard let client = try TokenRecord.text(value["client"]) else { throw TokenRecord.Damage() }
+      var start = RefusalStart(at: try TokenRecord.time(value["at"]), client: client)
+      if let mark = value["in_vain"] { start.inVain = try TokenRecord.mark(mark) }
+      starts.append(start)
+    }
+    return starts
   }
 }

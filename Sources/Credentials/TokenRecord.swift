@@ -24,8 +24,10 @@ public struct TokenRecord: Sendable, Hashable {
   public var inFlight: Bool
   /// Who logged in, and when; nil for grants without a login.
   public var login: Login?
-  /// Of the last refresh; nil if it succeeded.
-  public var lastError: RefreshError?
+  /// What processes tell each other.
+  public var shared = Shared()
+  /// Of `TokenBinding.request`: what `accessToken` was asked for with; nil in records of earlier versions.
+  public private(set) var request: [UInt8]?
   /// Somebody has logged out: no process may use an older record's tokens, or write a record of a lower generation.
   public var tombstone: Tombstone?
 
@@ -51,6 +53,18 @@ public struct TokenRecord: Sendable, Hashable {
       self.subject = subject
       self.person = person
     }
+  }
+
+  public struct Shared: Sendable, Hashable {
+    /// Of the last refresh; nil if it succeeded.
+    public var lastError: RefreshError?
+    /// nil: the last attempt succeeded, or has ended for good.
+    public var backOff: SharedBackOff?
+    /// The refreshes of the last `refresh_window` that refusals caused.
+    public var refusals: [RefusalStart] = []
+    /// Who refreshes now, in a shared store; nil: nobody. A file has locks instead.
+    public var claim: TokenClaim?
+    public init() {}
   }
 
   public struct RefreshError: Sendable, Hashable {
@@ -97,6 +111,9 @@ public struct TokenRecord: Sendable, Hashable {
 }
 
 extension TokenRecord {
+  /// The access token was asked for with what has this digest (`TokenBinding.request`).
+  mutating func note(request: [UInt8]) { self.request = request }
+
   /// The server has bound the access token to the certificate with this thumbprint; nil: to none.
   public mutating func bind(to certificate: [UInt8]?) { self.certificate = certificate }
 
@@ -123,4 +140,23 @@ extension TokenRecord {
 
   /// Whether it is of this configuration's server and client. A record of another one counts for nothing.
   public func belongs(to policy: OAuth2Policy) -> Bool { binding == TokenBinding.digest(of: policy) }
+}
+
+extension TokenRecord {
+  public var lastError: RefreshError? {
+    get { shared.lastError }
+    set { shared.lastError = newValue }
+  }
+  public var backOff: SharedBackOff? {
+    get { shared.backOff }
+    set { shared.backOff = newValue }
+  }
+  public var refusals: [RefusalStart] {
+    get { shared.refusals }
+    set { shared.refusals = newValue }
+  }
+  public var claim: TokenClaim? {
+    get { shared.claim }
+    set { shared.claim = newValue }
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Testing
 
 @testable import Credentials
@@ -23,16 +24,16 @@ final class FileTokenStoreTests {
   }
 
   private func save(_ record: TokenRecord, for name: String, in store: FileTokenStore) {
-    guard case .locked = store.perform(.lock, for: name) else {
+    guard case .record = store.perform(.read, for: name) else {
       Issue.record("not locked")
       return
     }
-    #expect(store.perform(.write(record), for: name) == .written)
+    #expect(store.perform(.save(record), for: name) == .saved)
     _ = store.perform(.release, for: name)
   }
 
   private func load(_ name: String, from store: FileTokenStore) -> TokenStoreAnswer {
-    let answer = store.perform(.lock, for: name)
+    let answer = store.perform(.read, for: name)
     _ = store.perform(.release, for: name)
     return answer
   }
@@ -50,13 +51,13 @@ final class FileTokenStoreTests {
   @Test("a record comes back whole, also in another process", arguments: [false, true])
   func roundTrip(sealed: Bool) throws {
     let store = try FileTokenStore(path: path, key: sealed ? key : nil)
-    #expect(load("api", from: store) == .locked(nil))
+    #expect(load("api", from: store) == .record(nil))
     save(makeRecord("r1"), for: "api", in: store)
     save(makeRecord("s1"), for: "other \"name\"/..\n", in: store)
     let again = try FileTokenStore(path: path, key: sealed ? key : nil)
-    #expect(load("api", from: again) == .locked(makeRecord("r1")))
-    #expect(load("other \"name\"/..\n", from: again) == .locked(makeRecord("s1")))
-    #expect(load("third", from: again) == .locked(nil))
+    #expect(load("api", from: again) == .record(makeRecord("r1")))
+    #expect(load("other \"name\"/..\n", from: again) == .record(makeRecord("s1")))
+    #expect(load("third", from: again) == .record(nil))
     #expect(try mode(path) == 0o600)
     for file in files where file.hasSuffix(".lock") { #expect(try mode(folder + "/" + file) == 0o600) }
     #expect(try content.contains(Data("access-r1".utf8).base64EncodedString()) == !sealed)
@@ -70,7 +71,7 @@ final class FileTokenStoreTests {
       record.accessToken = Secret(token)
       save(record, for: "api", in: try FileTokenStore(path: path))
       let answer = load("api", from: try FileTokenStore(path: path))
-      #expect((answer == .locked(record)) == comes, "\(token.debugDescription): \(answer)")
+      #expect((answer == .record(record)) == comes, "\(token.debugDescription): \(answer)")
     }
   }
 
@@ -92,7 +93,7 @@ final class FileTokenStoreTests {
       try Data(whole.utf8.prefix(length)).write(to: URL(fileURLWithPath: path + ".tmp"))
       try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path + ".tmp")
       let next = try FileTokenStore(path: path)
-      #expect(load("api", from: next) == .locked(makeRecord("r1")))
+      #expect(load("api", from: next) == .record(makeRecord("r1")))
       save(makeRecord("r1"), for: "api", in: next)
       #expect(!files.contains("tokens.json.tmp"))
       #expect(try mode(path) == 0o600)
@@ -119,9 +120,9 @@ final class FileTokenStoreTests {
       try Data(whole.prefix(length)).write(to: URL(fileURLWithPath: path))
       let answer = load("a", from: try FileTokenStore(path: path))
       if length > secondLine {
-        #expect(answer == .locked(makeRecord("a")))
+        #expect(answer == .record(makeRecord("a")))
       } else {
-        guard case .locked(let record, _) = answer else {
+        guard case .record(let record, _) = answer else {
           Issue.record("\(answer) at \(length)")
           continue
         }
@@ -145,11 +146,11 @@ final class FileTokenStoreTests {
     lines[index] = "\"bad\":\(bad),"
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
 
-    #expect(load("good", from: store) == .locked(makeRecord("g1")))
-    #expect(load("bad", from: store) == .locked(nil, setAside: true))
+    #expect(load("good", from: store) == .record(makeRecord("g1")))
+    #expect(load("bad", from: store) == .record(nil, setAside: true))
     save(makeRecord("b2"), for: "bad", in: store)
-    #expect(load("bad", from: store) == .locked(makeRecord("b2")))
-    #expect(load("good", from: store) == .locked(makeRecord("g1")))
+    #expect(load("bad", from: store) == .record(makeRecord("b2")))
+    #expect(load("good", from: store) == .record(makeRecord("g1")))
     let json = try #require(try JSONSerialization.jsonObject(with: Data(content.utf8)) as? [String: Any])
     #expect((json["set_aside"] as? [Any])?.count == 1)
   }
@@ -159,41 +160,41 @@ final class FileTokenStoreTests {
     let store = try FileTokenStore(path: path)
     for number in 1...2 {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-      #expect(load("api", from: store) == .locked(nil, setAside: true))
+      #expect(load("api", from: store) == .record(nil, setAside: true))
       #expect(try String(contentsOfFile: path + ".corrupt-\(number)", encoding: .utf8) == text)
     }
     save(makeRecord("r1"), for: "api", in: store)
-    #expect(load("api", from: store) == .locked(makeRecord("r1")))
+    #expect(load("api", from: store) == .record(makeRecord("r1")))
   }
 
   @Test("an empty file is an empty store")
   func emptyFile() throws {
     try Data().write(to: URL(fileURLWithPath: path))
-    #expect(load("api", from: try FileTokenStore(path: path)) == .locked(nil))
+    #expect(load("api", from: try FileTokenStore(path: path)) == .record(nil))
   }
 
   @Test("two processes: a credential's lock is exclusive, another credential's is free, and a dead holder's is given back")
   func locks() throws {
     let first = try FileTokenStore(path: path)
     var second: FileTokenStore? = try FileTokenStore(path: path)
-    #expect(first.perform(.lock, for: "api") == .locked(nil))
-    #expect(second?.perform(.lock, for: "api") == .busy)
-    #expect(first.perform(.lock, for: "api") == .busy)
-    #expect(second?.perform(.lock, for: "other") == .locked(nil))
-    #expect(first.perform(.write(makeRecord("r1")), for: "api") == .written)
-    #expect(second?.perform(.write(makeRecord("s1")), for: "other") == .written)
+    #expect(first.perform(.read, for: "api") == .record(nil))
+    #expect(second?.perform(.read, for: "api") == .busy())
+    #expect(first.perform(.read, for: "api") == .busy())
+    #expect(second?.perform(.read, for: "other") == .record(nil))
+    #expect(first.perform(.save(makeRecord("r1")), for: "api") == .saved)
+    #expect(second?.perform(.save(makeRecord("s1")), for: "other") == .saved)
     _ = first.perform(.release, for: "api")
-    #expect(second?.perform(.lock, for: "api") == .locked(makeRecord("r1")))
-    #expect(first.perform(.lock, for: "other") == .busy)
+    #expect(second?.perform(.read, for: "api") == .record(makeRecord("r1")))
+    #expect(first.perform(.read, for: "other") == .busy())
     second = nil
-    #expect(first.perform(.lock, for: "other") == .locked(makeRecord("s1")))
-    #expect(first.perform(.lock, for: "api") == .locked(makeRecord("r1")))
+    #expect(first.perform(.read, for: "other") == .record(makeRecord("s1")))
+    #expect(first.perform(.read, for: "api") == .record(makeRecord("r1")))
   }
 
   @Test("nothing is written without the lock")
   func unlockedWrite() throws {
     let store = try FileTokenStore(path: path)
-    guard case .failed = store.perform(.write(makeRecord("r1")), for: "api") else {
+    guard case .failed = store.perform(.save(makeRecord("r1")), for: "api") else {
       Issue.record("written")
       return
     }
@@ -211,8 +212,8 @@ final class FileTokenStoreTests {
           for generation in 1...20 as ClosedRange<UInt64> {
             var next = record
             next.generation = generation
-            _ = store.perform(.lock, for: name)
-            _ = store.perform(.write(next), for: name)
+            _ = store.perform(.read, for: name)
+            _ = store.perform(.save(next), for: name)
             _ = store.perform(.release, for: name)
           }
         }
@@ -221,7 +222,7 @@ final class FileTokenStoreTests {
     var last = record
     last.generation = 20
     let store = try FileTokenStore(path: path)
-    for name in ["a", "b", "c", "d"] { #expect(load(name, from: store) == .locked(last)) }
+    for name in ["a", "b", "c", "d"] { #expect(load(name, from: store) == .record(last)) }
   }
 
   @Test("sealed: another key, no key, a changed byte, a record moved to another name")
@@ -231,23 +232,23 @@ final class FileTokenStoreTests {
     let other = try FileTokenStore(path: path, key: Secret([UInt8](repeating: 1, count: 32)))
     #expect(load("api", from: other) == .wrongKey)
     #expect(load("api", from: try FileTokenStore(path: path)) == .wrongKey)
-    #expect(load("api", from: store) == .locked(makeRecord("r1")), "looking with a wrong key harms nothing")
+    #expect(load("api", from: store) == .record(makeRecord("r1")), "looking with a wrong key harms nothing")
     let whole = try content
     try Data(whole.replacingOccurrences(of: "\"api\"", with: "\"apj\"").utf8).write(to: URL(fileURLWithPath: path))
-    #expect(load("apj", from: store) == .locked(nil, setAside: true))
+    #expect(load("apj", from: store) == .record(nil, setAside: true))
     let range = try #require(whole.range(of: "\"sealed\":\""))
     var changed = Array(whole)
     let index = whole.distance(from: whole.startIndex, to: range.upperBound) + 40
     changed[index] = changed[index] == "A" ? "B" : "A"
     try Data(String(changed).utf8).write(to: URL(fileURLWithPath: path))
-    #expect(load("api", from: store) == .locked(nil, setAside: true))
+    #expect(load("api", from: store) == .record(nil, setAside: true))
   }
 
   @Test("a plain record is read with a key too, and sealed by the next write")
   func sealedLater() throws {
     save(makeRecord("r1"), for: "api", in: try FileTokenStore(path: path))
     let store = try FileTokenStore(path: path, key: key)
-    #expect(load("api", from: store) == .locked(makeRecord("r1")))
+    #expect(load("api", from: store) == .record(makeRecord("r1")))
     save(makeRecord("r2"), for: "api", in: store)
     #expect(try !content.contains("refresh_token"))
     #expect(throws: FileTokenStore.Problem.badKey) { try FileTokenStore(path: path, key: Secret("short")) }
@@ -256,7 +257,7 @@ final class FileTokenStoreTests {
   @Test("a folder that is not there is a failure that names the call, not the content")
   func noFolder() throws {
     let store = try FileTokenStore(path: folder + "/missing/tokens.json")
-    #expect(store.perform(.lock, for: "api") == .failed("\(folder)/missing/tokens.json: open: No such file or directory"))
+    #expect(store.perform(.read, for: "api") == .failed("\(folder)/missing/tokens.json: open: No such file or directory"))
   }
 
   @Test("killed right after any of its steps on disk and started again, a machine is never locked out")
@@ -278,7 +279,7 @@ final class FileTokenStoreTests {
           steps.append(request)
           let answer = store.perform(request, for: "api")
           queue += driver.note(driver.machine.storeAnswered(id: id, answer, now: driver.now, wall: driver.wall))
-        case .fetch(let id, let token):
+        case .fetch(let id, let token, _):
           #expect(token.map { text($0.bytes) } == "r\(granted)", "round \(round)")
           // Nobody can prevent the loss if the kill comes between the server's commit and the save.
           guard steps.count < round % 5 + 1 else { break }
@@ -292,6 +293,112 @@ final class FileTokenStoreTests {
     }
     #expect(granted == 36, "three of five rounds come as far as the request")
     #expect(steps.count == 4)
+  }
+
+  @Test("a dead refresh token is presented once: a new process does not try it, another first token ends that")
+  func deadToken() throws {
+    let policy = makePolicy(grant: .refreshToken(Secret("first-5ecret")))
+    var first = Process(policy, store: try FileTokenStore(path: path))
+    first.need()
+    first.answer(refusal(.invalidGrant))
+    var second = Process(policy, store: try FileTokenStore(path: path))
+    second.need()
+    #expect(second.sent.isEmpty && second.failed == [.needsOperator("the token server refused: invalid_grant")])
+    var third = Process(makePolicy(grant: .refreshToken(Secret("other-5ecret"))), store: try FileTokenStore(path: path))
+    third.need()
+    #expect(third.sent == ["other-5ecret"])
+  }
+
+  @Test("a back-off outlives the process that has met it, by the time that is left")
+  func backOff() throws {
+    let policy = makePolicy(grant: .refreshToken(Secret("first-5ecret")))
+    var first = Process(policy, store: try FileTokenStore(path: path))
+    first.need()
+    first.answer(.failed(.status(503), retryAfter: 60_000))
+    var second = Process(policy, store: try FileTokenStore(path: path))
+    second.driver.pass(20_000)
+    second.need()
+    #expect(second.sent.isEmpty && second.failed.first?.retryAfterSeconds == 40)
+    second.driver.pass(41_000)
+    second.need()
+    #expect(second.sent == ["first-5ecret"])
+    // A clock that was set back by a day makes no back-off of a day.
+    var third = Process(policy, store: try FileTokenStore(path: path))
+    third.driver.wall -= 86_400
+    second.answer(.failed(.status(503), retryAfter: 60_000))
+    third.need()
+    #expect((third.failed.first?.retryAfterSeconds ?? 0) <= 300)
+  }
+
+  @Test("refresh_window is that of all processes, and a token that another one has got does not count")
+  func window() throws {
+    let policy = makePolicy(grant: .refreshToken(Secret("first-5ecret")), window: .init(attempts: 1))
+    var first = Process(policy, store: try FileTokenStore(path: path))
+    first.need()
+    first.answer(grant("a1", refreshToken: "r1"))
+    var second = Process(policy, store: try FileTokenStore(path: path))
+    second.need()
+    first.refused(1)
+    first.answer(grant("a2", refreshToken: "r2"))
+    second.refused(1)
+    #expect(second.published == ["a1", "a2"] && second.released.isEmpty)
+    second.refused(2)
+    #expect(second.sent.isEmpty && second.released == [.windowUsedUp])
+  }
+
+  // Written before records had claims and back-offs: those of a refresh that timed out, and of a mark without an answer.
+  private static let binding = "UndHrBe+UCmKJWSI51NVaNQz2DONyfJx1zeQDqDlflc="
+  private static let earlier = """
+    {"version":1,"credentials":{
+    "api":{"binding":"\(binding)","generation":1,"refresh_token":"cjEtNWVjcmV0","access_token":"YTEtNWVjcmV0",\
+    "expires_at":1800003600,"lifetime":3600,"in_flight":true,\
+    "last_error":{"text":"the token server did not answer in time","at":1800000000,"final":false}},
+    "second":{"binding":"\(binding)","generation":0,"refresh_token":"Zmlyc3QtNWVjcmV0","in_flight":true}
+    }}
+
+    """
+  private static let earlierSealed = """
+    {"version":1,"credentials":{
+    "api":{"key":"hWoZa1NqrTSd","sealed":"uoWAtN+WDgvOsb4LDKtllakla3XAis9jv7UwSqdBZOHGqjJ4m97pHEy+eEJb+3O/V1PoxbOxzEyThc6A+R\
+    hekuO9N8CCpBB+9DLC9f8E3QkLPouakBjXP8X6R5n7VBC/69aB/6MFYC7wVV4SK7mLtqoYNuaBnKwXhTlqkOXy8uJmFNF3U4y+ir4kYknBaDUQ8jbJKl2\
+    gnaC6qx6ton2aDyGGl7XbiAp3BSnaTEyurslFZop01ua1ugG/0BwX5qzsAEy6uAKy2dfZChf23Q+kyRrnUtlEOgQBTQQAhQPTdU+0PdJLYB4bEiq648gp\
+    8gFo/NQa2QZ7LDqOJxPrhoWbwoQ9/i7Y75CDTKbutHe9Xlm5I97DZdXo1dxmDplvxq8kanucX4+0GCMkjBSl3CabWcN7sr0PEdZcKw=="},
+    "second":{"key":"hWoZa1NqrTSd","sealed":"DnDVkjbk/l4hGRqCIj3u7CUhHtTlq7wRNTphdz7akwloGRkBzXjBvqfv4tdtHD486pzsFCHP+6Mj6\
+    hn22IaLL3QNxvjH42s1KjqG7f1Eq/kPSSO84qsQWagW7IKQUtOs8Hops5l2PNBoBW4B+QNuMWXPuwZ9Lh12uwBU6zot1regKtoro831BdqPWNlSpEG/Hk\
+    /82K28/x6f"}
+    }}
+
+    """
+
+  @Test("a file that an earlier version wrote is read, gone on with, and can be read by it again", arguments: [false, true])
+  func earlierVersion(isSealed: Bool) throws {
+    try Data((isSealed ? Self.earlierSealed : Self.earlier).utf8).write(to: URL(fileURLWithPath: path))
+    let key = isSealed ? Secret([UInt8](0..<32)) : nil
+    let policy = makePolicy(grant: .refreshToken(Secret("first-5ecret")))
+    var api = Process(policy, store: try FileTokenStore(path: path, key: key))
+    api.driver.pass(1_000)
+    api.need()
+    #expect(api.published == ["a1-5ecret"] && api.sent.isEmpty)
+    api.refused(1)
+    #expect(api.sent == ["r1-5ecret"])
+    api.answer(grant("a2-5ecret", refreshToken: "r2-5ecret"))
+    var second = Process(policy, store: try FileTokenStore(path: path, key: key))
+    second.name = "second"
+    second.need()
+    second.answer(refusal(.invalidGrant))
+    guard case .needsOperator(let why)? = second.failed.first else {
+      Issue.record("no operator is asked for")
+      return
+    }
+    #expect(why.contains("an earlier process ended"))
+    // The members that it knows are as it expects them; it leaves others alone.
+    guard case .record(let record?, false) = load("api", from: try FileTokenStore(path: path, key: key)) else {
+      Issue.record("not read")
+      return
+    }
+    #expect(record.refreshToken == Secret("r2-5ecret") && record.generation == 2 && record.claim == nil)
+    let names = ["access_token", "binding", "expires_at", "generation", "lifetime", "refresh_token", "refusals", "request"]
+    #expect(record.json.members == names)
   }
 
   @Test("the binding tells configurations apart by what a token belongs to, and by nothing else")
@@ -309,4 +416,8 @@ final class FileTokenStoreTests {
       makePolicy(grant: .refreshToken(Secret("r")), scope: "x"),
     ] { #expect(TokenBinding.digest(of: same) == TokenBinding.digest(of: base)) }
   }
+}
+
+extension JSONValue {
+  fileprivate var members: [String] { if case .object(let members) = self { members.map(\.name).sorted(by: <) } else { [] } }
 }

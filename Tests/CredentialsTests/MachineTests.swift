@@ -27,7 +27,7 @@ struct MachineTests {
     var driver = Driver()
     #expect(driver.timer().isEmpty)
     #expect(driver.note(driver.machine.tokenAnswer(id: 1, grant("x"), now: driver.now, wall: 0)).published.isEmpty)
-    #expect(driver.note(driver.machine.storeAnswered(id: 1, .written, now: driver.now, wall: 0)).isEmpty)
+    #expect(driver.note(driver.machine.storeAnswered(id: 1, .saved, now: driver.now, wall: 0)).isEmpty)
     #expect(driver.machine.state(now: driver.now) == .empty)
   }
 

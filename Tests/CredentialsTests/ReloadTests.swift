@@ -47,8 +47,8 @@ struct ReloadTests {
     #expect(ready.machine.state(now: ready.now) == .empty)
     var rotating = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
     _ = rotating.need()
-    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .locked(nil), now: rotating.now, wall: rotating.wall))
-    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .written, now: rotating.now, wall: rotating.wall))
+    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .record(nil), now: rotating.now, wall: rotating.wall))
+    _ = rotating.note(rotating.machine.storeAnswered(id: 1, .saved, now: rotating.now, wall: rotating.wall))
     let actions = rotating.machine.stop(now: rotating.now)
     #expect(actions.cancelled == [1])
     #expect(actions.stored == [.release])
@@ -61,7 +61,7 @@ struct ReloadTests {
     var driver = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
     _ = driver.need()
     _ = driver.note(driver.machine.stop(now: driver.now))
-    #expect(driver.machine.storeAnswered(id: 1, .locked(nil), now: driver.now, wall: 0).stored == [.release])
+    #expect(driver.machine.storeAnswered(id: 1, .record(nil), now: driver.now, wall: 0).stored == [.release])
   }
 
   @Test("a retired credential serves those that began before, and fetches nothing ahead")
@@ -84,7 +84,7 @@ struct ReloadTests {
     var rotating = Driver(makePolicy(grant: .refreshToken(Secret("first"))))
     _ = rotating.need()
     #expect(!rotating.machine.mustFinish)
-    _ = rotating.machine.storeAnswered(id: 1, .locked(nil), now: rotating.now, wall: 0)
+    _ = rotating.machine.storeAnswered(id: 1, .record(nil), now: rotating.now, wall: 0)
     #expect(rotating.machine.mustFinish)
   }
 }

@@ -35,7 +35,7 @@ struct Process {
         }
         let answer = store.perform(request, for: name)
         queue += driver.note(driver.machine.storeAnswered(id: id, answer, now: driver.now, wall: driver.wall))
-      case .fetch(_, let token): sent.append(token.map { text($0.bytes) } ?? "-")
+      case .fetch(_, let token, _): sent.append(token.map { text($0.bytes) } ?? "-")
       case .publish(let credential): published.append(text(credential.line).split(separator: " ")[2].trimmed)
       case .failWaiters(let why): failed.append(why)
       case .releaseRefused(let reason): released.append(reason)
@@ -65,18 +65,18 @@ private final class ScriptedStore: TokenStore, @unchecked Sendable {
 
   func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
     switch request {
-    case .lock:
+    case .read:
       if failing.contains("lock") { return .failed("disk gone") }
       if failing.contains("key") { return .wrongKey }
-    case .write(let record):
-      if failing.contains(record.inFlight ? "mark" : "save") { return .failed("disk full") }
-    case .release, .look: break
+    case .claim: if failing.contains("mark") { return .failed("disk full") }
+    case .save, .note: if failing.contains("save") { return .failed("disk full") }
+    case .release, .look, .confirm, .putBack: break
     }
     return inner.perform(request, for: credential)
   }
 
   func record() -> TokenRecord? {
-    guard case .locked(let record, _) = inner.perform(.lock, for: "api") else { return nil }
+    guard case .record(let record, _) = inner.perform(.read, for: "api") else { return nil }
     _ = inner.perform(.release, for: "api")
     return record
   }
@@ -90,9 +90,9 @@ struct RotationTests {
     var process = Process(store: store)
     process.need()
     #expect(process.sent == ["first"])
-    #expect(store.inner.perform(.lock, for: "api") == .busy, "the lock is held while the request is on its way")
+    #expect(store.inner.perform(.read, for: "api") == .busy(), "the lock is held while the request is on its way")
     let actions = process.driver.answer(grant("a1", refreshToken: "r1"))
-    guard case .write(let record)? = actions.stored.first else {
+    guard case .save(let record)? = actions.stored.first else {
       Issue.record("nothing was saved")
       return
     }
@@ -160,9 +160,9 @@ struct RotationTests {
   @Test("killed before the mark, after it, before the save, after it: the next process gets on")
   func kills() {
     let instants: [(String, @Sendable (TokenStoreRequest) -> Bool, String?, [String])] = [
-      ("before the lock", { $0 == .lock }, nil, ["first"]),
-      ("before the mark", { if case .write(let record) = $0 { record.inFlight } else { false } }, nil, ["first"]),
-      ("before the save", { if case .write(let record) = $0 { !record.inFlight } else { false } }, "r1", ["first"]),
+      ("before the lock", { $0 == .read }, nil, ["first"]),
+      ("before the mark", { if case .claim = $0 { true } else { false } }, nil, ["first"]),
+      ("before the save", { if case .save = $0 { true } else { false } }, "r1", ["first"]),
       ("before the release", { $0 == .release }, "r1", []),
     ]
     for (name, stop, rotated, sent) in instants {
@@ -278,7 +278,7 @@ struct RotationTests {
   @Test("a lock that is never released is a temporary failure")
   func lockedForever() {
     let store = MemoryTokenStore()
-    _ = store.perform(.lock, for: "api")
+    _ = store.perform(.read, for: "api")
     var process = Process(store: store)
     process.need()
     for _ in 0..<600 where process.failed.isEmpty { process.wake() }
@@ -312,7 +312,7 @@ struct RotationTests {
     #expect(process.published == ["a1"])
     #expect(process.reports.contains(.notSaved("disk full")))
     #expect(process.driver.machine.mustFinish)
-    #expect(store.inner.perform(.lock, for: "api") == .busy)
+    #expect(store.inner.perform(.read, for: "api") == .busy())
     process.wake()
     #expect(process.driver.machine.mustFinish)
     store.failing = []
@@ -377,10 +377,15 @@ final class KillableStore: TokenStore, @unchecked Sendable {
 
   func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer {
     switch request {
-    case .lock: return locks.insert(credential).inserted ? .locked(records[credential]) : .busy
-    case .write(let record):
+    case .read: return locks.insert(credential).inserted ? .record(records[credential]) : .busy()
+    case .confirm: return .record(records[credential])
+    case .claim(let record):
       records[credential] = record
-      return .written
+      return .claimed()
+    case .save(let record), .note(let record):
+      records[credential] = record
+      return .saved
+    case .putBack: return .released
     case .release:
       locks.remove(credential)
       return .released

@@ -30,9 +30,9 @@ func grant(_ token: String, lifetime: Int64? = 3600, refreshToken: String? = nil
 func refusal(_ code: OAuthError.Code) -> TokenAnswer { .refused(OAuthError(code: code, text: code.rawValue)) }
 
 extension [OAuth2Machine.Action] {
-  var fetches: [UInt64] { compactMap { if case .fetch(let id, _) = $0 { id } else { nil } } }
+  var fetches: [UInt64] { compactMap { if case .fetch(let id, _, _) = $0 { id } else { nil } } }
   var fetchedWith: [String?] {
-    compactMap { if case .fetch(_, let token) = $0 { .some(token.map { text($0.bytes) }) } else { nil } }
+    compactMap { if case .fetch(_, let token, _) = $0 { .some(token.map { text($0.bytes) }) } else { nil } }
   }
   var cancelled: [UInt64] { compactMap { if case .cancelFetch(let id) = $0 { id } else { nil } } }
   var published: [RenderedCredential] { compactMap { if case .publish(let credential) = $0 { credential } else { nil } } }

@@ -96,7 +96,8 @@ final class TokenOwner: CredentialOwner {
     if actions.contains(where: { $0.isOfAnotherAccount }) { standing.begin() }
     for action in actions {
       switch action {
-      case .fetch(let id, let refreshToken): fetch(id, refreshToken)
+      // Nobody can take a file's lock over: there is no time before which the request must be sent.
+      case .fetch(let id, let refreshToken, before: _): fetch(id, refreshToken)
       case .cancelFetch(let id):
         flight(id)?.cancel()
         if flight?.id == id { flight = nil }
@@ -145,8 +146,8 @@ final class TokenOwner: CredentialOwner {
 
   /// Requests of one credential keep their order, because the lane for files is one queue.
   private func carry(_ id: UInt64, _ request: TokenStoreRequest) {
-    // A lock begins a series of requests. Only there may the store of a new configuration take over.
-    if case .lock = request { store = setup.store }
+    // A reading begins a series of requests. Only there may the store of a new configuration take over.
+    if case .read = request { store = setup.store }
     let (store, name) = (store, name)
     inLane(.files) {
       store.perform(request, for: name)

@@ -60,7 +60,7 @@ struct LoginFormTests {
     #expect(error.classified(for: .deviceCode(.init())) == .needsOperator)
     var driver = Driver(loginPolicy(issuer: nil))
     _ = driver.need()
-    let actions = driver.note(driver.machine.storeAnswered(id: 1, .locked(nil), now: driver.now, wall: driver.wall))
+    let actions = driver.note(driver.machine.storeAnswered(id: 1, .record(nil), now: driver.now, wall: driver.wall))
     #expect(actions.failedWaiters == [.needsLogin])
     #expect(actions.stored == [.release])
     #expect(actions.fetches.isEmpty)

@@ -133,10 +133,10 @@ struct LoginMachineTests {
     // The same while the answer to `lock` is on its way.
     var other = Process(login: loginPolicy(), store)
     let asked = other.driver.need().actions
-    #expect(asked.stored == [.lock])
+    #expect(asked.stored == [.read])
     other.look()
     #expect(other.published == ["a1"])
-    let late = other.driver.machine.storeAnswered(id: 1, store.perform(.lock, for: "api"), now: 1, wall: wall)
+    let late = other.driver.machine.storeAnswered(id: 1, store.perform(.read, for: "api"), now: 1, wall: wall)
     #expect(late.stored == [.release])
   }
 
@@ -236,7 +236,7 @@ struct LoginMachineTests {
     #expect(process.driver.need().need.unavailable == .needsLogin)
     #expect(process.released == (byLook ? [] : [.needsOperator]))
     #expect(process.sent.isEmpty && process.driver.machine.login == nil && process.driver.machine.needsLogin)
-    guard case .locked = store.perform(.lock, for: "api") else {
+    guard case .record = store.perform(.read, for: "api") else {
       Issue.record("the lock is not free")
       return
     }
@@ -481,6 +481,7 @@ struct LoginMachineTests {
     #expect(record(store)?.lastError?.text.contains("no id_token") == true)
     // After the configuration says that requests send the access token, the record's id_token is not sent.
     var changed = Process(login: loginPolicy(), store)
+    changed.driver.pass(2_000)
     changed.look()
     changed.need()
     #expect(changed.published.isEmpty && changed.sent == ["r2"])

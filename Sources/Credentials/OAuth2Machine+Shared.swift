@@ -1,0 +1,50 @@
+/// What is different if the record is in a store that a fleet shares: it can be away, and it can lose what it had.
+extension OAuth2Machine {
+  /// The shared store can be reached again: what could not be saved is saved before anything else, and what waited for the store goes on.
+  public mutating func storeReturned(now: Int64) -> [Action] {
+    if flight == nil, stored.unsaved?.retryAt != nil {
+      stored.unsaved?.retryAt = now
+      retrySaving(now)
+    }
+    stored.shared.aloneAt = nil
+    if failures.awaitsStore {
+      failures.backOffUntil = nil
+      failures.awaitsStore = false
+    }
+    return flush(now)
+  }
+
+  /// Ends the flight: without the store, nobody can know whether another process uses the refresh token.
+  mutating func failWithoutStore(_ text: String, _ now: Int64) {
+    fail("\(TokenFailure.store(text))", retryAfter: nil, awaitsStore: true, now)
+  }
+
+  /// The store cannot be reached. A refresh token is not spent; a password could be locked by many processes that try an old one. For
+  /// all else each process asks for itself, not all at once while they have a token.
+  mutating func goOnAlone(_ text: String, _ now: Int64) {
+    if case .password = policy.grant { return failWithoutStore(text, now) }
+    guard !hasRefreshToken, let started = flight?.started else { return failWithoutStore(text, now) }
+    if let current, current.isUsable(at: now), flight?.byRefusal == false {
+      let at = stored.shared.aloneAt ?? started + jitter(upTo: max(0, current.expiry - started - Self.firstBackOff))
+      stored.shared.aloneAt = at
+      if now < at {
+        endFlight()
+        failures.backOffUntil = at
+        failures.awaitsStore = true
+        return
+      }
+    }
+    flight?.isAlone = true
+    request(now, claimedAt: nil)
+  }
+
+  /// The store has no record, or an older one than this process knows: a fail-over, an eviction or a restored backup has lost it.
+  mutating func putBackIfLost(_ generation: UInt64?) {
+    guard isShared, flight == nil, stored.unsaved == nil, let known = stored.record, known.generation > 0,
+      generation ?? 0 < known.generation
+    else { return }
+    actions.append(.store(id: nextID(), .putBack(known)))
+  }
+
+  var requestDigest: [UInt8] { TokenBinding.request(of: policy) }
+}
