@@ -1,4 +1,5 @@
 import CSystem
+import Dispatch
 import Synchronization
 
 /// A bound socket, shared by the loops, and closed when the last of them drops it.
@@ -26,6 +27,7 @@ public final class ListeningSocket: Sendable {
   private let ownedPath: String?
   private let inode: UInt64
   private let isOpen = Atomic<Bool>(true)
+  private let closed = DispatchSemaphore(value: 0)
 
   /// Binds and listens. First removes a unix path on which no process answers any more.
   public convenience init(
@@ -140,6 +142,12 @@ public final class ListeningSocket: Sendable {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     removePath()
     Socket.close(descriptor)
+    closed.signal()
+  }
+
+  /// Waits until somebody has closed the socket, at most `milliseconds`. Not for loops.
+  public func awaitClose(milliseconds: Int) {
+    if closed.wait(timeout: .now() + .milliseconds(milliseconds)) == .success { closed.signal() }
   }
 
   deinit { close() }

@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  @Test func `an address that comes back at once is bound again, although its former listener still empties its queue`() throws {
+  @Test func `an address that comes back at once is bound again, although its former listener still empties its queue`() throws
+  {
     let reserved = try ReservedPort()
     let port = reserved.port
     func text(_ address: String) throws -> String {

@@ -80,7 +80,7 @@ struct ListenerPlan {
       }
       // If 0.0.0.0:3128 replaces 127.0.0.1:3128, or the reverse, both are bound for a moment.
       for former in lingering where Self.overlap(former.socket.address, address) {
-        former.awaitClose(milliseconds: former.linger + Self.patience)
+        former.socket.awaitClose(milliseconds: former.linger + Self.patience)
       }
       let overlapping = leaving.map(\.socket).filter { Self.overlap($0.address, address) }
       for socket in overlapping { socket.sharePort(true) }

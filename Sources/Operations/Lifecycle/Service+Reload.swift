@@ -92,7 +92,7 @@ extension Service {
     var plan: ListenerPlan?
     do throws(StartError) {
       plan = try ListenerPlan(
-        from: listeners + (admin.map { [$0] } ?? []), lingering: lingering.filter { !$0.isClosed }, to: Self.wanted(settings))
+        from: listeners + (admin.map { [$0] } ?? []), lingering: lingering.filter { !$0.socket.isClosed }, to: Self.wanted(settings))
     } catch { errors.append("\(error)") }
     if errors.isEmpty, let snapshot {
       do throws(Publication.Failure) { try publish(snapshot, occasion) } catch { errors.append("\(error)") }
@@ -111,7 +111,7 @@ extension Service {
       $0.snapshot = snapshot
       $0.listeners = bound.0
       $0.admin = bound.1
-      $0.lingering = lingering.filter { !$0.isClosed } + plan.leaving
+      $0.lingering = lingering.filter { !$0.socket.isClosed } + plan.leaving
       $0.lifecycle.follow(snapshot, bound.0)
       return true
     }
@@ -155,7 +155,7 @@ extension Service {
     }
     serveAdmin(admin, snapshot.settings.admin)
     if adminLeaves, let formerAdmin {
-      group.executors[0].call { _ in formerAdmin.close() }
+      group.executors[0].call { _ in formerAdmin.socket.close() }
     }
   }
 

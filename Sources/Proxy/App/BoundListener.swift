@@ -1,4 +1,3 @@
-import Dispatch
 import EventIO
 import Settings
 import Synchronization
@@ -9,7 +8,6 @@ public final class BoundListener: Sendable {
   public let settings: ListenerSettings
   private let acceptors = Atomic<Int>(0)
   private let isRetired = Atomic<Bool>(false)
-  private let closed = DispatchSemaphore(value: 0)
 
   public init(socket: ListeningSocket, settings: ListenerSettings) {
     self.socket = socket
@@ -26,19 +24,7 @@ public final class BoundListener: Sendable {
   func began() { acceptors.add(1, ordering: .sequentiallyConsistent) }
   func stopped() {
     let left = acceptors.subtract(1, ordering: .sequentiallyConsistent).newValue
-    if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { close() }
-  }
-
-  public func close() {
-    socket.close()
-    closed.signal()
-  }
-
-  public var isClosed: Bool { socket.isClosed }
-
-  /// Waits until somebody has closed the socket, at most `milliseconds`. Not for loops.
-  public func awaitClose(milliseconds: Int) {
-    if closed.wait(timeout: .now() + .milliseconds(milliseconds)) == .success { closed.signal() }
+    if left == 0, isRetired.load(ordering: .sequentiallyConsistent) { socket.close() }
   }
 
   /// Milliseconds that a retired listener continues to accept: a TCP handshake in progress needs a round trip.

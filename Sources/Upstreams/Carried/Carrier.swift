@@ -148,7 +148,7 @@ final class Carrier {
     count -= 1
     if let ticket = stream.ticket {
       if !isWhole, !isClosed {
-        let isSilent = lastReceived < stream.written && loop.now - stream.written > 1_000_000_000
+        let isSilent = loop.now - max(lastReceived, stream.written) > 1_000_000_000
         if isSilent, !stream.answer.hasHead { ping() }
       }
       let cancelled = session.cancelled

@@ -51,19 +51,11 @@ final class HTTP2Server {
     return path
   }
 
-  /// nginx: new workers, and the old ones end their connections with GOAWAY.
-  func restartGracefully() { process.signal(SIGHUP) }
-
   /// An empty file that nginx serves as /files/large.
   func largeFile() throws -> URL {
     try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
     try ProxyProcess.write("", to: folder + "/files/large")
     return URL(fileURLWithPath: folder + "/files/large")
-  }
-
-  /// Lines of nginx's log.
-  func logged() throws -> [String] {
-    try String(contentsOfFile: folder + "/access", encoding: .utf8).split(separator: "\n").map(String.init)
   }
 
   private static func start(_ kind: Kind, _ port: Int, _ folder: String, _ documents: String) throws -> ChildProcess {
@@ -87,8 +79,7 @@ final class HTTP2Server {
         daemon off; pid \(folder)/pid; error_log stderr notice; user root; worker_processes 1;
         events {}
         http {
-          log_format asked "$request_method $request_uri $server_protocol $connection";
-          access_log \(folder)/access asked;
+          access_log off;
           client_body_temp_path \(folder)/body;
           client_max_body_size 0;
           proxy_temp_path \(folder)/proxy; fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi;

@@ -66,32 +66,4 @@ import Testing
       #expect(page.contains(#"protocol="h2""#) && !page.contains(#"authproxy_http2_abuse_total{"#), "\(page)")
     }
   }
-
-  @Test(.needs("nginx"), arguments: ["as it is", "restarted", "reloaded"])
-  func `300 POSTs through connections that end after 20 requests: none is lost, none is sent twice`(case kind: String) throws {
-    let server = try HTTP2Server(.nginx)
-    let configuration = configuration(server)
-    try withProxy(configuration) { proxy throws in
-      let posts = try curl(proxy, "/small?n=[1-300]", ["-d", "x", "--rate", "6000/m"])
-      switch kind {
-      case "restarted":
-        #expect(try eventually { try server.logged().count > 50 })
-        server.restartGracefully()
-      case "reloaded":
-        #expect(try eventually { try server.logged().count > 50 })
-        let trust = "trust: {default: [{default: {ca_file: \(try Surroundings.pki())/ca.pem, system_roots: true}}]}\n"
-        try proxy.reload(
-          "listen: \(proxy.addresses[0])\n" + trust
-            + configuration.replacing("127.0.0.1:0", with: "127.0.0.1:\(proxy.adminPort)"))
-      default: break
-      }
-      let statuses = try posts.finished().split(separator: "\n")
-      #expect(statuses.count == 300 && statuses.allSatisfy { $0 == "200" }, "\(Set(statuses))")
-      #expect(try eventually { try server.logged().count >= 300 })
-      let logged = try server.logged()
-      #expect(logged.count == 300 && Set(logged.map { $0.split(separator: " ")[1] }).count == 300)
-      #expect(logged.allSatisfy { $0.contains("HTTP/2.0") && $0.hasPrefix("POST ") })
-      #expect(Set(logged.compactMap { $0.split(separator: " ").last }).count >= 15)
-    }
-  }
 }
