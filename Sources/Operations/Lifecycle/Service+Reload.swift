@@ -92,7 +92,8 @@ extension Service {
     var plan: ListenerPlan?
     do throws(StartError) {
       plan = try ListenerPlan(
-        from: listeners + (admin.map { [$0] } ?? []), lingering: lingering.filter { !$0.socket.isClosed }, to: Self.wanted(settings))
+        from: listeners + (admin.map { [$0] } ?? []), lingering: lingering.filter { !$0.socket.isClosed },
+        to: Self.wanted(settings))
     } catch { errors.append("\(error)") }
     if errors.isEmpty, let snapshot {
       do throws(Publication.Failure) { try publish(snapshot, occasion) } catch { errors.append("\(error)") }
