@@ -136,6 +136,7 @@ extension OAuth2Machine {
 extension OAuth2Machine.Stored {
   /// Whether it is the login of the known record. Refreshes change its scope and its end.
   fileprivate func isSame(_ other: TokenRecord.Login?) -> Bool {
-    login?.loggedInAt == other?.loggedInAt && login?.subject == other?.subject && login?.person == other?.person
+    login?.loggedInAt == other?.loggedInAt && login?.generation == other?.generation && login?.subject == other?.subject
+      && login?.person == other?.person
   }
 }

@@ -112,6 +112,7 @@ extension TokenRecord {
 extension TokenRecord.Login {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init(name: "at", value: .integer(loggedInAt))]
+    if let generation { members.append(.init(name: "generation", value: .integer(Int64(clamping: generation)))) }
     if let expiresAt { members.append(.init(name: "expires_at", value: .integer(expiresAt))) }
     for (name, text) in [("scope", scope), ("subject", subject), ("person", person)] {
       if let text { members.append(.init(name: name, value: .string(text))) }
@@ -122,6 +123,7 @@ extension TokenRecord.Login {
 
   fileprivate init(_ json: JSONValue) throws(TokenRecord.Damage) {
     loggedInAt = try TokenRecord.time(json["at"])
+    if let value = json["generation"] { generation = UInt64(exactly: try TokenRecord.time(value)) }
     if let value = json["expires_at"] { expiresAt = try TokenRecord.time(value) }
     scope = try TokenRecord.text(json["scope"])
     subject = try TokenRecord.text(json["subject"])

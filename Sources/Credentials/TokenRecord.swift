@@ -34,6 +34,8 @@ public struct TokenRecord: Sendable, Hashable {
   public struct Login: Sendable, Hashable {
     /// Unix seconds.
     public var loggedInAt: Int64
+    /// Of the record that began with it: two logins may come in one second. nil: written by an earlier version.
+    public var generation: UInt64?
     /// Unix seconds: when a person must log in again, as far as anybody said.
     public var expiresAt: Int64?
     /// The granted scope; nil if nobody named one.
@@ -126,6 +128,7 @@ extension TokenRecord {
     self.login = Login(
       loggedInAt: login.loggedInAt, expiresAt: login.loginExpiresAt, scope: login.scope, subject: login.subject,
       person: login.person)
+    self.login?.generation = generation
   }
 
   /// What a logout revokes, in this order: the refresh token, with which most servers revoke the access tokens too.

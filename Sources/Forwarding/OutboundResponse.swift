@@ -104,14 +104,25 @@ public struct OutboundResponse: ~Copyable {
       + (rules.responseHeaders?.size(client: client()) ?? 0)
   }
 
+  /// Fields that hold for this message alone, and do not end with it at this hop.
+  private static let ofMessage = FieldSet(.age, .te, .trailer, .proxyStatus)
+
+  /// Nothing that `write` puts before what it returns is for this message alone.
+  public func isForOthers(_ head: borrowing ResponseHead, rules: ForwardingRules) -> Bool {
+    note == nil && redirected.isEmpty && cacheStatus.isEmpty && rules.responseHeaders == nil && !isDecoded
+      && !head.present.intersects(Self.ofMessage)
+  }
+
   /// - Parameters:
   ///   - dateLine: `Date: ...\r\n`, at most 64 bytes; used if the origin sent none.
   ///   - client: name of the client; nil: unknown.
+  /// - Returns: where in the writer the framing begins, which ends the head.
+  @discardableResult
   public func write(
     _ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, rules: ForwardingRules,
     dateLine: @autoclosure () -> [UInt8], client: @autoclosure () -> String? = nil,
     into writer: inout ByteWriter
-  ) {
+  ) -> Int {
     writer.append(statusLineOf: head, in: bytes)
     if !redirected.isEmpty { writer.append(redirected) }
     writer.append(fieldsOf: head.fields, in: bytes)
@@ -132,6 +143,7 @@ public struct OutboundResponse: ~Copyable {
     // RFC 9110 section 6.6.1: whoever forwards a response without a date adds one.
     if !head.contains(.date), rules.responseHeaders?.written.contains(.date) != true { writer.append(dateLine()) }
     writer.append(viaOf: rules.name, minorVersion: minorVersion, isHTTP2: isHTTP2)
+    let end = writer.count
     if isUpgrade {
       writer.appendField("Connection", "upgrade")
     } else {
@@ -140,6 +152,7 @@ public struct OutboundResponse: ~Copyable {
       if !keepsClient { writer.appendField("Connection", "close") }
     }
     writer.appendCRLF()
+    return end
   }
 }
 

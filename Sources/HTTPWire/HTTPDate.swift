@@ -8,6 +8,10 @@ private let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 /// - Returns: nil for anything else.
 public func parseHTTPDate(_ text: UnsafeRawBufferPointer, now: Int64) -> Int64? {
   var reader = DateReader(text: text)
+  // The only form that is still sent: its comma is found at once.
+  if text.count == 29, text[3] == ASCII.comma, text[0] != ASCII.comma, text[1] != ASCII.comma, text[2] != ASCII.comma {
+    return reader.fixdate()
+  }
   guard let comma = text.firstIndex(of: ASCII.comma) else { return reader.asctime() }
   return comma == 3 ? reader.fixdate() : reader.rfc850(after: comma, now: now)
 }
@@ -69,9 +73,10 @@ private struct DateReader {
   @inline(__always)
   private mutating func month() -> Int? {
     guard index + 3 <= text.count else { return nil }
+    let (first, second, third) = (text[index], text[index + 1], text[index + 2])
     for month in 0..<12 {
       let name = monthNames.utf8Start + month * 3
-      if (0..<3).allSatisfy({ text[index + $0] == name[$0] }) {
+      if third == name[2], second == name[1], first == name[0] {
         index += 3
         return month + 1
       }

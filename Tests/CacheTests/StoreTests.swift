@@ -87,15 +87,36 @@ struct StoreTests {
     #expect(put(store, "/a", pattern(1, 10)) == nil)
   }
 
-  @Test("drops by rule, and stores nothing that began before")
+  @Test("drops by rule, and stores nothing that the rule means and began before")
   func drop() {
     put(store, "/a", pattern(1, 10))
     put(store, "/b", pattern(1, 10), them)
     let before = store.begin()
-    #expect(store.drop(.credential) { $0.partition.credential == them.credential } == 1)
+    #expect(store.drop(.credential) { _, partition in partition.credential == them.credential } == 1)
     #expect(get(store, "/a") != nil && get(store, "/b", them) == nil && store.removed(.credential) == 1)
     #expect(put(store, "/b", pattern(1, 10), them, began: before) == .invalidated)
-    #expect(store.drop(.purged) { $0.target.path.starts(with: Array("/a".utf8)) } == 1 && store.count == 0)
+    #expect(store.isOutdated(before, target("/b"), them) && !store.isOutdated(before, target("/b"), us))
+    #expect(put(store, "/b", pattern(1, 10), them) == nil && put(store, "/a", pattern(1, 10), began: before) == nil)
+    #expect(store.drop(.purged) { target, _ in target.path.starts(with: Array("/a".utf8)) } == 1 && store.count == 1)
+  }
+
+  @Test("joins no fetch that a rule means and that began before, and all others")
+  func ruled() {
+    let (meant, other) = (lead("/a"), lead("/b"))
+    store.drop(.purged) { asked, _ in asked == target("/a") }
+    #expect(meant != nil && join("/a") == nil && join("/b") === other)
+    let next = lead("/a")
+    #expect(next != nil && join("/a") === next)
+    for flight in [meant, other, next] { if let flight { store.leave(flight) } }
+  }
+
+  @Test("takes a rule that it has forgotten for one that means everything before it")
+  func forgottenRule() {
+    let before = store.begin()
+    for _ in 0..<DropRules.limit { store.drop(.purged) { _, _ in false } }
+    #expect(put(store, "/a", pattern(1, 10), began: before) == nil)
+    store.drop(.purged) { _, _ in false }
+    #expect(put(store, "/a", pattern(1, 10), began: before) == .invalidated && put(store, "/a", pattern(1, 10)) == nil)
   }
 
   private func lead(_ path: String, variant: CacheDigest = .none) -> Flight? {

@@ -32,7 +32,7 @@ struct StoreThreadsTests {
             let seed = number * 2 + (partition === us ? 0 : 1)
             switch random.next() % 20 {
             case 0: store.invalidate(target("/\(number)"))
-            case 1: if number == 0 { store.drop(.purged) { $0.partition === them } }
+            case 1: if number == 0 { store.drop(.purged) { _, partition in partition === them } }
             case 2: store.set(limit: (256 << 10) + Int(random.next() % (256 << 10)))
             case 3: store.sweep(now: Int64(random.next() % 3) * second)
             default:
@@ -73,7 +73,7 @@ struct StoreThreadsTests {
             case 0:
               let version = origin[key].count()
               if random.next() % 8 == 0 {
-                store.drop(.purged) { $0.target == target("/\(key)") }
+                store.drop(.purged) { asked, _ in asked == target("/\(key)") }
               } else {
                 store.invalidate(target("/\(key)"))
               }

@@ -107,6 +107,26 @@ import Testing
     }
   }
 
+  @Test func `a purge of all below a URL leaves the fetches of others what they are`() throws {
+    let names = [Origin.newName(), Origin.newName()]
+    let whole = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nfirst"
+    for name in names { try origin.script(name, [.readBody, .gate("go"), .send(whole)]) }
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let urls = zip(["a", "b"], names).map { "http://api.test/\($0)/x?id=\($1)" }
+      let apps = try urls.map { url in
+        let app = try proxy.connect()
+        try app.send(ProxyProcess.request("GET", url))
+        return app
+      }
+      for name in names { try origin.await(name, gate: "go") }
+      #expect(try purge(proxy, #"{"url": "http://api.test/a/*"}"#) == "{\"purged\":0}\n")
+      for name in names { try origin.open("go", of: name) }
+      for app in apps { #expect(try app.readAnswer().text == "first") }
+      #expect(try isStored(proxy, urls[1]))
+      #expect(try proxy.metric("authproxy_cache_objects") == 1)
+    }
+  }
+
   @Test func `an answer that was asked for before a purge is not stored after it`() throws {
     let name = Origin.newName()
     let whole = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nfirst"

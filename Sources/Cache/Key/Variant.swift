@@ -26,7 +26,7 @@ public final class VariantReader: Sendable {
   ///   - vary: of the stored answer, or of the last one for the target.
   ///   - recent: of the loop, if the digest may be known.
   public func variant(
-    of fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer, own: [(name: [UInt8], value: [UInt8])] = [],
+    of fields: UnsafeBufferPointer<Field>, in head: UnsafeRawBufferPointer, own: [(name: [UInt8], value: [UInt8])] = [],
     vary: VaryNames, recent: RecentVariants? = nil
   ) -> CacheDigest {
     let lines = own.isEmpty ? [] : own.flatMap { $0.name + $0.value }
@@ -56,6 +56,14 @@ public final class VariantReader: Sendable {
         return ToldLine.digest(UnsafeMutableBufferPointer(rebasing: told[..<count]), negotiates ? recent : nil)
       }
     }
+  }
+
+  /// The same for the fields of a head.
+  public func variant(
+    of fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer, own: [(name: [UInt8], value: [UInt8])] = [],
+    vary: VaryNames, recent: RecentVariants? = nil
+  ) -> CacheDigest {
+    fields.withUnsafeBufferPointer { variant(of: $0, in: head, own: own, vary: vary, recent: recent) }
   }
 
   private enum Reading { case nothing, exact, list }
@@ -101,8 +109,11 @@ private struct ToldLine {
   let order: Int
 
   private func isBefore(_ other: ToldLine) -> Bool {
-    for (one, another) in zip(name, other.name) where lowerCase(one) != lowerCase(another) {
-      return lowerCase(one) < lowerCase(another)
+    var index = 0
+    while index < name.count, index < other.name.count {
+      let (one, another) = (lowerCase(name[index]), lowerCase(other.name[index]))
+      if one != another { return one < another }
+      index &+= 1
     }
     return name.count == other.name.count ? order < other.order : name.count < other.name.count
   }
@@ -110,9 +121,15 @@ private struct ToldLine {
   /// Over names and values with their lengths, by name, so that different requests have different digests.
   static func digest(_ lines: UnsafeMutableBufferPointer<ToldLine>, _ recent: RecentVariants?) -> CacheDigest {
     var lines = lines
-    if lines.count > 1 { lines.sort { $0.isBefore($1) } }
+    if lines.count == 2 {
+      // As browsers do it: Accept and Accept-Language.
+      if lines[1].isBefore(lines[0]) { lines.swapAt(0, 1) }
+    } else if lines.count > 2 {
+      lines.sort { $0.isBefore($1) }
+    }
     // Two lengths, and a comma.
-    let limit = lines.reduce(0) { $0 + $1.name.count + $1.value.count + 9 }
+    var limit = 0
+    for line in lines { limit += line.name.count + line.value.count + 9 }
     return withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { message in
       var end = 0
       var index = 0

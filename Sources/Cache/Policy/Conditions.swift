@@ -9,7 +9,7 @@ public enum CacheCondition: Sendable, Hashable {
   case modifiedSince(Int64)
 
   /// - Parameter wall: Unix time.
-  public init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, wall: Int64) {
+  public init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, wall: @autoclosure () -> Int64) {
     self = .none
     if head.contains(.ifNoneMatch) {
       var tags: [EntityTag] = []
@@ -27,7 +27,7 @@ public enum CacheCondition: Sendable, Hashable {
     }
     // Repeated or no date: ignored (RFC 9110 section 13.1.3).
     if let field = Self.dateCondition(head.fields, in: bytes), !field.dropped,
-      let time = parseHTTPDate(field.value.bytes(in: bytes), now: wall)
+      let time = parseHTTPDate(field.value.bytes(in: bytes), now: wall())
     {
       self = .modifiedSince(time)
     }

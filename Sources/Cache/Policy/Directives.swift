@@ -39,6 +39,7 @@ public struct CacheDirectives: Sendable, Hashable {
 
   public init(_ fields: ContiguousArray<Field>, in head: UnsafeRawBufferPointer) {
     for field in fields where field.id == .cacheControl && !field.dropped {
+      if readPlain(field.value.bytes(in: head)) { continue }
       var members = ListMembers(field.value, in: head, quotedStrings: true)
       var isQuotedWell = true
       while let member = members.next() { if !read(member, in: head) { isQuotedWell = false } }
@@ -57,10 +58,44 @@ public struct CacheDirectives: Sendable, Hashable {
     maxStale = nil
   }
 
+  /// As nearly all are: no quotation mark is in it, so each comma ends a member.
+  /// - Returns: false: nothing was read.
+  private mutating func readPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+    let end = text.count
+    var index = 0
+    while index < end {
+      if text[index] == UInt8(ascii: "\"") { return false }
+      index &+= 1
+    }
+    var start = 0
+    while start < end {
+      var stop = start
+      var equals = -1
+      while stop < end, text[stop] != UInt8(ascii: ",") {
+        if equals < 0, text[stop] == UInt8(ascii: "=") { equals = stop }
+        stop &+= 1
+      }
+      let next = stop &+ 1
+      while start < stop, isBlank(text[start]) { start &+= 1 }
+      while stop > start, isBlank(text[stop &- 1]) { stop &-= 1 }
+      if start < stop {
+        note(UnsafeRawBufferPointer(rebasing: text[start..<stop]), equals: equals < 0 ? nil : equals &- start)
+      }
+      start = next
+    }
+    return true
+  }
+
   /// - Returns: whether each quotation mark is one of a quoted string that is a whole value.
   private mutating func read(_ member: ByteSlice, in head: UnsafeRawBufferPointer) -> Bool {
     let text = member.bytes(in: head)
     let equals = text.firstIndex(of: UInt8(ascii: "="))
+    note(text, equals: equals)
+    return Self.isQuotedWell(text, value: equals.map { $0 + 1 })
+  }
+
+  /// - Parameter equals: where the first `=` is.
+  private mutating func note(_ text: UnsafeRawBufferPointer, equals: Int?) {
     var end = equals ?? text.count
     while end > 0, isBlank(text[end - 1]) { end -= 1 }
     let name = UnsafeRawBufferPointer(rebasing: text[..<end])
@@ -94,7 +129,6 @@ public struct CacheDirectives: Sendable, Hashable {
     case 22: if named("stale-while-revalidate"), let number { Self.set(&staleWhileRevalidate, number) }
     default: break
     }
-    return Self.isQuotedWell(text, value: equals.map { $0 + 1 })
   }
 
   private static func isQuotedWell(_ text: UnsafeRawBufferPointer, value: Int?) -> Bool {

@@ -87,7 +87,7 @@ public enum RangeCondition: Sendable, Hashable {
   case unreadable
 
   /// - Parameter wall: Unix time.
-  public init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, wall: Int64) {
+  public init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, wall: @autoclosure () -> Int64) {
     self = .none
     guard head.contains(.ifRange), let field = head.fields.first(.ifRange) else { return }
     let text = field.value.bytes(in: bytes)
@@ -95,7 +95,7 @@ public enum RangeCondition: Sendable, Hashable {
     guard head.fields.count(of: .ifRange) == 1 else { return }
     if let tag = EntityTag(text) {
       self = .tag(tag)
-    } else if parseHTTPDate(text, now: wall) != nil {
+    } else if parseHTTPDate(text, now: wall()) != nil {
       self = .date(Array(text))
     }
   }

@@ -30,7 +30,8 @@ public struct RequestPlan: Sendable {
   ///   - framing: of the request.
   ///   - wall: Unix time.
   public init(
-    _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, framing: BodyFraming, _ rules: CacheRules, wall: Int64
+    _ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer, framing: BodyFraming, _ rules: CacheRules,
+    wall: @autoclosure () -> Int64
   ) {
     isHead = head.method == .head
     hasRange = head.contains(.range)
@@ -56,9 +57,9 @@ public struct RequestPlan: Sendable {
       return
     }
     needs = RequestNeeds(head, in: bytes, rules)
-    condition = CacheCondition(head, in: bytes, wall: wall)
+    condition = CacheCondition(head, in: bytes, wall: wall())
     range = RangeRequest(head, in: bytes)
-    rangeCondition = RangeCondition(head, in: bytes, wall: wall)
+    rangeCondition = RangeCondition(head, in: bytes, wall: wall())
     mayStore = !isHead && !hasRange && !needs.noStore
     waits =
       mayStore && rules.collapse != .off && !needs.noCache && !needs.onlyIfCached && needs.maxAge == nil

@@ -1,7 +1,9 @@
 import HTTPWire
 
 /// What a response's head says about its storage. Read before `response_headers` of the entry change the head.
-public struct ResponseFacts: Sendable {
+///
+/// An object: it goes through many hands, and has a dozen parts.
+public final class ResponseFacts: Sendable {
   public enum Expiry: Sendable, Hashable {
     case none
     /// Repeated, or no date: already expired (RFC 9111 section 5.3).
@@ -10,22 +12,22 @@ public struct ResponseFacts: Sendable {
     case at(Int64)
   }
 
-  public private(set) var status: Int
-  public private(set) var directives: CacheDirectives
+  public let status: Int
+  public let directives: CacheDirectives
   /// Unix time; nil: absent or not readable, so the time of receipt counts.
-  public private(set) var date: Int64?
+  public let date: Int64?
   /// Age as received. The first member counts, and one that is no number does not (RFC 9111 section 5.1).
-  public private(set) var age: Int64
-  public private(set) var expiry: Expiry
-  public private(set) var tag: EntityTag?
+  public let age: Int64
+  public let expiry: Expiry
+  public let tag: EntityTag?
   /// As received, for If-Modified-Since; empty: absent or no date.
-  public private(set) var lastModified: [UInt8]
+  public let lastModified: [UInt8]
   /// The same as Unix time.
-  public private(set) var lastModifiedTime: Int64?
-  public private(set) var vary: VaryReading
-  public private(set) var setsCookie: Bool
+  public let lastModifiedTime: Int64?
+  public let vary: VaryReading
+  public let setsCookie: Bool
   /// The proxy has taken the coding away: the body is another representation than the one that the validators are about.
-  public private(set) var isDecoded = false
+  public let isDecoded: Bool
   public let isEventStream, announcesTrailers: Bool
   /// Content-Length, if there is one.
   public let length: Int64?
@@ -34,40 +36,57 @@ public struct ResponseFacts: Sendable {
   /// - Parameter wall: Unix time of receipt.
   public init(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, wall: Int64) {
     let present = head.present
+    var date = OnlyField()
+    var expires = OnlyField()
+    var tag = OnlyField()
+    var modified = OnlyField()
+    var setsCookie = present.contains(.setCookie)
+    for field in head.fields {
+      switch field.id {
+      case .date: date.note(field)
+      case .expires: expires.note(field)
+      case .etag: tag.note(field)
+      case .lastModified: modified.note(field)
+      case .other: if field.name.count == 11, field.name.equalsIgnoringCase("Set-Cookie2", in: bytes) { setsCookie = true }
+      default: break
+      }
+    }
     status = head.status
     hasDirectives = present.contains(.cacheControl)
     directives = hasDirectives ? CacheDirectives(head.fields, in: bytes) : CacheDirectives()
-    let date = present.contains(.date) ? Self.only(.date, of: head.fields, in: bytes) : nil
-    self.date = date.flatMap { parseHTTPDate($0, now: wall) }
+    self.date = date.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }
     age = present.contains(.age) ? Self.age(head.fields, in: bytes) : 0
-    expiry = .none
     if present.contains(.expires) {
-      let time = Self.only(.expires, of: head.fields, in: bytes).flatMap { parseHTTPDate($0, now: wall) }
-      expiry = time.map { .at($0) } ?? .unreadable
+      expiry = expires.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }.map { .at($0) } ?? .unreadable
+    } else {
+      expiry = .none
     }
-    tag = present.contains(.etag) ? Self.only(.etag, of: head.fields, in: bytes).flatMap { EntityTag($0) } : nil
-    lastModified = []
-    lastModifiedTime = nil
-    if present.contains(.lastModified), let text = Self.only(.lastModified, of: head.fields, in: bytes),
-      let time = parseHTTPDate(text, now: wall)
-    {
-      lastModified = Array(text)
-      lastModifiedTime = time
-    }
+    self.tag = tag.value.flatMap { EntityTag($0.bytes(in: bytes)) }
+    lastModifiedTime = modified.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }
+    lastModified = lastModifiedTime == nil ? [] : modified.value.map { Array($0.bytes(in: bytes)) } ?? []
     vary = VaryReading(head.fields, present, in: bytes)
-    setsCookie =
-      present.contains(.setCookie)
-      || head.fields.contains { $0.id == .other && $0.name.equalsIgnoringCase("Set-Cookie2", in: bytes) }
+    self.setsCookie = setsCookie
+    isDecoded = false
     isEventStream = head.isEventStream(in: bytes)
     announcesTrailers = present.contains(.trailer)
     length = head.contentLength(in: bytes)
   }
 
-  public var decoded: ResponseFacts {
-    var facts = self
-    facts.isDecoded = true
-    return facts
+  /// A field that counts only if it is there once.
+  private struct OnlyField {
+    private(set) var value: ByteSlice?
+    private var isRepeated = false
+
+    @inline(__always)
+    mutating func note(_ field: Field) {
+      if field.dropped { return }
+      value = isRepeated || value != nil ? nil : field.value
+      isRepeated = isRepeated || value == nil
+    }
   }
+
+  /// These facts about the body without its coding.
+  public var decoded: ResponseFacts { ResponseFacts(self, renewedBy: nil, isDecoded: true) }
 
   /// A validator for a conditional request.
   public var hasValidator: Bool { tag != nil || lastModifiedTime != nil }
@@ -75,32 +94,31 @@ public struct ResponseFacts: Sendable {
   /// These facts with the newer ones of a 304 (RFC 9111 section 3.2): a field that the 304 has replaces all of its name. A cookie that
   /// it sets is for who asked, and would be in the renewed head.
   public func renewed(by newer: ResponseFacts) -> ResponseFacts {
-    var facts = self
-    if newer.hasDirectives { facts.directives = newer.directives }
-    // Its Date and Age belong to it, also where it has none.
-    facts.date = newer.date
-    facts.age = newer.age
-    if newer.expiry != .none { facts.expiry = newer.expiry }
-    facts.setsCookie = setsCookie || newer.setsCookie
-    if newer.tag != nil { facts.tag = newer.tag }
-    if newer.lastModifiedTime != nil {
-      facts.lastModified = newer.lastModified
-      facts.lastModifiedTime = newer.lastModifiedTime
-    }
-    if case .names(let names) = newer.vary, names.names.isEmpty { return facts }
-    facts.vary = newer.vary
-    return facts
+    ResponseFacts(self, renewedBy: newer, isDecoded: isDecoded)
   }
 
-  private static func only(
-    _ id: FieldName, of fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer
-  ) -> UnsafeRawBufferPointer? {
-    var found: UnsafeRawBufferPointer?
-    for field in fields where field.id == id && !field.dropped {
-      if found != nil { return nil }
-      found = field.value.bytes(in: bytes)
+  private init(_ older: ResponseFacts, renewedBy newer: ResponseFacts?, isDecoded: Bool) {
+    status = older.status
+    isEventStream = older.isEventStream
+    announcesTrailers = older.announcesTrailers
+    length = older.length
+    hasDirectives = older.hasDirectives
+    self.isDecoded = isDecoded
+    directives = newer.flatMap { $0.hasDirectives ? $0.directives : nil } ?? older.directives
+    // Its Date and Age belong to it, also where it has none.
+    date = newer == nil ? older.date : newer?.date
+    age = newer?.age ?? older.age
+    expiry = newer.flatMap { $0.expiry == .none ? nil : $0.expiry } ?? older.expiry
+    setsCookie = older.setsCookie || newer?.setsCookie == true
+    tag = newer?.tag ?? older.tag
+    let dated = newer?.lastModifiedTime == nil ? older : newer ?? older
+    lastModified = dated.lastModified
+    lastModifiedTime = dated.lastModifiedTime
+    switch newer?.vary {
+    case .names(let names)? where names.names.isEmpty: vary = older.vary
+    case let said?: vary = said
+    case nil: vary = older.vary
     }
-    return found
   }
 
   private static func age(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) -> Int64 {

@@ -34,6 +34,11 @@ public struct StoredHead: Sendable {
     self.init(bytes: rendered, status: head.status, fieldsStart: start)
   }
 
+  /// - Parameter plain: status line and fields as `init(relayed:name:)` would leave them.
+  public init(plain: UnsafeRawBufferPointer, status: Int) {
+    self.init(bytes: Array(plain), status: status, fieldsStart: Self.lineEnd(plain, from: 0))
+  }
+
   private init(rendered: [UInt8], status: Int) {
     self.init(bytes: rendered, status: status, fieldsStart: rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) })
   }

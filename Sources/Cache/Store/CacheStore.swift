@@ -22,6 +22,7 @@ public final class CacheStore: Sendable {
   private let sequence = Atomic<UInt64>(0)
   /// What began before it is not stored: raised before answers are dropped by a rule.
   private let floor = Atomic<UInt64>(0)
+  private let rules = DropRules()
   private let linkedBytes = Atomic<Int>(0)
   private let flyingBytes = Atomic<Int>(0)
   private let objects = Atomic<Int>(0)
@@ -67,7 +68,7 @@ public final class CacheStore: Sendable {
     public let vary: VaryNames
     fileprivate let version: UInt64
     /// Fetches that began before must not be joined.
-    fileprivate let oldest: UInt64
+    fileprivate var oldest: UInt64
     /// false: an answer was not storable a moment ago, so nobody waits for one.
     public let mayCollapse: Bool
     public var hasAnswers: Bool { !answers.isEmpty }
@@ -112,13 +113,22 @@ public final class CacheStore: Sendable {
 
   public func probe(_ target: CacheTarget, _ partition: Partition, now: Int64) -> Probe {
     let key = Self.key(target, partition)
-    return shard(target).state.withLock { state in
+    let probe = shard(target).state.withLock { state in
       let slot = state.targets[target]?[partition.id]
       return Probe(
         answers: slot?.answers ?? [], flights: slot?.flights ?? [], vary: slot?.vary ?? .none, version: slot?.version ?? 0,
         oldest: max(state.lastInvalidation(Self.bits(target)), floor.load(ordering: .acquiring)),
         mayCollapse: state.mayCollapse(key, now: now))
     }
+    return probe.flights.isEmpty ? probe : withoutDropped(probe, target, partition)
+  }
+
+  /// A rule has dropped what some fetches would bring.
+  private func withoutDropped(_ probe: Probe, _ target: CacheTarget, _ partition: Partition) -> Probe {
+    guard let first = probe.flights.map(\.began.value).min() else { return probe }
+    var probe = probe
+    probe.oldest = max(probe.oldest, rules.last(for: target, partition, after: Beginning(value: first)))
+    return probe
   }
 
   /// Before a request is sent whose answer may be stored.
@@ -214,10 +224,11 @@ public final class CacheStore: Sendable {
     linkedBytes.add(answer.size, ordering: .relaxed)
     objects.add(1, ordering: .relaxed)
     queues.withLock { $0.insert(answer, replacing: replaced) }
+    let ruled = rules.last(for: answer.target, answer.partition, after: began)
     var dropped: [StoredAnswer] = []
     var hasLanded = false
     let refusal: StoreRefusal? = shard(answer.target).state.withLock { state in
-      let oldest = max(state.lastInvalidation(Self.bits(answer.target)), floor.load(ordering: .acquiring))
+      let oldest = max(ruled, state.lastInvalidation(Self.bits(answer.target)), floor.load(ordering: .acquiring))
       var refusal: StoreRefusal?
       state.withSlot(answer.target, answer.partition.id) { slot, version in
         if let flight { hasLanded = slot.remove(flight, version) }
@@ -277,9 +288,10 @@ public final class CacheStore: Sendable {
   }
 
   /// Whether something that began then must not be stored any more.
-  public func isOutdated(_ began: Beginning, _ target: CacheTarget) -> Bool {
+  public func isOutdated(_ began: Beginning, _ target: CacheTarget, _ partition: Partition) -> Bool {
     // Nothing at all was invalidated since, nearly always.
     if began.value >= sequence.load(ordering: .acquiring) { return false }
+    if rules.last(for: target, partition, after: began) > 0 { return true }
     return shard(target).state.withLock { state in
       began.value < max(state.lastInvalidation(Self.bits(target)), floor.load(ordering: .acquiring))
     }
@@ -296,12 +308,24 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Drops answers by a rule: a purge, a reload, a credential or an origin that lost its trust. Nothing that began before is joined or
-  /// stored, whether the rule meets it or not.
+  /// Drops answers by a rule: a purge, a credential or an origin that lost its trust. What it means and began before is neither joined
+  /// nor stored.
+  /// - Parameter isMeant: kept for a while: it must hold nothing large, and no secret.
   /// - Returns: how many answers.
+  @discardableResult
+  public func drop(_ reason: Removal, meaning isMeant: @escaping @Sendable (CacheTarget, Partition) -> Bool) -> Int {
+    rules.add(isMeant, next: nextInvalidation, forget: raiseFloor)
+    return dropStored(reason) { isMeant($0.target, $0.partition) }
+  }
+
+  /// The same, and nothing at all that began before is joined or stored: after a reload, which may change what a rule would say.
   @discardableResult
   public func drop(_ reason: Removal, where isMeant: (StoredAnswer) -> Bool) -> Int {
     raiseFloor(nextInvalidation())
+    return dropStored(reason, where: isMeant)
+  }
+
+  private func dropStored(_ reason: Removal, where isMeant: (StoredAnswer) -> Bool) -> Int {
     defer { giveBackIfWorthIt() }
     var removed = 0
     var start: Int? = 0
@@ -363,12 +387,18 @@ public final class CacheStore: Sendable {
     guard count <= limit, heldBytes <= limit / 2 else { return false }
     // Evicting more than is needed gains nothing if readers hold it.
     var evicted = 0
+    let before = self.count
     while !ledger.take(count) {
       guard evicted < count + count / 2, let freed = evict(Self.evictedAtOnce(limit)) else { return false }
       evicted += freed
     }
+    // A large body does not fit into the holes of small answers.
+    if count >= Self.large, evicted > 0, before - self.count > evicted / BodyBlock.size { giveBackIfWorthIt() }
     return true
   }
+
+  /// Bytes from which on the holes of what went are given back at once, before the next sweep.
+  private static let large = 1 << 20
 
   /// Many small answers go at once: the next ones then find one large hole, not as many small ones, which bodies of another size would
   /// not fit into. Measured with 64 MiB, 100 bytes each, then 1,000, then 20,000: 64, 87 and 120 MiB resident one by one, 64, 74, 77 so.

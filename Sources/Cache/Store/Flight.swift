@@ -27,6 +27,9 @@ public final class Flight: Sendable {
   public let began: CacheStore.Beginning
   /// The loop that owns it, as the caller counts loops.
   public let loop: Int
+  // SAFETY: only the loop that began it touches this.
+  /// Who fetches, until the fetch has left.
+  nonisolated(unsafe) public var owner: AnyObject?
   private let published = AtomicLazyReference<Head>()
   private let ledger: MemoryLedger
 

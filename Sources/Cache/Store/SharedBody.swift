@@ -64,10 +64,28 @@ public struct BodyReader: Sendable {
   /// After `complete`: the last chunk of the body with its trailers; nil: it has none.
   public var lastChunk: [UInt8]? { progress?.lastChunk }
 
-  /// The first `count` bytes of what `next` gave are done with.
+  /// The first `count` bytes of what `next` or `forEachReady` gave are done with.
   public mutating func advance(_ count: Int) {
     offset += count
     position += count
+    while offset > block.bytes.count, let following = block.next {
+      offset -= block.bytes.count
+      block = following
+    }
+  }
+
+  /// Calls `body` with the pieces that are there, in order, until it returns false. They are valid until `advance`.
+  public func forEachReady(_ body: (UnsafeRawBufferPointer) -> Bool) {
+    var current: BodyBlock? = block
+    var from = offset
+    while let block = current {
+      // Before the bytes: the writer fills a block before it appends another.
+      let following = block.next
+      let bytes = block.bytes
+      if from < bytes.count, !body(UnsafeRawBufferPointer(rebasing: bytes[from...])) { return }
+      from = 0
+      current = following
+    }
   }
 }
 

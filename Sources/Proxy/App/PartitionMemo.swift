@@ -6,7 +6,7 @@ import Forwarding
 /// digests are seldom made again.
 final class PartitionMemo {
   /// What the partition follows from. The rules stand for the entry of one configuration, and its match.
-  struct Key: Equatable {
+  struct Key {
     let rules: ForwardingRules
     let host: String
     let port: UInt16
@@ -16,12 +16,15 @@ final class PartitionMemo {
     let epoch: CredentialEpoch?
     let takesGzip: Bool?
     let client: String?
+  }
 
-    static func == (one: Key, other: Key) -> Bool {
-      one.rules === other.rules && one.epoch == other.epoch && one.takesGzip == other.takesGzip && one.client == other.client
-        && one.port == other.port && one.isHTTPS == other.isHTTPS && one.host == other.host
-        && one.field == other.field
-    }
+  /// Without a key, which would be a dozen references more.
+  func isFor(
+    _ rules: ForwardingRules, _ place: (host: String, port: UInt16, isHTTPS: Bool), _ field: [UInt8],
+    _ epoch: CredentialEpoch?, _ takesGzip: Bool?, _ client: String?
+  ) -> Bool {
+    key.rules === rules && key.epoch == epoch && key.takesGzip == takesGzip && key.client == client
+      && key.port == place.port && key.isHTTPS == place.isHTTPS && key.host == place.host && key.field == field
   }
 
   let key: Key

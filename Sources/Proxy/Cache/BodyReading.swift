@@ -1,3 +1,4 @@
+import CSystem
 import Cache
 import EventIO
 import HTTPWire
@@ -79,7 +80,7 @@ struct BodyReading {
       if body.isEmpty, app.outbound == nil { return end ?? .blocked }
       // As of other answers: before the last bytes leave.
       if left == body.count { app.clientPlace?.leave() }
-      switch write(body, app) {
+      switch isChunked || body.count < BodyBlock.size / 8 || left == body.count ? write(body, app) : writeBlocks(app) {
       case .bytes(let count):
         total += Int64(count)
         if count > interim { hasBegun = true }
@@ -126,6 +127,32 @@ struct BodyReading {
     guard let head = app.outbound else { return note(app.stream.write(body), head: 0, app) }
     if body.isEmpty { return note(app.stream.write(head.bytes), head: head.count, app) }
     return note(app.stream.write(head.bytes, body), head: head.count, app)
+  }
+
+  /// Most blocks of one call.
+  private static let together = 8
+
+  /// Sends the head and several blocks in one call.
+  private mutating func writeBlocks(_ app: AppConnection) -> ByteStream.Write {
+    let head = app.outbound?.bytes
+    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.together + 1) { ranges in
+      var count = 0
+      var rest = left ?? .max
+      func add(_ bytes: UnsafeRawBufferPointer) {
+        ranges[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+        count += 1
+      }
+      if let head, !head.isEmpty { add(head) }
+      reader.forEachReady { bytes in
+        guard count <= Self.together, rest > 0 else { return false }
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(rest))
+        rest -= bytes.count
+        add(bytes)
+        return true
+      }
+      if rest == 0 { app.clientPlace?.leave() }
+      return note(app.stream.write(UnsafeBufferPointer(rebasing: ranges[..<count])), head: head?.count ?? 0, app)
+    }
   }
 
   private mutating func note(_ result: ByteStream.Write, head: Int, _ app: AppConnection) -> ByteStream.Write {

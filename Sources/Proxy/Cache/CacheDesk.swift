@@ -11,8 +11,6 @@ final class CacheDesk: EventHandler {
 
   private let loop: EventLoop
   private var lastReader: UInt64 = 0
-  /// By their flight.
-  private var fetches: [ObjectIdentifier: SharedFetch] = [:]
   private var readers: [ReaderID: JoinedFetch] = [:]
   /// Those that read a body.
   private var reading: [ObjectIdentifier: [ReaderID]] = [:]
@@ -51,12 +49,13 @@ final class CacheDesk: EventHandler {
 
   // MARK: Fetches of this loop
 
-  func began(_ fetch: SharedFetch, _ flight: Flight) { fetches[ObjectIdentifier(flight)] = fetch }
-  func ended(_ flight: Flight) { fetches[ObjectIdentifier(flight)] = nil }
-  func fetch(of flight: Flight) -> SharedFetch? { fetches[ObjectIdentifier(flight)] }
+  /// nil: nobody has joined it, or it has ended.
+  func fetch(of flight: Flight) -> SharedFetch? { flight.owner as? SharedFetch }
 
   func join(_ flight: Flight, _ id: ReaderID, _ asked: AskedFields, from executor: LoopExecutor, isSecondTry: Bool) {
-    if let fetch = fetch(of: flight) { return fetch.join(id, asked, from: executor, isSecondTry: isSecondTry) }
+    if let fetch = fetch(of: flight) ?? (flight.owner as? any FlightLeader)?.openFetch() {
+      return fetch.join(id, asked, from: executor, isSecondTry: isSecondTry)
+    }
     // It has ended while the request was on its way here.
     executor.call { loop in loop.resident(CacheDesk.self).tell([(id, .lookAgain)]) }
   }

@@ -1,3 +1,9 @@
+/// The request that begins a fetch, as long as nobody has joined it.
+protocol FlightLeader: AnyObject {
+  /// Others join.
+  func openFetch() -> SharedFetch?
+}
+
 /// The request that begins a fetch, as the fetch knows it.
 class FetchLeader {
   /// Bytes of the body that it has passed; nil: it does not read.

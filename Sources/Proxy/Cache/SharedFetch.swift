@@ -67,7 +67,7 @@ final class SharedFetch: EventHandler {
     self.flight = flight
     self.stall = stall
     super.init()
-    if let flight { desk.began(self, flight) }
+    flight?.owner = self
   }
 
   /// Others than the leader.
@@ -187,7 +187,7 @@ final class SharedFetch: EventHandler {
 
   /// What is stored was changed while this was under way: nobody joins it any more, and it is not stored.
   private func checkInvalidation() {
-    guard isStorable, let draft, store.isOutdated(draft.began, draft.key.target) else { return }
+    guard isStorable, let draft, store.isOutdated(draft.began, draft.key.target, draft.key.partition) else { return }
     isStorable = false
     withMachine { $0.invalidate(now: loop.now) }
   }
@@ -228,7 +228,7 @@ final class SharedFetch: EventHandler {
     loop.forget(self)
     if let flight {
       if leaves { store.leave(flight) }
-      desk.ended(flight)
+      flight.owner = nil
     }
     // A connection that is out of step is closed.
     fill?.end()

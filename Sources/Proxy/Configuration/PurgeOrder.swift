@@ -30,14 +30,14 @@ extension Shared {
     let client = try order.client.map { client throws(PurgeOrder.Problem) in try Self.client(client, snapshot.settings) }
     if let name = order.upstream { try Self.check(upstream: name, snapshot.settings) }
     let targets = try order.url.map { url throws(PurgeOrder.Problem) in try PurgedTargets(url, snapshot) }
-    let isMeant: (StoredAnswer) -> Bool = { answer in
-      if let name = order.upstream, answer.partition.base.entry != name { return false }
-      if let client, answer.partition.client != client { return false }
+    let isMeant: @Sendable (CacheTarget, Partition) -> Bool = { target, partition in
+      if let name = order.upstream, partition.base.entry != name { return false }
+      if let client, partition.client != client { return false }
       guard let targets else { return true }
-      return targets.contain(answer.target.path, of: answer.partition.base)
+      return targets.contain(target.path, of: partition.base)
     }
-    guard let exact = targets?.exact else { return cache.drop(.purged, where: isMeant) }
-    return exact.reduce(0) { $0 + cache.invalidate($1, .purged, where: isMeant) }
+    guard let exact = targets?.exact else { return cache.drop(.purged, meaning: isMeant) }
+    return exact.reduce(0) { $0 + cache.invalidate($1, .purged) { isMeant($0.target, $0.partition) } }
   }
 
   private static func check(upstream name: String, _ settings: Settings) throws(PurgeOrder.Problem) {

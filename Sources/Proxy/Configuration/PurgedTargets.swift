@@ -6,8 +6,8 @@ import Settings
 import Upstreams
 
 /// What the origins are asked for, by each entry that serves a URL, whoever sends it.
-struct PurgedTargets {
-  private struct Place {
+struct PurgedTargets: Sendable {
+  private struct Place: Sendable {
     /// Its origins are written in the configuration; else each host is one.
     let entry: String?
     /// Scheme, host and port of the origins, as partitions have them.

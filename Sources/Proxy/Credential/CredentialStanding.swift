@@ -59,6 +59,6 @@ final class CredentialStanding: Sendable {
   private func drop(_ number: UInt64) {
     guard number > 0, store.count > 0 || store.flightCount > 0 else { return }
     let digest = CredentialEpoch(serial: serial, number: number).digest
-    store.drop(.credential) { $0.partition.credential == digest }
+    store.drop(.credential) { _, partition in partition.credential == digest }
   }
 }

@@ -19,7 +19,7 @@ extension Shared {
   func dropStored(of origin: OriginIdentity, under snapshot: Snapshot) {
     guard let origins = snapshot.cacheOrigins else { return }
     let digest = CacheDigest(parts: [origins.canonical(of: origin)])
-    cache.drop(.trust) { $0.partition.origin == digest }
+    cache.drop(.trust) { _, partition in partition.origin == digest }
   }
 }
 

@@ -106,8 +106,9 @@ extension Request {
       keepsClient: message.persists && !app.isClosing && !isOutOfStep, note: answerNote,
       of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority,
       behind: redirected, isHTTP2: record.upstream.stream > 0)
-    write(outbound, head, bytes, way.rules)
+    let end = write(outbound, head, bytes, way.rules)
     if let cache {
+      cache.prepared.plain = outbound.isForOthers(head, rules: way.rules) ? interim..<end : nil
       let isShared = draftAnswer(cache, bytes, framing, isInflated: inflater != nil, from: interim)
       if isShared, attempt.upload.isSent, attempt.held == nil {
         cache.prepared.source = AnswerSource(
@@ -211,13 +212,17 @@ extension Request {
     if head.status == 100 { message.expectsContinue = false }
   }
 
+  /// - Returns: the bytes of the outbound block before the framing.
+  @discardableResult
   private func write(
     _ outbound: borrowing OutboundResponse, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
     _ rules: ForwardingRules
-  ) {
+  ) -> Int {
     let block = app.outbound(with: outbound.sizeLimit(of: bytes, head, rules: rules, client: record.client))
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
-    outbound.write(head, in: bytes, rules: rules, dateLine: services.currentDateLine(), client: record.client, into: &writer)
+    let end = outbound.write(
+      head, in: bytes, rules: rules, dateLine: services.currentDateLine(), client: record.client, into: &writer)
     block.end = writer.count
+    return end - block.start
   }
 }

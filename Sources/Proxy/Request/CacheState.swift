@@ -44,7 +44,13 @@ final class CacheState {
   struct Prepared {
     /// What its head says.
     var facts: ResponseFacts?
+    /// Unix time of its receipt.
+    var wall: Int64 = 0
     var draft: AnswerDraft?
+    /// What of the outbound block is the head for the store as it is; nil: it has more than that.
+    var plain: Range<Int>?
+    /// In place of the head of a joined answer: what redirects have made of it.
+    var head: StoredHead?
     /// Of its body.
     var writer: BodyWriter?
     /// How its body comes.
@@ -56,13 +62,13 @@ final class CacheState {
   struct Sharing {
     /// What the look-up has found, for what follows in the same step.
     var found: CacheStore.Probe?
-    /// The fetch that this request has begun, and others may join.
+    /// The fetch that this request has begun, as long as nobody has joined it.
+    var flight: Flight?
+    /// The same with its readers.
     var fetch: SharedFetch?
     /// Its place in the fetch of another request, whose answer it waits for, or reads.
     var joined: JoinedFetch?
     var hasJoined = false
-    /// In place of the head of the joined answer: what redirects have made of it.
-    var head: StoredHead?
     /// It may be answered from what has been stored since the first look.
     var hasWaited = false
     /// A fetch that it had joined broke off.

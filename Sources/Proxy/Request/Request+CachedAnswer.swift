@@ -10,50 +10,45 @@ extension Request {
   /// - Returns: as `settleStored`.
   @inline(never)
   func settle(_ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> AnswerPlan? {
-    if state.stale.answer == nil {
-      state.prepared.facts = ResponseFacts(head, in: bytes, wall: wallClockSeconds())
-      return nil
-    }
-    let settled = settleStored(state, head, bytes)
-    state.prepared.facts = settled.facts
-    return settled.plan
-  }
-
-  /// Reads a final head before anything changes it.
-  /// - Returns: what follows, if the app gets a stored answer in its place, or the origin is asked again; nil: it is relayed.
-  private func settleStored(
-    _ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer
-  ) -> (facts: ResponseFacts, plan: AnswerPlan?) {
     let wall = wallClockSeconds()
     let facts = ResponseFacts(head, in: bytes, wall: wall)
-    guard let stored = state.stale.answer else { return (facts, nil) }
+    state.prepared.facts = facts
+    state.prepared.wall = wall
+    guard let stored = state.stale.answer else { return nil }
+    return settle(state, stored, facts, bytes, wall: wall)
+  }
+
+  /// - Returns: what follows, if the app gets a stored answer in its place, or the origin is asked again; nil: it is relayed.
+  private func settle(
+    _ state: CacheState, _ stored: StoredAnswer, _ facts: ResponseFacts, _ bytes: UnsafeRawBufferPointer, wall: Int64
+  ) -> AnswerPlan? {
     let store = services.shared.cache
     if state.plan.isHead {
       if facts.status == 200 { settleHead(stored, facts, bytes, state, wall: wall) }
-      return (facts, nil)
+      return nil
     }
     switch OriginVerdict(status: facts.status) {
     case .notModified:
-      guard state.stale.validates else { return (facts, nil) }
+      guard state.stale.validates else { return nil }
       guard case .renewed(let newer) = stored.facts.validated(by: facts) else {
         // It is about another representation than the stored one.
         store.remove(stored, .invalidated)
         state.stale.answer = nil
         state.stale.validates = false
-        return (facts, .repeatUnconditionally)
+        return .repeatUnconditionally
       }
-      return (facts, renew(stored, newer, by: bytes, state, wall: wall).map { .stored($0) })
+      return renew(stored, newer, by: bytes, state, wall: wall).map { .stored($0) }
     case .fault:
       guard let reply = staleOnError(state, status: facts.status) else { break }
-      state.sharing.fetch?.fail(.status(facts.status))
-      return (facts, .stored(reply))
+      failFetch(state, .status(facts.status))
+      return .stored(reply)
     case .replaces:
       state.stale.isReplaced = true
       // Nothing may stand in for a refusal.
       if facts.status >= 400 { supersede(state) }
     case .other: break
     }
-    return (facts, nil)
+    return nil
   }
 
   /// What is stored, in place of a failure; nil: nothing may serve so. Who has been logged out meanwhile gets nothing from before.
@@ -112,6 +107,7 @@ extension Request {
     } else {
       store.remove(stored, .invalidated)
     }
+    leaveFlight(state)
     state.sharing.fetch?.renew(shared)
     let outcome = CacheOutcome.forwarded(.stale, status: 304, isStored: refusal == nil, refusal: refusal)
     return StoredReply(stored, outcome, for: state.plan, renewed: (renewed.head, renewed.origin, times))
@@ -191,7 +187,7 @@ extension Request {
     _ state: CacheState, _ head: UnsafeRawBufferPointer, _ framing: BodyFraming, isInflated: Bool, from start: Int
   ) -> Bool {
     guard let facts = state.prepared.facts else { return false }
-    let wall = wallClockSeconds()
+    let wall = state.prepared.wall
     var refusal = storeRefusal(facts, state, wall: wall)
     // With `collapse: all` those who wait get it, too.
     state.prepared.isStorable = refusal == nil
@@ -215,6 +211,9 @@ extension Request {
 
   /// The answer is for this request alone.
   func release(_ state: CacheState) {
+    if let key = state.key, leaveFlight(state) {
+      services.shared.cache.stopCollapsing(key.target, key.partition, until: loop.now + FetchMachine.uncollapsed)
+    }
     state.sharing.fetch?.release()
     state.sharing.fetch = nil
   }
@@ -252,6 +251,9 @@ extension Request {
       return relayed.flatMap { $0.withUnsafeBytes { StoredHead(relayed: $0, name: snapshot.name.bytes) } }
     }
     guard let block = app.outbound else { return nil }
+    if let state = cache, let plain = state.prepared.plain, let status = state.prepared.facts?.status {
+      return StoredHead(plain: UnsafeRawBufferPointer(rebasing: block.bytes[plain]), status: status)
+    }
     return StoredHead(relayed: UnsafeRawBufferPointer(rebasing: block.bytes[start...]), name: snapshot.name.bytes)
   }
 

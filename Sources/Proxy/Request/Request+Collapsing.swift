@@ -3,7 +3,7 @@ import EventIO
 import HTTPWire
 
 /// Identical requests in flight: one asks the origin, and the others read its answer.
-extension Request {
+extension Request: FlightLeader {
   /// How often a look-up may find that something has changed meanwhile.
   private static let looks = 4
 
@@ -27,7 +27,8 @@ extension Request {
         after: probe, loop: index)
       switch lead {
       case .flight(let flight):
-        state.sharing.fetch = beginFetch(state, key, flight)
+        state.sharing.flight = flight
+        flight.owner = self
         return goAlone(state)
       case .changed: state.sharing.hasWaited = true
       case .alone: return goAlone(state)
@@ -56,6 +57,32 @@ extension Request {
       state.stale.validates = answer.facts.hasValidator
     }
     return nil
+  }
+
+  /// Others join: from now on the fetch has readers.
+  func openFetch() -> SharedFetch? {
+    guard let state = cache, let key = state.key, let flight = state.sharing.flight else { return nil }
+    state.sharing.flight = nil
+    let fetch = beginFetch(state, key, flight)
+    state.sharing.fetch = fetch
+    return fetch
+  }
+
+  /// The fetch of this request ends, and nobody has joined it.
+  /// - Returns: whether there was one.
+  @discardableResult
+  func leaveFlight(_ state: CacheState) -> Bool {
+    guard let flight = state.sharing.flight else { return false }
+    state.sharing.flight = nil
+    flight.owner = nil
+    services.shared.cache.leave(flight)
+    return true
+  }
+
+  /// The fetch has no answer for those who wait.
+  func failFetch(_ state: CacheState, _ failure: FetchFailure) {
+    leaveFlight(state)
+    state.sharing.fetch?.fail(failure)
   }
 
   /// A fetch that others may join, or one that only stores.
@@ -163,7 +190,7 @@ extension Request {
     pulse.moved()
     let name = snapshot.name
     let draft = answer.draft
-    let head = cache?.sharing.head ?? draft.head
+    let head = cache?.prepared.head ?? draft.head
     let lines = redirection == nil ? [] : noteLine
     var framing = draft.length.map { BodyFraming.length(Int64($0)) } ?? .chunked
     if framing == .chunked, !message.outbound.isHTTP11 { framing = .untilClose }
@@ -198,6 +225,7 @@ extension Request {
 
   /// The request ends.
   func leaveStore(_ state: CacheState) {
+    leaveFlight(state)
     if let fetch = state.sharing.fetch {
       state.sharing.fetch = nil
       fetch.leaderLeft()

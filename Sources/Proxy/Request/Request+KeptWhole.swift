@@ -42,9 +42,21 @@ extension Request {
         variant: state.variant(asked, vary, services.cacheDesk.variants), facts: facts, times: times, received: wall,
         head: head, origin: originHead(received, state), body: body)
     else { return .full }
-    let fetch = state.sharing.fetch
-    state.sharing.fetch = nil
-    let refusal = fetch.map { $0.keep(answer, began) } ?? store.link(answer, began: began)
+    return link(answer, state, began)
+  }
+
+  /// The whole answer is there: the fetch ends with it.
+  func link(_ answer: StoredAnswer, _ state: CacheState, _ began: CacheStore.Beginning) -> StoreRefusal? {
+    let refusal: StoreRefusal?
+    if let fetch = state.sharing.fetch {
+      state.sharing.fetch = nil
+      refusal = fetch.keep(answer, began)
+    } else {
+      let flight = state.sharing.flight
+      state.sharing.flight = nil
+      flight?.owner = nil
+      refusal = services.shared.cache.link(answer, began: began, leaving: flight)
+    }
     if refusal == nil { services.cacheDesk.noteStored() }
     return refusal
   }

@@ -132,11 +132,10 @@ extension Request {
     _ place: (host: String, port: UInt16, isHTTPS: Bool), _ field: [UInt8]
   ) -> Partition {
     let takesGzip = entry.settings.decompress ? message.outbound.acceptsGzip : nil
+    if let memo = app.partition, memo.isFor(rules, place, field, epoch, takesGzip, record.client) { return memo.partition }
     let key = PartitionMemo.Key(
       rules: rules, host: place.host, port: place.port, isHTTPS: place.isHTTPS, field: field, epoch: epoch,
-      takesGzip: takesGzip,
-      client: record.client)
-    if let memo = app.partition, memo.key == key { return memo.partition }
+      takesGzip: takesGzip, client: record.client)
     let match = entry.rules.firstIndex { $0 === rules } ?? 0
     let origin = (entry.origin ?? pool.origin).identity
     var base = cache.base(

@@ -10,7 +10,7 @@ extension Request {
       let answer = state.prepared.source,
       let exchange = attempt.exchange, let key = state.key, let reader = writer.reader()
     else { return failing(.internalError) }
-    let fetch = state.sharing.fetch ?? beginFetch(state, key, nil)
+    let fetch = state.sharing.fetch ?? openFetch() ?? beginFetch(state, key, nil)
     state.sharing.fetch = fetch
     state.prepared.writer = nil
     state.prepared.source = nil

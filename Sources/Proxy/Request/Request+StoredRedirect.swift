@@ -61,7 +61,7 @@ extension Request {
       guard let head = draft.origin.flatMap({ settledHead($0, isDecoded: draft.facts.isDecoded) }) else {
         return failing(.internalError)
       }
-      state.sharing.head = head
+      state.prepared.head = head
     }
     return answering(.joined(answer))
   }
@@ -129,6 +129,7 @@ extension Request {
     let wall = wallClockSeconds()
     let facts = ResponseFacts(head, in: bytes, wall: wall)
     state.prepared.facts = facts
+    state.prepared.wall = wall
     var refusal = storeRefusal(facts, state, wall: wall)
     var answer: StoredAnswer?
     if refusal == nil {
@@ -180,10 +181,6 @@ extension Request {
 
   /// The redirect is followed: whoever asks for it from now on finds it in the store, and so does who waited for it.
   func keep(redirect answer: StoredAnswer, _ state: CacheState) {
-    guard let began = state.sending.began else { return }
-    let fetch = state.sharing.fetch
-    state.sharing.fetch = nil
-    let refusal = fetch.map { $0.keep(answer, began) } ?? services.shared.cache.link(answer, began: began)
-    if refusal == nil { services.cacheDesk.noteStored() }
+    if let began = state.sending.began { _ = link(answer, state, began) }
   }
 }

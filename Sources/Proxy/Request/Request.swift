@@ -281,7 +281,7 @@ final class Request: CredentialWaiter {
       dropComposedAnswer(behind: interim)
       cache?.reading = nil
     }
-    if let cache, case .error(let error) = reply { cache.sharing.fetch?.fail(.error(error)) }
+    if let cache, case .error(let error) = reply { failFetch(cache, .error(error)) }
     keepsAfterAnswer = write(staleReply(insteadOf: reply) ?? reply)
     // It may hold a body of which the blocks go as they are read.
     self.reply = nil

@@ -47,6 +47,15 @@ private func record(_ store: any TokenStore) -> TokenRecord? {
   if case .seen(let record, _) = store.perform(.look(since: nil), for: "api") { record } else { nil }
 }
 
+/// What another process's refresh leaves.
+private func writeRefresh(_ store: any TokenStore, _ token: String, refreshToken: String) throws {
+  var next = try #require(record(store))
+  next.generation += 1
+  next.accessToken = Secret(token)
+  next.refreshToken = Secret(refreshToken)
+  for request in [TokenStoreRequest.lock, .write(next), .release] { _ = store.perform(request, for: "api") }
+}
+
 @Suite("Logins and logouts by other processes")
 struct LoginMachineTests {
   // MARK: Before a login
@@ -161,6 +170,21 @@ struct LoginMachineTests {
     }
   }
 
+  @Test("log in: two logins in one second are two, also if nobody says whose they are")
+  func loginsInOneSecond() throws {
+    let store = MemoryTokenStore()
+    try lock(store).write(login(subject: nil))
+    var process = Process(login: loginPolicy(), store)
+    process.look()
+    try lock(store).write(login("b1", refreshToken: "s1", subject: nil))
+    process.look()
+    #expect(process.published == ["a1", "b1"] && process.withdrawals == 1)
+    // A refresh is none, whoever makes it.
+    try writeRefresh(store, "b2", refreshToken: "s2")
+    process.look()
+    #expect(process.published == ["a1", "b1", "b2"] && process.withdrawals == 1)
+  }
+
   @Test("log in: a process with an older configuration overwrites no login of a newer one")
   func foreignLogin() throws {
     let store = MemoryTokenStore()
@@ -191,7 +215,7 @@ struct LoginMachineTests {
     process.look()
     process.run(process.driver.note(process.driver.machine.retire(now: process.driver.now)))
     switch change {
-    case "refresh": try lock(store).write(login("a2", refreshToken: "r2"))
+    case "refresh": try writeRefresh(store, "a2", refreshToken: "r2")
     case "logout": try logOut(store)
     case "other": try lock(store).write(login("b1", refreshToken: "s1", at: wall + 60, subject: "bob"))
     default: try lock(store, loginPolicy(issuer: "https://other.example")).write(login("b1", at: wall + 60))
