@@ -414,7 +414,8 @@ public final class OriginPool {
   /// The verdict of its connection was renewed, or the carrier has been retired for want of one.
   func judged(_ carrier: Carrier) {
     connecting.removeAll { $0 === carrier.root }
-    advance()
+    // While the line is given out, this one is looked at next.
+    if !isSpreading { advance() }
   }
 
   /// The origin has said how many requests it takes at once on a connection. If these are more, so is each client's share of them.
@@ -443,10 +444,11 @@ public final class OriginPool {
 
   private func carrier(for exchange: Exchange) -> Carrier? {
     for carrier in carriers where carrier.hasRoom {
-      guard carrier.root.isTrusted(at: upstreams.loop.now) else {
-        if !connecting.contains(where: { $0 === carrier.root }) { judgeAgain(carrier.root) }
-        continue
+      if !carrier.root.isTrusted(at: upstreams.loop.now), !connecting.contains(where: { $0 === carrier.root }) {
+        judgeAgain(carrier.root)
       }
+      // With answers at hand it is trusted again at once.
+      guard carrier.root.isTrusted(at: upstreams.loop.now) else { continue }
       if carrier.mayCarry(exchange, now: upstreams.loop.now) { return carrier }
     }
     return nil
