@@ -293,9 +293,10 @@ final class Carrier {
     } else if isRetired, opened == 0 {
       // Before its pool opens another one for those who wait for this one.
       close()
-    } else if isChanged {
+    } else if isChanged || hasEnded {
       if pausedSince != nil { arm() }
       pool.changed()
+      if hasEnded { rest() }
     }
   }
 
