@@ -49,11 +49,12 @@ private func record(_ store: any TokenStore) -> TokenRecord? {
 
 /// What another process's refresh leaves.
 private func writeRefresh(_ store: any TokenStore, _ token: String, refreshToken: String) throws {
-  var next = try #require(record(store))
+  let current = try #require(record(store))
+  var next = current
   next.generation += 1
   next.accessToken = Secret(token)
   next.refreshToken = Secret(refreshToken)
-  for request in [TokenStoreRequest.lock, .write(next), .release] { _ = store.perform(request, for: "api") }
+  for request in [TokenStoreRequest.read, .claim(current), .save(next), .release] { _ = store.perform(request, for: "api") }
 }
 
 @Suite("Logins and logouts by other processes")
