@@ -48,11 +48,13 @@ final class RedisServerProcess: Sendable {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// A port that nobody has now.
+  private static let reserved = Monitor<[ListeningSocket]>([])
+
+  /// A port that nobody else gets from the kernel as long as this process runs. Whoever names it may listen on it.
   static func freePort() throws -> UInt16 {
-    guard let any = Address(literal: "127.0.0.1", port: 0) else { throw Trouble(description: "no address") }
-    let socket = try ListeningSocket(binding: any)
-    defer { socket.close() }
+    guard let any = Address(literal: "0.0.0.0", port: 0) else { throw Trouble(description: "no address") }
+    let socket = try ListeningSocket(reserving: any)
+    reserved.change { $0.append(socket) }
     return socket.address.port
   }
 
