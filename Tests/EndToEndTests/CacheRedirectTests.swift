@@ -49,6 +49,22 @@ import Testing
     }
   }
 
+  @Test func `apps that wait for a redirect that is stale at once do not ask one after the other`() throws {
+    let (name, next) = (Origin.newName(), Origin.newName())
+    let redirect = Redirecting.answer(301, "/2?id=\(next)", "Cache-Control: no-cache\r\nETag: \"1\"\r\n")
+    try origin.script(name, [.readBody, .gate("on"), redirect])
+    try origin.script(next, [.readBody, Self.page("there")])
+    try withProxy(configuration(top: "admin: 127.0.0.1:0")) { proxy throws in
+      let clients = try (0..<6).map { _ in try proxy.connect() }
+      for client in clients { try client.send(ProxyProcess.request("GET", "http://api.test/1?id=\(name)")) }
+      try origin.await(name, gate: "on")
+      #expect(try eventually { try proxy.metric("authproxy_cache_waiting_requests") == 5 })
+      try origin.open("on", of: name)
+      for client in clients { #expect(try client.readAnswer().text == "there") }
+      #expect(try origin.exchanges(name).count == 1 && origin.exchanges(next).count == 1)
+    }
+  }
+
   @Test func `a redirect that is not stored leads to what is`() throws {
     let (name, next) = (Origin.newName(), Origin.newName())
     let redirect = Redirecting.answer(302, "/2?id=\(next)")

@@ -7,7 +7,7 @@ import Synchronization
 enum ReaderNews: Sendable {
   /// The head is there.
   case read(SharedAnswer)
-  /// The stored answer, now renewed.
+  /// The stored answer, now renewed, or the redirect that was stored.
   case answer(StoredAnswer)
   /// Ask by yourself.
   case goAlone

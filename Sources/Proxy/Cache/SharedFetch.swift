@@ -116,13 +116,19 @@ final class SharedFetch: EventHandler {
     finish()
   }
 
-  /// The whole answer is there: who comes now finds it in the store, and who waits looks there again.
+  /// The whole answer is there: who comes now finds it in the store. Who waits for its variant gets it even if it is stale at once: asked
+  /// again one after the other, they would queue. All others look into the store again.
   /// - Returns: why it is not stored.
   func keep(_ answer: StoredAnswer, _ began: CacheStore.Beginning) -> StoreRefusal? {
     asker = nil
     leader = nil
     let refusal = store.link(answer, began: began, leaving: flight)
-    if hasOthers { tell(readers.keys.map { ($0, .lookAgain) }) }
+    if hasOthers {
+      tell(
+        readers.map { id, reader in
+          (id, refusal == nil && reader.asked.variant(answer.vary) == answer.variant ? .answer(answer) : .lookAgain)
+        })
+    }
     finish(leaves: false)
     return refusal
   }
