@@ -104,6 +104,7 @@ let package = Package(
       name: "DemoServers",
       dependencies: [
         "CSystem", "Crypto", "EventIO", "HTTP2", "HTTPWire", "JSON", "RevocationAnswers", "SmallHTTP", "Streams", "TLS",
+        "Upstreams",
       ]),
     .target(name: "Login", dependencies: ["CSystem", "Credentials", "EventIO", "SmallHTTP"]),
     .executableTarget(

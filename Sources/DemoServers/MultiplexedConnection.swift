@@ -4,6 +4,7 @@ import HTTPWire
 import SmallHTTP
 import Streams
 import TLS
+import Upstreams
 
 /// One connection of a `MultiplexedServer`. Its registration keeps it alive.
 final class MultiplexedConnection: EventHandler {
@@ -17,14 +18,13 @@ final class MultiplexedConnection: EventHandler {
   private var isSecure = false
   private var isClosed = false
   private var requests: [StreamTicket: ServedRequest] = [:]
-  /// What the session gave, and the socket has not taken.
-  private var outbound: [UInt8] = []
-  private var space = [UInt8](repeating: 0, count: 16 << 10)
+  private var pipe: SessionPipe
 
   init(_ descriptor: Int32, _ tls: TLSConnection, _ responder: Responder, _ loop: EventLoop) {
     stream = ByteStream(descriptor: descriptor)
     stream.secure(tls)
     session = ServerSession(limits: SessionLimits(), now: loop.now)
+    pipe = SessionPipe(session, over: stream, on: loop)
     self.responder = responder
     self.loop = loop
   }
@@ -48,46 +48,31 @@ final class MultiplexedConnection: EventHandler {
       case .failed: return close()
       }
     }
-    var isOpen = true
-    while isOpen, !isClosed {
+    let block = loop.blocks.borrowLarge()
+    defer { loop.blocks.giveBack(block) }
+    while !isClosed {
       serve()
       guard send() else { return }
-      isOpen = receive()
-    }
-  }
-
-  /// - Returns: whether there may be more.
-  private func receive() -> Bool {
-    switch space.withUnsafeMutableBytes({ stream.read(into: $0) }) {
-    case .bytes(let count):
-      space.withUnsafeBytes { session.receive(UnsafeRawBufferPointer(rebasing: $0[..<count]), now: loop.now) }
-      return true
-    case .later: return false
-    case .end, .truncated, .failed:
-      close()
-      return false
+      block.clear()
+      switch pipe.receive(through: block) {
+      case .bytes: break
+      case .blocked: return
+      case .ended, .lost: return close()
+      }
     }
   }
 
   /// - Returns: whether everything is sent.
   private func send() -> Bool {
-    while session.wantsSend || !outbound.isEmpty {
-      if outbound.isEmpty {
-        var frames = [UInt8](repeating: 0, count: 64 << 10)
-        let count = frames.withUnsafeMutableBytes { session.send(into: $0, now: loop.now) }
-        outbound = Array(frames[..<count])
-        if count == 0 { break }
-      }
-      switch outbound.withUnsafeBytes({ stream.write($0) }) {
-      case .bytes(let count): outbound.removeFirst(count)
-      case .later: return false
-      case .failed:
-        close()
-        return false
-      }
+    switch pipe.send() {
+    case .all:
+      serve()
+      return true
+    case .blocked: return false
+    case .lost:
+      close()
+      return false
     }
-    serve()
-    return true
   }
 
   // MARK: Requests
@@ -149,6 +134,7 @@ final class MultiplexedConnection: EventHandler {
   private func close() {
     guard !isClosed else { return }
     isClosed = true
+    pipe.giveBack()
     loop.forget(self)
     stream.close(on: loop)
   }

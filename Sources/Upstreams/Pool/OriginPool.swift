@@ -11,35 +11,37 @@ import Trust
 /// when a reload retires the pool (`retire`). One that belongs to an app connection also goes with it (`ClientHoldings.end`), for
 /// the line (`connectForLine`), or if its verdict or user no longer fits (`serve`). A drain of the process leaves idle ones
 /// alone: they end with it.
+///
+/// All that changes its connections and its line is in this file.
 public final class OriginPool {
   /// Upper bound on handshakes at a time. Each costs the loop 0.6 ms.
-  private static let handshakes = 16
+  static let handshakes = 16
   /// The same for requests that share connections one after another: short ones need few.
-  private static let handshakesForLoners = 4
+  static let handshakesForLoners = 4
 
   public let origin: Origin
   /// Lives as long as its loop, which never ends.
   let upstreams: Upstreams
   public let limit: OriginLimit
-  private var idle = ContiguousArray<UpstreamConnection>()
+  private(set) var idle = ContiguousArray<UpstreamConnection>()
   /// Idle connections that each serve one app connection only.
-  private var bound = ContiguousArray<UpstreamConnection>()
-  private var connecting = ContiguousArray<UpstreamConnection>()
+  private(set) var bound = ContiguousArray<UpstreamConnection>()
+  private(set) var connecting = ContiguousArray<UpstreamConnection>()
   /// HTTP/2 connections. The requests on them are exchanges with connections of their own.
-  private var carriers = ContiguousArray<Carrier>()
+  private(set) var carriers = ContiguousArray<Carrier>()
   /// How many requests the origin took at once, on the last of them; nil: it has not said so.
   private(set) var lastPeerLimit: Int?
   private var isSpreading = false
   /// Exchanges that wait for a connection. Each has taken a place of its client's share.
-  private var line = WaitingLine<Exchange>()
+  private(set) var line = WaitingLine<Exchange>()
   private var heldBack = HeldBack<Exchange>()
   private var turn = OwnTurn()
   /// Connections that became free while another one was being lent.
-  private var returned = ContiguousArray<UpstreamConnection>()
+  private(set) var returned = ContiguousArray<UpstreamConnection>()
   private var isLending = false
   private var isConnectingForLine = false
   /// A connection that closes now leaves its place to another loop.
-  private var handsOver = false
+  private(set) var handsOver = false
   private(set) var active = 0
   private(set) var isRetired = false
   /// `Upstreams` has dropped its record, as the pool was empty. A request may still hold the pool.
@@ -57,18 +59,18 @@ public final class OriginPool {
   /// Of the entry that asked last. Entries can share an origin and still have different timeouts.
   private(set) var timeouts: Deadlines
   /// How many connections the origin may have in the whole process.
-  private var capacity: Int
+  private(set) var capacity: Int
   /// Armed while new connections wait.
   private var restEnd: RestEnd?
   /// What is known of the protocol that the origin speaks; nil: HTTP/2 is not offered.
-  private let protocols: ProtocolMemory.Place?
+  let protocols: ProtocolMemory.Place?
   /// Of the pools of this origin to which HTTP/2 is offered, the one that was asked for last. Those never have one themselves, so no
   /// two pools own each other.
   private var lastOffering: OriginPool?
   /// Some of the origin's requests go in absolute-form, others through tunnels, each in a pool of their own.
   public let hasBothForms: Bool
   /// The same origin may have another pool: for requests of the other form, or another protocol. All share the limit.
-  private var hasSibling: Bool { hasBothForms || limit.hasStreams }
+  var hasSibling: Bool { hasBothForms || limit.hasStreams }
 
   init(_ origin: Origin, limit: OriginLimit, upstreams: Upstreams) {
     self.origin = origin
@@ -89,11 +91,6 @@ public final class OriginPool {
   public var isConnecting: Bool { !connecting.isEmpty }
   /// A connection waits for a revocation answer, which has its own time limits.
   public var isJudging: Bool { connecting.contains { $0.isJudging } }
-  /// What keeps a connection that was begun by then, and is still not open: its origin, or what is on the way there; nil: there is none.
-  /// - Parameter time: in nanoseconds of the loop's clock.
-  public func hung(since time: Int64 = .max) -> UpstreamError? {
-    connecting.first { $0.began <= time && $0.isOpening }?.overdue
-  }
   var connectingCount: Int { connecting.count }
   var isEmpty: Bool {
     idle.isEmpty && bound.isEmpty && connecting.isEmpty && active == 0 && line.isEmpty && heldBack.isEmpty && carriers.isEmpty
@@ -208,62 +205,19 @@ public final class OriginPool {
   }
 
   /// Opens a connection, whose place is already taken.
-  private func connect() {
+  func connect() {
     let connection = UpstreamConnection(self, upstreams)
     connecting.append(connection)
     connection.open()
   }
 
-  var wantsPlace: Bool {
-    guard !line.isEmpty else { return false }
-    var expected = connecting.count
-    if let protocols, multiplexes(protocols) {
-      guard !isPaused else { return false }
-      expected = (connecting.count + carriers.count { $0.isAwaited }) * (isForLoners ? 1 : streamsEach)
-    }
-    let handshakes = isForLoners ? Self.handshakesForLoners : Self.handshakes
-    return line.count > expected + returned.count && connecting.count < handshakes && !isResting
-  }
-
-  /// The origin takes no requests now, and would take none on another connection either. If that lasts, one other is tried.
-  private var isPaused: Bool {
-    let paused = carriers.filter(\.isPaused)
-    guard let first = paused.first else { return false }
-    return paused.count > 1 || !connecting.isEmpty || !first.staysPaused
-  }
-
-  /// Since when the first in line waits; nil: there is none.
-  var waitsSince: Int64? { line.since }
-
   /// The origin has asked for less. The pool looks again when the pause is over.
-  private var isResting: Bool {
+  var isResting: Bool {
     let until = limit.calmUntil
     guard until > upstreams.loop.now else { return false }
     if restEnd == nil { restEnd = RestEnd(self) }
     if let restEnd { upstreams.loop.arm(restEnd, at: until) }
     return true
-  }
-
-  /// The origin asks for less.
-  func backOff() { limit.backOff(at: upstreams.loop.now) }
-
-  /// Another loop or pool has passed on the place of a connection that ended, for requests in line here.
-  func placePassedOn() {
-    if wantsPlace { connect() } else { limit.giveBack() }
-  }
-
-  /// Another pool of the same origin that has a connection to give away.
-  private var siblingWithSurplus: OriginPool? {
-    hasSibling ? upstreams.pools(sharing: limit).first { $0 !== self && $0.hasSurplus } : nil
-  }
-
-  /// Another pool of the same origin whose requests wait for a place, the longest of all.
-  private var siblingInWant: OriginPool? { hasSibling ? upstreams.pool(wantingPlaceOf: limit, otherThan: self) : nil }
-
-  /// Requests elsewhere wait for a place: those of other loops, and of other pools of this origin.
-  private var othersWantPlace: Bool {
-    guard limit.isWaitedFor else { return false }
-    return limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || siblingInWant != nil
   }
 
   // MARK: Shares
@@ -321,24 +275,7 @@ public final class OriginPool {
     for share in heldBack.shares { admit(share) }
   }
 
-  /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
-  func surrenderIdle() {
-    if let oldest = idle.first ?? oldestBound { return oldest.close() }
-    if line.isEmpty { carriers.first { $0.isIdle }?.root.close() }
-  }
-
-  /// Whether `surrenderIdle` closes one. A connection without streams is none as long as requests are in line: they wait for it.
-  private var hasSurplus: Bool {
-    !idle.isEmpty || oldestBound != nil || line.isEmpty && carriers.contains { $0.isIdle }
-  }
-
-  /// Of those that no authentication of the proxy's own goes on over.
-  private var oldestBound: UpstreamConnection? { bound.first { !$0.isReserved } }
-
   // MARK: Streams
-
-  /// HTTP/2 may be offered here: with TLS, and connections that no authentication binds to one request after another.
-  public var mayOfferHTTP2: Bool { origin.identity.isTLS && origin.identity.account.isEmpty }
 
   /// The pool of the same origin for requests that share HTTP/2 connections so. It remembers the last one, as a request usually asks
   /// for what the one before it asked for.
@@ -358,51 +295,6 @@ public final class OriginPool {
     if origin.identity.streams == nil, !streams.isAlone { lastOffering = pool }
     tidy()
     return pool
-  }
-
-  /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
-  var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: upstreams.loop.now) } }
-
-  /// Its requests share connections one after another (`StreamIdentity.isAlone`).
-  var isForLoners: Bool { origin.identity.streams?.isAlone ?? false }
-
-  /// Requests at once on one connection, by our own rules.
-  var streamsOnOne: Int { isForLoners ? 1 : upstreams.rules.streams }
-
-  /// As far as is known, the next connection will carry many requests.
-  private func multiplexes(_ protocols: ProtocolMemory.Place) -> Bool {
-    upstreams.protocols.expectsHTTP2(protocols, now: upstreams.loop.now)
-  }
-
-  /// Requests in progress that one connection can have. An origin that took none at last says nothing of its next connection.
-  private var streamsEach: Int {
-    let most = lastPeerLimit ?? 0
-    return min(upstreams.rules.streams, most > 0 ? most : 100)
-  }
-
-  /// Exchanges that can be in progress in the whole process, of which a client gets its share.
-  private var shareable: Int {
-    guard let protocols, multiplexes(protocols) else { return capacity }
-    return capacity * streamsEach
-  }
-
-  /// The origin has chosen a protocol.
-  /// - Parameter isFit: false: it has chosen HTTP/2 in a way that the proxy does not accept.
-  func chose(_ chosen: ApplicationProtocol, isFit: Bool) {
-    guard let protocols else { return }
-    if isFit {
-      upstreams.protocols.note(protocols, speaksHTTP2: chosen == .http2, now: upstreams.loop.now)
-    } else {
-      upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
-    }
-    upstreams.observer.negotiated(upstream: upstream, chosen)
-  }
-
-  /// The origin wants HTTP/1.1 for what was asked over HTTP/2.
-  func wantsHTTP1() {
-    guard let protocols, !protocols.isRequired else { return }
-    upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
-    for carrier in carriers { carrier.retire() }
   }
 
   func opened(_ carrier: Carrier) {
@@ -442,18 +334,6 @@ public final class OriginPool {
     isSpreading = false
   }
 
-  private func carrier(for exchange: Exchange) -> Carrier? {
-    for carrier in carriers where carrier.hasRoom {
-      if !carrier.root.isTrusted(at: upstreams.loop.now), !connecting.contains(where: { $0 === carrier.root }) {
-        judgeAgain(carrier.root)
-      }
-      // With answers at hand it is trusted again at once.
-      guard carrier.root.isTrusted(at: upstreams.loop.now) else { continue }
-      if carrier.mayCarry(exchange, now: upstreams.loop.now) { return carrier }
-    }
-    return nil
-  }
-
   /// A stream has ended, and its exchange with it.
   func streamEnded(_ connection: UpstreamConnection) {
     exchangeEnded(on: connection)
@@ -462,24 +342,10 @@ public final class OriginPool {
     tidy()
   }
 
-  /// Requests elsewhere have waited long enough for a place. The connection with the fewest streams takes no more, and leaves its place
-  /// when they have ended.
-  private func yieldPlace() {
-    guard !limit.hasPlace(of: capacity), !carriers.contains(where: \.isYielding) else { return }
-    carriers.lazy.filter(\.mayYield).min { $0.count < $1.count }?.yield()
-  }
-
-  /// What becomes of a connection that has no streams.
-  /// - Returns: until when it is kept, in nanoseconds of the loop's clock; nil: it closes, and others have its place.
-  func keepIdle() -> Int64? {
-    let isWanted = !line.isEmpty || !(isRetired || isForLoners || upstreams.isDraining || othersWantPlace)
-    return isWanted ? upstreams.loop.now + timeouts.upstreamIdle : nil
-  }
-
   // MARK: Connections
 
   /// Judges an idle connection whose verdict has expired. It is lent once it has a new one.
-  private func judgeAgain(_ connection: UpstreamConnection) {
+  func judgeAgain(_ connection: UpstreamConnection) {
     connecting.append(connection)
     connection.judgeAgain()
   }
@@ -616,17 +482,8 @@ public final class OriginPool {
     tidy()
   }
 
-  /// Leaves a place to requests in line here, unless their turn is over: then to another loop, or to those of the other form.
-  private func leavePlace() {
-    if handsOver || (!line.isEmpty && isOwnTurnOver()) {
-      if limit.passOn(from: upstreams.loop.executor) { return }
-      if let other = siblingInWant { return other.placePassedOn() }
-    }
-    limit.giveBack()
-  }
-
   /// Whether requests in line here have had all places for so long, while others waited, that the next place is theirs.
-  private func isOwnTurnOver() -> Bool {
+  func isOwnTurnOver() -> Bool {
     turn.isOver(at: upstreams.loop.now, othersWait: othersWantPlace)
   }
 

@@ -51,6 +51,14 @@ final class HTTP2Server {
     return path
   }
 
+  /// nginx: new workers take over, and the old ones end after what they have begun.
+  func restartGracefully() { process.signal(SIGHUP) }
+
+  /// What nginx answered: protocol, path and status of each request.
+  func logged() throws -> [String] {
+    try String(contentsOfFile: folder + "/access.log", encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
   /// An empty file that nginx serves as /files/large.
   func largeFile() throws -> URL {
     try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
@@ -79,7 +87,8 @@ final class HTTP2Server {
         daemon off; pid \(folder)/pid; error_log stderr notice; user root; worker_processes 1;
         events {}
         http {
-          access_log off;
+          log_format short '$server_protocol $request_uri $status';
+          access_log \(folder)/access.log short;
           client_body_temp_path \(folder)/body;
           client_max_body_size 0;
           proxy_temp_path \(folder)/proxy; fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi;
