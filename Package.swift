@@ -161,9 +161,8 @@ let package = Package(
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Cache", "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Interception", "Settings", "Credentials",
-        "TLS",
-        "Trust", "Upstreams",
+        "Cache", "Crypto", "Operations", "Proxy", "EventIO", "CSystem", "Files", "Interception", "JSON", "Settings",
+        "Credentials", "TLS", "Trust", "Upstreams",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "EndToEndTests"),

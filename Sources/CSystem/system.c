@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 
@@ -174,4 +175,9 @@ int csys_open_descriptors(void) {
   while (readdir(folder)) count++;
   closedir(folder);
   return count;
+}
+
+int csys_terminal_columns(int fd) {
+  struct winsize size;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

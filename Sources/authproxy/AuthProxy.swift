@@ -19,6 +19,7 @@ struct AuthProxy: ParsableCommand {
       TokensCommand.self,
       Demo.self,
       Health.self,
+      StatusCommand.self,
       Purge.self,
     ])
 

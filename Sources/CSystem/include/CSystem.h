@@ -182,6 +182,8 @@ extern char **environ;
 _Noreturn void csys_exit(int status);
 /// PR_SET_DUMPABLE: with 0 the kernel writes no core file, and only root can attach or read the memory; 0 or -errno.
 int csys_set_dumpable(int dumpable);
+/// Columns of the terminal; 0: it is none, or does not tell.
+int csys_terminal_columns(int fd);
 /// The program's arguments from the kernel, its name first. They live as long as the process.
 int csys_argument_count(void);
 const char *csys_argument(int index);

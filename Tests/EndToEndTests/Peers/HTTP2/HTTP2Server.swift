@@ -95,7 +95,7 @@ final class HTTP2Server {
           scgi_temp_path \(folder)/scgi;
           server {
             listen 127.0.0.1:\(port) ssl http2;
-            ssl_certificate \(certificate); ssl_certificate_key \(key);
+            ssl_certificate \(certificate); ssl_certificate_key \(key); ssl_protocols TLSv1.2 TLSv1.3;
             keepalive_requests 20;
             location / { return 200 small; }
             location /files/ { root \(folder); }
