@@ -116,6 +116,20 @@ int csys_local_name(int fd, struct sockaddr_storage *address) {
 
 int csys_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0; }
 
+int csys_splice_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0; }
+
+int csys_set_pipe_pages(int pipe, int pages) {
+  int size = fcntl(pipe, F_SETPIPE_SZ, pages * getpagesize());
+  return size < 0 ? -errno : size;
+}
+
+long csys_splice(int from, int to, size_t count) {
+  ssize_t n;
+  do n = splice(from, NULL, to, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  while (n < 0 && errno == EINTR);
+  return n < 0 ? -errno : n;
+}
+
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

@@ -18,6 +18,7 @@ public final class EventLoop {
 
   public let executor: LoopExecutor
   public var blocks = BlockPool()
+  public var pipes = PipePool()
   /// Nanoseconds of the monotonic clock, read once per turn.
   public private(set) var now: Int64
   /// The program's own state per loop, one object per type. The loop owns it, as the loop outlives everything in it.

@@ -61,6 +61,8 @@ public final class ByteStream {
   /// A short receive no longer proves that the socket is empty: an end follows, or the receive stopped at the mark of TCP
   /// urgent data.
   private var readsToTheEnd = false
+  /// Not with splice(2): it stops at TCP urgent data as if there were no more.
+  private var mustCopy = false
   /// TLS must write before it can read again.
   private var readAwaitsWriting = false
 
@@ -103,6 +105,7 @@ public final class ByteStream {
     let end = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
     if events & (end | EPOLLPRI.rawValue) != 0 {
       readsToTheEnd = true
+      if events & EPOLLPRI.rawValue != 0 { mustCopy = true }
       if events & end != 0 { peerEnded = true }
       if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { isBroken = true }
     }
@@ -127,10 +130,12 @@ public final class ByteStream {
     if let tls { return decrypt(tls, into: space) }
     if let layer { return layer.read(into: space) }
     let count = Socket.receive(descriptor, space)
-    if count > 0 {
-      if count < space.count { canRead = readsToTheEnd }
-      return .bytes(count)
-    }
+    if count > 0, count < space.count { canRead = readsToTheEnd }
+    return received(count)
+  }
+
+  private func received(_ count: Int) -> Read {
+    if count > 0 { return .bytes(count) }
     canRead = false
     if count == -Int(EAGAIN) { return .later }
     peerEnded = true
@@ -278,6 +283,26 @@ public final class ByteStream {
     tls?.sendCloseNotifies()
     Socket.shutdownWriting(descriptor)
   }
+
+  // MARK: Without copies
+
+  /// Its bytes are those of the descriptor, so the kernel can move them from socket to socket.
+  var canMove: Bool { !isLayered && !mustCopy }
+
+  /// - Parameter pipe: empty.
+  /// - Returns: nil: the kernel does not move bytes of this socket. Read them.
+  func move(into pipe: SplicePipe) -> Read? {
+    guard canRead else { return .later }
+    let count = pipe.fill(from: descriptor)
+    // Some sandboxes don't know the call, or forbid it.
+    if [EINVAL, ENOSYS, EPERM].contains(Int32(clamping: -count)) {
+      mustCopy = true
+      return nil
+    }
+    return received(count)
+  }
+
+  func move(from pipe: SplicePipe) -> Write { written(pipe.drain(to: descriptor)) }
 
   // MARK: End
 

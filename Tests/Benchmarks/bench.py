@@ -102,7 +102,7 @@ class Bench:
 
     def print_row(self, entry):
         cells = []
-        basis = next((name for name in ("nginx", "over 1.1") if name in entry["programs"]), None)
+        basis = next((name for name in ("nginx", "over 1.1", "envoy") if name in entry["programs"]), None)
         base = entry["programs"][basis]["median"] if basis else None
         for name, it in entry["programs"].items():
             ratio = f" {it['median'] / base:5.2f}x" if base and name != basis else ""
@@ -185,6 +185,30 @@ class Bench:
                 return {("CPU", "s"): result["cpu"], SPEED: size / result["seconds"] / 2**20}
 
             self.compare(f"1 GiB upload, {scheme(tls)}", tls, upload)
+
+    def tunnelled(self):
+        """TLS of the app's own, inside of CONNECT."""
+        row = "through CONNECT"
+        target = f"localhost:{self.origin.tls_port}"
+        starts = {"authproxy": lambda: self.start("authproxy", False, name="authproxy-connect", tunnels=target)}
+        if shutil.which("envoy"):
+            starts["envoy"] = lambda: servers.envoy_tunnels(self.folder, self.origin.tls_port)
+        if shutil.which("squid"):
+            starts["squid"] = lambda: servers.squid_tunnels(self.folder, self.origin.tls_port)
+
+        def transfer(server, path, *options):
+            words = ["--to", f"127.0.0.1:{server.port}", "--ca", self.folder / "ca.pem", "--connect", "--url", f"https://{target}{path}",
+                     "--header", f"Authorization: Bearer {servers.TOKEN}", "--timeout", "120", "--requests", "1", *options]
+            before = server.cpu_seconds()
+            done = subprocess.run([self.loadgen, "load", *map(str, words)], check=True, capture_output=True, text=True)
+            result = json.loads(done.stdout)
+            if result["good"] != 1:
+                raise SystemExit(f"{server.name}: no success: {result}")
+            return {("CPU", "s"): server.cpu_seconds() - before, SPEED: 1024 / result["seconds"]}
+
+        self.compare(f"1 GiB download {row}", False, lambda server, warm_up: transfer(server, "/small" if warm_up else "/1g"), starts=starts)
+        upload = ("--upload", 1 << 30)
+        self.compare(f"1 GiB upload {row}", False, lambda server, warm_up: transfer(server, "/small") if warm_up else transfer(server, "/upload", *upload), starts=starts)
 
     def new_connections(self):
         count = int(20000 * self.scale)
@@ -457,7 +481,7 @@ class Bench:
             print(f"{row}: only {count}, as the limit of descriptors is {limit}", flush=True)
         resident, each = [], []
         for _ in range(self.rounds):
-            server = self.start("authproxy", True, name="authproxy-tunnels", parent=parent.urls["http parent"], tunnels=self.sink.port)
+            server = self.start("authproxy", True, name="authproxy-tunnels", parent=parent.urls["http parent"], tunnels=f"tunnel.example.com:{self.sink.port}")
             try:
                 target = f"tunnel.example.com:{self.sink.port}"
                 before = server.memory_kib("Rss")
@@ -544,6 +568,7 @@ class Bench:
             self.larger_answers()
             self.stored_answers()
             self.bulk()
+            self.tunnelled()
             self.new_connections()
             self.multiplexed()
             self.intercepted()

@@ -313,6 +313,63 @@ def envoy(folder, origin, tls, http2=False):
     return Server("envoy", ["envoy", "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "off"], port)
 
 
+def envoy_tunnels(folder, target):
+    """CONNECT to one port of this machine."""
+    port = free_port()
+    path = folder / "envoy-tunnels.yaml"
+    path.write_text(f"""static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: apps
+          generate_request_id: false
+          upgrade_configs: [{{upgrade_type: CONNECT}}]
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router, suppress_envoy_headers: true}}
+          route_config:
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes:
+              - match: {{connect_matcher: {{}}}}
+                route: {{cluster: target, timeout: 0s, upgrade_configs: [{{upgrade_type: CONNECT, connect_config: {{}}}}]}}
+  clusters:
+  - name: target
+    type: STATIC
+    load_assignment:
+      cluster_name: target
+      endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {target}}}}}}}}}]}}]
+""")
+    return Server("envoy", ["envoy", "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "off"], port)
+
+
+def squid_tunnels(folder, target):
+    port = free_port()
+    root = folder / "squid"
+    root.mkdir(exist_ok=True)
+    root.chmod(0o777)
+    path = root / "squid.conf"
+    path.write_text(f"""http_port 127.0.0.1:{port}
+pid_filename {root}/pid
+access_log none
+cache_log /dev/null
+cache deny all
+cache_mem 8 MB
+coredump_dir none
+netdb_filename none
+acl target port {target}
+http_access allow target
+http_access deny all
+shutdown_lifetime 1 seconds
+""")
+    return Server("squid", ["squid", "-N", "-f", str(path)], port)
+
+
 def mitmproxy(folder, origin, tls, front=True):
     """The same work by mitmproxy: CONNECT, a leaf of its own CA, verified TLS to the origin, the header."""
     port = free_port()
@@ -370,7 +427,7 @@ backend b
 
 def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None, cache=False, http_version=None):
     """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs. `parent` is a
-    parent proxy's URL. To the port `tunnels` apps may open tunnels."""
+    parent proxy's URL. To the host and port `tunnels` apps may open tunnels."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
@@ -388,7 +445,7 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
     credential = f"oauth2: {oauth}" if token_port else f"bearer: {{token: {TOKEN}}}"
     way = f"via: parent\nparents: {{parent: {{url: '{parent}'}}}}\n" if parent else ""
     if tunnels:
-        way += f'connect: {{allow: ["tunnel.example.com:{tunnels}"]}}\n'
+        way += f'connect: {{allow: ["{tunnels}"]}}\nforbidden_addresses: []\n'
     path.write_text(f"""\
 listen: 127.0.0.1:{port}
 {way}threads: {threads}

@@ -175,6 +175,12 @@ static inline int64_t csys_processor_time(void) {
 int csys_open_descriptors(void);
 /// pipe2(2) with O_CLOEXEC; 0 or -errno.
 int csys_pipe(int ends[2]);
+/// The same with O_NONBLOCK, for csys_splice.
+int csys_splice_pipe(int ends[2]);
+/// F_SETPIPE_SZ; the size in bytes, or -errno.
+int csys_set_pipe_pages(int pipe, int pages);
+/// splice(2) without waiting: moves up to `count` bytes, one of the two a pipe. 0 at the end of the stream; -errno.
+long csys_splice(int from, int to, size_t count);
 /// Closes all descriptors from `first` on in the spawned program.
 int csys_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 extern char **environ;
