@@ -49,7 +49,9 @@ import Testing
   }
 
   /// Everything through one copy. The writer and the reader take turns of random sizes.
-  private static func carry(_ size: Int, pieces: ClosedRange<Int>, reads: Int, _ family: Int32, on loop: EventLoop) throws -> Bool {
+  private static func carry(
+    _ size: Int, pieces: ClosedRange<Int>, reads: Int, _ family: Int32, on loop: EventLoop
+  ) throws -> Bool {
     let (writer, source) = try pair(family)
     let (sink, reader) = try pair(family)
     let (from, to) = (ByteStream(descriptor: source), ByteStream(descriptor: sink))
