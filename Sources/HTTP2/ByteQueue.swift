@@ -5,6 +5,9 @@ struct ByteQueue: ~Copyable {
   private var start = 0
   private var end = 0
 
+  /// Bytes that it keeps when it is empty: what comes in one turn from a peer that sends as fast as it can.
+  private static let kept = 128 << 10
+
   init() {}
 
   deinit { base?.deallocate() }
@@ -42,7 +45,7 @@ struct ByteQueue: ~Copyable {
       start = 0
       end = 0
       // A fast reader must not hold what a burst needed.
-      if capacity > 128 << 10 { free() }
+      if capacity > Self.kept { free() }
     }
   }
 
@@ -67,7 +70,8 @@ struct ByteQueue: ~Copyable {
       base.copyMemory(from: base + start, byteCount: held)
     } else {
       // Large ones grow by a quarter: a window of 4 MiB must not hold 8.
-      let larger = max((held + size) * 5 / 4, min(capacity * 2, 64 << 10), 256)
+      let quarter = (held + size) * 5 / 4
+      let larger = held + size <= Self.kept ? min(max(quarter, capacity * 2, 256), Self.kept) : quarter
       let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
       if let base, held > 0 { moved.copyMemory(from: base + start, byteCount: held) }
       base?.deallocate()

@@ -286,6 +286,18 @@ public final class ByteStream {
 
   // MARK: Without copies
 
+  /// Bytes that can be taken where a layer has them, until the next call of this stream. Empty: `read` says what there is.
+  @inlinable
+  public var arrived: UnsafeRawBufferPointer {
+    isLayered ? layered : UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+  @usableFromInline var layered: UnsafeRawBufferPointer {
+    guard tls == nil, let layer else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return layer.arrived
+  }
+  /// Takes bytes off the front of `arrived`.
+  public func consume(_ count: Int) { layer?.consume(count) }
+
   /// Its bytes are those of the descriptor, so the kernel can move them from socket to socket.
   var canMove: Bool { !isLayered && !mustCopy }
 

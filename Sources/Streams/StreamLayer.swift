@@ -7,6 +7,10 @@ open class StreamLayer {
 
   /// - Parameter space: not empty.
   open func read(into space: UnsafeMutableRawBufferPointer) -> ByteStream.Read { .failed }
+  /// What has come and is read as it is, where it lies: until the next call of this layer. Empty: `read` says what there is.
+  open var arrived: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+  /// Takes bytes off the front of `arrived`.
+  open func consume(_ count: Int) {}
   open func write(_ bytes: UnsafeRawBufferPointer) -> ByteStream.Write { .failed }
   /// State after an exchange.
   open var remainder: ByteStream.Remainder { .end }

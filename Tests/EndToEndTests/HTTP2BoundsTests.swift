@@ -5,7 +5,7 @@ import Testing
 @Suite struct HTTP2BoundsTests {
   private static let calm = 0xb
 
-  @Test func `floods end their connection with ENHANCE_YOUR_CALM`() throws {
+  @Test func `floods end their connection with ENHANCE_YOUR_CALM within a second, and memory stays flat`() throws {
     let origin = try HTTP2Origin()
     let other = try HTTP2Origin()
     let plays: [(String, [HTTP2Origin.Step])] = [
@@ -29,8 +29,10 @@ import Testing
       let slow = try proxy.connect()
       try slow.send(ProxyProcess.request("GET", "http://other.test/?id=slow"))
       try other.await(.requests)
+      let before = try Measures(proxy.pid).resident
       for (number, play) in plays.enumerated() {
         let client = try proxy.connect()
+        let begun = Date()
         try client.send(ProxyProcess.request("POST", "http://api.test/?id=f\(number)", body: "x"))
         let head = try client.readHead()
         if head.status == 200 {
@@ -39,12 +41,15 @@ import Testing
           #expect(head.status == 502 || head.status == 503, "\(play.0): \(head.head)")
         }
         try origin.await(.closed, number + 1)
+        #expect(-begun.timeIntervalSinceNow < 1, "\(play.0)")
         let last = try origin.tell().connections[number]
         // What it sends on meets a closed connection, and the reset of that may overtake the GOAWAY.
         #expect(last.goaways.last ?? Self.calm == Self.calm, "\(play.0): \(last)")
         let line = proxy.process.awaitLine(where: { $0.contains("broke a bound") })
         #expect(line?.contains("failure)") == false)
       }
+      let grown = try Measures(proxy.pid).resident - before
+      #expect(grown < 8 << 10, "\(grown) KiB")
       try other.open("on")
       #expect(try slow.readAnswer().text == "ab")
       #expect(proxy.process.lines.count { $0.contains("broke a bound") } == plays.count, "\(proxy.tail)")

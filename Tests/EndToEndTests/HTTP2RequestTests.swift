@@ -148,7 +148,8 @@ import Testing
         client.close()
       }
       try origin.await(.resets, 3, of: "slow")
-      #expect(try origin.tell().of("slow").allSatisfy { $0.reset == 8 })
+      let slow = try origin.tell().of("slow")
+      #expect(slow.allSatisfy { $0.reset == 8 }, "\(slow)")
       #expect(try proxy.ask("http://api.test/").status == 200)
       #expect(try origin.tell().connections.count == 1)
     }

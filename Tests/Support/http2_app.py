@@ -1,10 +1,11 @@
 """An app that speaks HTTP/2 inside of a CONNECT, and may read badly.
 
     http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--fields JSON ...] [--window BYTES] [--deaf] [--pings N]
-        [--half-close | --cut] [--until-answered] [--patience SECONDS]
+        [--flood HEX --times N | --resets N | --provoked N] [--half-close | --cut] [--until-answered] [--patience SECONDS]
 
 Begins so many GETs at once, then one request for each list of fields ([name, value]), which is sent as it is. --window: of each stream,
-never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --half-close: sends close_notify and FIN
+never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --flood: these bytes, so often.
+--resets: so many requests more, each given up at once. --provoked: so many that the proxy must reset, by a WINDOW_UPDATE of 0. --half-close: sends close_notify and FIN
 behind the requests, once a line comes on standard input; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
 how it ended (eof, reset or open), after how many seconds, how many answers had a head, how many streams were reset, and by stream what
 came for it: ["head", fields], ["data", bytes], ["end"] or ["reset", code].
@@ -97,6 +98,15 @@ def ended(client, patience):
     return "open"
 
 
+def flood(options, first, fields, encoder):
+    """The pieces of a flood, in order. `first`: the number of the next stream."""
+    if options.flood:
+        yield from [bytes.fromhex(options.flood)] * options.times
+    for stream in range(first, first + 2 * (options.resets + options.provoked), 2):
+        head = frame(HEADERS, 4 if options.provoked else END_STREAM_AND_HEADERS, stream, encoder.encode(fields))
+        yield head + (frame(WINDOW_UPDATE, 0, stream, bytes(4)) if options.provoked else frame(RST_STREAM, 0, stream, struct.pack(">I", 8)))
+
+
 def half_close(client, notifies):
     """Ends our side. Returns what had come before: OpenSSL takes nothing for granted behind its own close_notify."""
     came = b""
@@ -130,6 +140,10 @@ def main():
     parser.add_argument("--window", type=int, default=65535)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--pings", type=int, default=0)
+    parser.add_argument("--flood", default="")
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--resets", type=int, default=0)
+    parser.add_argument("--provoked", type=int, default=0)
     parser.add_argument("--patience", type=float, default=30)
     options = parser.parse_args()
     client = connect(options)
@@ -156,6 +170,12 @@ def main():
                 client.sendall(frame(PING, 0, 0, b"12345678") * 100)
         except OSError:
             pass
+    pieces = list(flood(options, 2 * len(requests) + 1, requests[0] if requests else fields, encoder))
+    try:
+        for start in range(0, len(pieces), 50):
+            client.sendall(b"".join(pieces[start:start + 50]))
+    except OSError:
+        pass
     end = ended(client, options.patience) if options.deaf else read(
         client, seen, options.patience, len(requests) if options.until_answered else 0, came)
     print(json.dumps({"end": end, "seconds": time.monotonic() - began, **seen}))

@@ -71,6 +71,15 @@ struct BodySource {
     }
   }
 
+  /// Payload that needs no decoding was passed on without a block: at most `expected`, and never of a chunked body.
+  mutating func pass(_ passed: Int) {
+    if case .length(let remaining) = framing {
+      framing = .length(remaining - Int64(passed))
+      isDone = remaining == Int64(passed)
+    }
+    count += Int64(passed)
+  }
+
   /// The sender has closed its stream cleanly.
   mutating func end() throws(Failure) {
     if isDone { return }

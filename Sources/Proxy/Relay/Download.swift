@@ -136,10 +136,41 @@ struct Download {
         app.loop.again(connection)
         return .blocked
       }
+      if passesOn, !app.isStream {
+        let arrived = connection.stream.arrived
+        if !arrived.isEmpty {
+          guard try passOn(arrived, of: connection, app, pulse) else { return .blocked }
+          continue
+        }
+      }
       guard try read(connection, app, pulse) else {
         connection.rest()
         return .blocked
       }
+    }
+  }
+
+  /// Nothing is decoded or framed.
+  private var passesOn: Bool { inflater == nil && !isChunked && !source.isChunked }
+
+  /// Sends what lies in a layer's memory, without a block. All that came before was sent.
+  /// - Returns: false if the app takes no more now.
+  private mutating func passOn(
+    _ arrived: UnsafeRawBufferPointer, of connection: UpstreamConnection, _ app: AppConnection, _ pulse: Pulse
+  ) throws(Stop) -> Bool {
+    let bytes = UnsafeRawBufferPointer(rebasing: arrived.prefix(source.expected))
+    if let place = app.clientPlace, bytes.count == source.expected { place.leave() }
+    switch app.stream.write(bytes) {
+    case .bytes(let count):
+      connection.stream.consume(count)
+      source.pass(count)
+      note(sent: count, pulse)
+      if count < bytes.count { app.clientPlace?.comeBack() }
+      return true
+    case .later:
+      app.clientPlace?.comeBack()
+      return false
+    case .failed: throw .appLeft
     }
   }
 

@@ -51,8 +51,7 @@ public struct ArrivingMessage {
     let body = session.body(of: ticket)
     if body.isEmpty { return atEnd(into: space, failed) }
     guard isChunked else {
-      var count = min(body.count, space.count)
-      if awaitsTrailers, count == left, !hasEnded { count -= 1 }
+      let count = readable(min(body.count, space.count))
       guard count > 0 else { return failed ? .failed : .later }
       left = left.map { $0 - count }
       move(body, count, to: space, session, ticket)
@@ -60,6 +59,22 @@ public struct ArrivingMessage {
     }
     return .bytes(moveChunk(body, to: space, session, ticket))
   }
+
+  /// What `read` would give next, where it lies; empty: that is to be read.
+  func arrived(from session: Session, _ ticket: StreamTicket) -> UnsafeRawBufferPointer {
+    let body = session.body(of: ticket)
+    guard hasHead, !isChunked, text.isEmpty, !body.isEmpty else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(rebasing: body[..<readable(body.count)])
+  }
+
+  /// Takes bytes off the front of `arrived`.
+  mutating func consume(_ count: Int, from session: Session, _ ticket: StreamTicket) {
+    left = left.map { $0 - count }
+    session.consumed(ticket, count)
+  }
+
+  /// How many of so many bytes of a body may be read now.
+  private func readable(_ count: Int) -> Int { awaitsTrailers && count == left && !hasEnded ? count - 1 : count }
 
   private mutating func moveText(into space: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(text.count - textRead, space.count)

@@ -65,6 +65,16 @@ final class CarriedStream: StreamLayer {
     return result
   }
 
+  override var arrived: UnsafeRawBufferPointer {
+    ticket.map { answer.arrived(from: carrier.session, $0) } ?? UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  override func consume(_ count: Int) {
+    guard let ticket else { return }
+    answer.consume(count, from: carrier.session, ticket)
+    if !answer.hasEnded { carrier.wantsFlush() }
+  }
+
   override func close() {
     carrier.ended(self, isWhole: answer.hasEnded && upload?.isWhole == true)
     ticket = nil

@@ -15,6 +15,8 @@ final class Carrier {
   /// Requests that may be given up. Origins that guard against resets end all streams of a connection.
   private static let cancellations = 100
   private static let readsATurn = 16
+  /// Reads after which those are told for whom bodies have come. Larger pieces cost less to pass on; these stay in the processor's caches.
+  private static let readsATelling = 8
   /// Nanoseconds that the end of a stream is awaited whose answer is whole.
   private static let endPatience: Int64 = 1_000_000_000
   /// Nanoseconds for which it takes no requests, so that those in progress may end and others have its place; then as long it goes on.
@@ -237,8 +239,10 @@ final class Carrier {
       switch pipe.receive(through: block) {
       case .bytes:
         lastReceived = loop.now
-        takeEvents()
-      case .blocked: return root.keepSessions()
+        takeEvents(mayWait: budget % Self.readsATelling != 0)
+      case .blocked:
+        notify()
+        return root.keepSessions()
       case .ended, .lost:
         session.connectionLost()
         takeEvents()
@@ -247,7 +251,8 @@ final class Carrier {
     }
   }
 
-  private func takeEvents() {
+  /// - Parameter mayWait: those for whom a body has come may be told later, by `notify`.
+  private func takeEvents(mayWait: Bool = false) {
     var isChanged = false
     var hasEnded = false
     while let event = session.nextEvent() {
@@ -286,7 +291,7 @@ final class Carrier {
         isRetired = true
       }
     }
-    notify()
+    if !mayWait || isChanged || hasEnded || session.failure != nil || isRetired { notify() }
     if session.failure != nil {
       flush()
       close()
