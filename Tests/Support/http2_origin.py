@@ -129,10 +129,17 @@ class Stream:
         self.send(HEADERS, 5, block(fields))
 
     async def do_data(self, data):
+        self.spend(len(data))
         self.send(DATA, 0, data.encode("latin-1"))
 
     async def do_last(self, data):
+        self.spend(len(data))
         self.send(DATA, 1, data.encode("latin-1"))
+
+    def spend(self, count):
+        """Without it, zeros behind data would overrun the peer's windows."""
+        self.window -= count
+        self.connection.window -= count
 
     async def do_zeros(self, count):
         connection = self.connection
@@ -141,8 +148,7 @@ class Stream:
             if size <= 0:
                 await changed.wait()
                 continue
-            self.window -= size
-            connection.window -= size
+            self.spend(size)
             count -= size
             self.send(DATA, 0, bytes(size))
             await connection.drain()
