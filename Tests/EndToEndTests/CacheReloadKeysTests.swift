@@ -80,6 +80,7 @@ import Testing
       Change("the origin's path") { $0.origin += "/echo" },
       Change("the origin's host") { $0.origin = $0.origin.replacingOccurrences(of: "localhost", with: "127.0.0.1") },
       Change("share") { $0.cache = "{default_ttl: 10m, share: all}" },
+      Change("ignore_headers") { $0.cache = "{default_ttl: 10m, ignore_headers: [X-Group]}" },
       Change("no cache") { $0.cache = "off" },
       Change("a credential of another name") { $0.credential = "twin" },
       Change("a client that is gone") { $0.clients = Marks.clients("bob") },

@@ -10,7 +10,7 @@ final class EntryCache: Sendable {
   let rules: CacheRules
   /// Nanoseconds that a request waits for the head of another's answer.
   let patience: Int64
-  /// Digest of the keys that shape requests and answers.
+  /// Digest of the keys that shape requests and answers, and that tell them apart.
   private let shape: [UInt8]
   /// Reads what tells requests apart: with the entry's credential, and with none or the app's own.
   private let withCredential, withoutCredential: VariantReader
@@ -23,6 +23,8 @@ final class EntryCache: Sendable {
     let keys = [
       "\(settings.rewrite)", "\(settings.decompress)", "\(settings.requestHeaders)", "\(settings.responseHeaders)",
       "\(settings.hostHeader)", "\(settings.stripsPrefix)", settings.origin.path, "\(settings.clientAuthorization)",
+      // Stored under coarser variants, an answer to one who sent a field would meet those who send none.
+      "\(rules.ignored)",
     ]
     shape = SHA256.digest(parts: keys.map { Array($0.utf8) })
     withCredential = VariantReader(rules, written: forwarding?.credentialFields ?? [])
