@@ -17,6 +17,13 @@ let dataPath: [SwiftSetting] = [
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
 ]
 
+/// The released program is small and starts quickly: nobody looks up its symbols, equal functions exist once, and relative relocations
+/// take a bit each (DT_RELR: glibc 2.36, Debian 12). Only lld can do all three.
+let released = LinkerSetting.unsafeFlags(
+  ["-use-ld=lld"]
+    + ["--no-export-dynamic", "--icf=safe", "-z", "pack-relative-relocs"].flatMap { ["-Xlinker", $0] },
+  .when(configuration: .release))
+
 let package = Package(
   name: "authproxy",
   products: [.executable(name: "authproxy", targets: ["authproxy"])],
@@ -119,7 +126,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
       ],
       // The build ID leads debuggers and symbol servers from a stripped program to its symbols.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "--build-id=sha1"])]),
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--build-id=sha1"]), released]),
 
     .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"]),
     .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2", "HTTPWire"]),

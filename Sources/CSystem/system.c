@@ -2,11 +2,13 @@
 #include "CSystem.h"
 
 #include <dirent.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 
@@ -74,6 +76,23 @@ void csys_return_large_memory(void) {
 void csys_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
 
 void csys_trim_memory(void) { malloc_trim(0); }
+
+// Segments that were ever writable hold relocated addresses: the file does not have those.
+static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size, (void)context;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (int index = 0; index < object->dlpi_phnum; index++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+    if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+    uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+    uintptr_t end = start + segment->p_filesz;
+    start &= ~(page - 1);
+    madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void csys_release_code(void) { dl_iterate_phdr(release_code, NULL); }
 
 uint64_t csys_raise_descriptor_limit(void) {
   struct rlimit limit;

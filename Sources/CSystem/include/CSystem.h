@@ -122,6 +122,9 @@ void csys_return_large_memory(void);
 void csys_share_memory(void);
 /// The allocator returns its free pages to the kernel, also those between others.
 void csys_trim_memory(void);
+/// The process gives back the pages of code and constants, its own and the libraries': what it uses again comes back from the kernel's page
+/// cache, and what only start and reload need does not count as its memory any more.
+void csys_release_code(void);
 /// CPUs that this process may run on.
 int csys_cpu_affinity_count(void);
 /// open(2) with O_CLOEXEC.

@@ -41,7 +41,7 @@ public final class Partition: Sendable {
     public var origin: [UInt8]
     /// Digests of what the trust policy and the client certificate contain; empty: none.
     public var trust, certificate: [UInt8]
-    /// Digest of the keys that shape request or answer: rewrite, decompress, header rules, paths, host_header.
+    /// Digest of the keys that shape request or answer: rewrite, decompress, header rules, paths, host_header, ignored fields.
     public var rules: [UInt8]
     /// The match that the request came by, as text.
     public var match: String

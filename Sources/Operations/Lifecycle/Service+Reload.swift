@@ -58,6 +58,7 @@ extension Service {
       metadata["addresses"] = .array(report.addresses.map { .string($0) })
       logger.info("configuration reloaded", metadata: metadata)
       supervisor.ready("serving, configuration \(report.generation)")
+      csys_release_code()
     case .unchanged:
       metadata["changed"] = "false"
       logger.info("configuration reloaded", metadata: metadata)

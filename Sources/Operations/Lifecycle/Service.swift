@@ -113,6 +113,7 @@ public final class Service: Sendable {
     var metadata: Logger.Metadata = ["addresses": .array(listeners.map { .string("\($0.socket.address)") })]
     if let admin { metadata["admin"] = .string("\(admin.socket.address)") }
     logger.info("serving", metadata: metadata)
+    csys_release_code()
     return listeners.map(\.socket.address)
   }
 
