@@ -156,8 +156,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
-        "WayOut",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(
