@@ -72,6 +72,7 @@ let package = Package(
       name: "RedisClient", dependencies: ["Crypto", "EventIO", "RESP", "RedisProtocol", "Streams", "TLS", "Trust"]),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
+    .target(name: "KubernetesStore", dependencies: ["Credentials", "Crypto", "EventIO", "Fetch", "JSON", "Trust"]),
     .target(
       name: "Settings",
       dependencies: [
@@ -136,6 +137,8 @@ let package = Package(
     .testTarget(name: "RedisProtocolTests", dependencies: ["RESP", "RedisProtocol"]),
     .testTarget(
       name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
+    .testTarget(
+      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "TLS", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
