@@ -76,13 +76,14 @@ let package = Package(
     .target(
       name: "Settings",
       dependencies: [
-        "CSystem", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
+        "CSystem", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "RedisProtocol", "Routing", "Trust", "Credentials",
+        "TLS", "WayOut",
       ]),
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials",
-        "TLS", "WayOut",
+        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Credentials", "TLS", "WayOut",
       ],
       swiftSettings: fuzzed),
     .target(
@@ -97,7 +98,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "HTTP2", "Forwarding", "Routing", "CSystem", "Cache", "EventIO", "Crypto", "TLS", "Signing", "Streams",
         "Trust",
-        "Credentials", "Fetch", "Files", "Kerberos",
+        "Credentials", "Fetch", "Files", "Kerberos", "RedisClient", "RedisProtocol",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(

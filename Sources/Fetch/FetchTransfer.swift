@@ -32,6 +32,7 @@ public final class FetchTransfer {
   private var wait: ((@escaping () -> Void) -> Void)?
   private var sawForbiddenAddress = false
   private var pass = 0
+  private var isLate = false
 
   init(
     _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ identity: TLSIdentity?, _ gate: (any FetchGate)?,
@@ -237,6 +238,10 @@ public final class FetchTransfer {
 
   /// The last check before the request's first byte.
   private func mayProceed() -> Bool {
+    if let latest = fetch.notAfter, bootTimeMilliseconds() >= latest {
+      isLate = true
+      return false
+    }
     guard fetch.url.prefix(6).lowercased() == "https:" else { return true }
     guard let trust, let easy, let ssl = ccurl_ssl(easy), let handshake = ForeignHandshake.of(ssl: ssl) else { return false }
     self.handshake = handshake
@@ -297,6 +302,7 @@ public final class FetchTransfer {
           HTTPFetch.Answer(
             status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil,
             dpopNonce: field("DPoP-Nonce"), date: date, metadataFlavor: field("Metadata-Flavor"), body: body)))
+    case _ where isLate: finish(.failure(.tooLate))
     case _ where isTooLarge: finish(.failure(.tooLarge))
     case CURLE_OPERATION_TIMEDOUT: finish(.failure(passage?.timeUp().map { .unreachable($0) } ?? .timedOut))
     case _ where passage?.failure != nil: finish(.failure(.unreachable(passage?.failure ?? "")))

@@ -23,6 +23,8 @@ public struct HTTPFetch {
   public var permits: ((Address) -> Bool)?
   /// Never through a parent proxy.
   public var goesDirectly = false
+  /// The first byte of the request goes out earlier or not at all, in milliseconds of `bootTimeMilliseconds`; nil: at any time.
+  public var notAfter: Int64?
   /// It is asked in order to judge a parent proxy.
   public var judgesParent = false
   /// Takes the body of a 2xx answer line by line as it arrives; nil: the body is part of the answer.
@@ -58,6 +60,8 @@ public struct HTTPFetch {
   /// Texts contain nothing that was sent.
   public enum Failure: Error, Sendable {
     case timedOut
+    /// `notAfter` was over before anything was sent.
+    case tooLate
     /// Name resolution, connection or TLS failed, or the connection ended before the response.
     case unreachable(String)
     /// The server did not satisfy the trust policy.

@@ -13,6 +13,8 @@ struct Figures: Sendable {
   var bodies = Bodies()
   var cache = StoreFigures()
   var credentials: [CredentialReport] = []
+  /// nil: no credential is shared.
+  var store: StoreReport?
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
@@ -40,6 +42,7 @@ struct Figures: Sendable {
     ways(&metrics)
     streams(&metrics)
     credentials(&metrics)
+    fleet(&metrics)
     signing(&metrics)
     cache(&metrics)
     trust(&metrics)
