@@ -121,7 +121,7 @@ extension KubernetesFailure {
   fileprivate init(_ failure: HTTPFetch.Failure, timeout: Int) {
     self =
       switch failure {
-      case .timedOut: .timedOut(milliseconds: timeout)
+      case .timedOut, .tooLate: .timedOut(milliseconds: timeout)
       case .unreachable(let why): .unreachable(why)
       case .untrusted(let refusal): .untrusted("\(refusal.evaluator): \(refusal.detail)")
       case .addressForbidden: .unreachable("its address is forbidden")
