@@ -98,7 +98,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "HTTP2", "Forwarding", "Routing", "CSystem", "Cache", "EventIO", "Crypto", "TLS", "Signing", "Streams",
         "Trust",
-        "Credentials", "Fetch", "Files", "Kerberos", "RedisClient", "RedisProtocol",
+        "Credentials", "Fetch", "Files", "Kerberos", "KubernetesStore", "RedisClient", "RedisProtocol",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(

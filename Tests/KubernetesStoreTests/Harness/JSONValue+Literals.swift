@@ -1,13 +1,13 @@
 import JSON
 
-extension JSONValue: @retroactive ExpressibleByStringLiteral {
+extension JSONValue: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) { self = .string(text) }
 }
 
-extension JSONValue: @retroactive ExpressibleByBooleanLiteral {
+extension JSONValue: ExpressibleByBooleanLiteral {
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
-extension JSONValue: @retroactive ExpressibleByArrayLiteral {
+extension JSONValue: ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 }

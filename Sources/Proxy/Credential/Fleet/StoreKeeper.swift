@@ -1,7 +1,9 @@
 import Credentials
 import EventIO
+import KubernetesStore
 import RedisClient
 import Synchronization
+import Upstreams
 
 /// The process's connection to the fleet's store: on the first loop, for the owners of all loops. Confined to that loop, which owns it.
 final class StoreKeeper {
@@ -53,8 +55,9 @@ final class StoreKeeper {
     switch plan.server {
     case .redis(let settings):
       return RedisEngine(settings, replicas: plan.settings.replicas, on: loop, gate: gate, report: report)
-    case .kubernetes:
-      preconditionFailure("the snapshot's builder has refused it")
+    case .kubernetes(let settings, let trust):
+      return KubernetesEngine(
+        KubernetesSettings(settings), on: loop, under: trust, gate: Upstreams.of(loop).fetch.gate, report: report)
     }
   }
 
