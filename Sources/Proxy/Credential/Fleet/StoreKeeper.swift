@@ -19,7 +19,9 @@ final class StoreKeeper {
   private var unsaved: Set<UInt64> = []
 
   /// - Parameter gate: of rediss://.
-  init(on loop: EventLoop, _ group: LoopGroup, _ standing: StoreStanding, _ observer: LoopObserver, gate: @escaping RevocationGate) {
+  init(
+    on loop: EventLoop, _ group: LoopGroup, _ standing: StoreStanding, _ observer: LoopObserver, gate: @escaping RevocationGate
+  ) {
     self.loop = loop
     self.group = group
     self.standing = standing
@@ -57,7 +59,7 @@ final class StoreKeeper {
       return RedisEngine(settings, replicas: plan.settings.replicas, on: loop, gate: gate, report: report)
     case .kubernetes(let settings, let trust):
       return KubernetesEngine(
-        KubernetesSettings(settings), on: loop, under: trust, gate: Upstreams.of(loop).fetch.gate, report: report)
+        KubernetesSettings(settings), on: loop, under: trust, gate: loop.resident(Upstreams.self).fetch.gate, report: report)
     }
   }
 
