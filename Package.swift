@@ -72,6 +72,7 @@ let package = Package(
       name: "RedisClient", dependencies: ["Crypto", "EventIO", "RESP", "RedisProtocol", "Streams", "TLS", "Trust"]),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
+    .target(name: "KubernetesStore", dependencies: ["Credentials", "Crypto", "EventIO", "Fetch", "JSON", "Trust"]),
     .target(
       name: "Settings",
       dependencies: [
@@ -97,7 +98,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "HTTP2", "Forwarding", "Routing", "CSystem", "Cache", "EventIO", "Crypto", "TLS", "Signing", "Streams",
         "Trust",
-        "Credentials", "Fetch", "Files", "Kerberos", "RedisClient", "RedisProtocol",
+        "Credentials", "Fetch", "Files", "Kerberos", "KubernetesStore", "RedisClient", "RedisProtocol",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -137,6 +138,8 @@ let package = Package(
     .testTarget(name: "RedisProtocolTests", dependencies: ["RESP", "RedisProtocol"]),
     .testTarget(
       name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
+    .testTarget(
+      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "TLS", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),

@@ -24,6 +24,7 @@ public final class FetchTransfer {
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   private var body: [UInt8] = []
+  private var lines = FetchLines()
   private var headSize = 0
   private var isTooLarge = false
   private var handshake: ForeignHandshake?
@@ -96,6 +97,11 @@ public final class FetchTransfer {
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TCP_KEEPALIVE, 1)
+    if fetch.stream != nil {
+      // Seconds: a stream may be silent for long, and a connection that leads nowhere is found within two minutes.
+      set(CURLOPT_TCP_KEEPIDLE, 30)
+      set(CURLOPT_TCP_KEEPINTVL, 10)
+    }
     if let passage { set(CURLOPT_ABSTRACT_UNIX_SOCKET, passage.name) }
     // A passage is for one transfer.
     if !fetch.sharesConnections || passage != nil {
@@ -128,6 +134,7 @@ public final class FetchTransfer {
     if fetch.method != .get {
       set(CURLOPT_POST, 1)
       if fetch.method == .put { set(CURLOPT_CUSTOMREQUEST, "PUT") }
+      if fetch.method == .patch { set(CURLOPT_CUSTOMREQUEST, "PATCH") }
       codes.append(ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(fetch.body.count)))
       fetch.body.withUnsafeBytes { bytes in
         // COPYPOSTFIELDS with a null pointer would read a string.
@@ -160,6 +167,14 @@ public final class FetchTransfer {
     guard let bytes, let object else { return 0 }
     let transfer = FetchTransfer.of(object)
     let length = size * count
+    if let stream = transfer.fetch.stream, transfer.isSuccess {
+      guard transfer.lines.append(UnsafeRawBufferPointer(start: bytes, count: length), limit: stream.lineLimit) else {
+        transfer.isTooLarge = true
+        return 0
+      }
+      transfer.channel?.hasNews(transfer)
+      return length
+    }
     guard transfer.body.count + length <= transfer.fetch.limitBytes else {
       transfer.isTooLarge = true
       return 0
@@ -168,15 +183,21 @@ public final class FetchTransfer {
     return length
   }
 
-  private static let header: curl_write_callback = { _, size, count, object in
+  private static let header: curl_write_callback = { bytes, size, count, object in
     guard let object else { return 0 }
     let transfer = FetchTransfer.of(object)
-    transfer.headSize += size * count
+    let length = size * count
+    transfer.headSize += length
     guard transfer.headSize <= FetchTransfer.headLimit else {
       transfer.isTooLarge = true
       return 0
     }
-    return size * count
+    // The empty line that ends the head.
+    if transfer.fetch.stream != nil, length <= 2, let first = bytes?.pointee, first == 13 || first == 10, transfer.isSuccess {
+      transfer.lines.headArrived()
+      transfer.channel?.hasNews(transfer)
+    }
+    return length
   }
 
   private static let contextHook: curl_ssl_ctx_callback = { _, context, object in
@@ -239,6 +260,21 @@ public final class FetchTransfer {
     case .wait(let wait):
       self.wait = wait
       return false
+    }
+  }
+
+  // MARK: Streams
+
+  private var isSuccess: Bool { easy.map { (200..<300).contains(ccurl_status($0)) } ?? false }
+
+  /// Tells what has arrived. Outside of libcurl: who is told may cancel this transfer.
+  func deliver() {
+    guard completion != nil, let stream = fetch.stream, lines.hasNews else { return }
+    let (began, whole) = lines.take()
+    if began { stream.began() }
+    for line in whole {
+      guard completion != nil else { return }
+      stream.line(line)
     }
   }
 

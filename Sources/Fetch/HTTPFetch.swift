@@ -5,7 +5,7 @@ import Trust
 /// A request by the proxy itself: to a token endpoint, for a discovery document, to an OCSP responder, or for a revocation
 /// list.
 public struct HTTPFetch {
-  public enum Method: Sendable { case get, post, put }
+  public enum Method: Sendable { case get, post, put, patch }
   public var method: Method
   /// `http` or `https`. Redirects are not followed.
   public var url: String
@@ -27,6 +27,8 @@ public struct HTTPFetch {
   public var notAfter: Int64?
   /// It is asked in order to judge a parent proxy.
   public var judgesParent = false
+  /// Takes the body of a 2xx answer line by line as it arrives; nil: the body is part of the answer.
+  public var stream: FetchStream?
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,

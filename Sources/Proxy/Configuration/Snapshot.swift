@@ -105,9 +105,6 @@ public final class SnapshotBuilder: Sendable {
   ) throws(LoadError) -> StorePlan? {
     guard let shared = settings.tokenStore.shared, settings.credentials.values.contains(where: { $0.tokens?.sharing != nil })
     else { return nil }
-    if case .kubernetes = shared.engine {
-      throw LoadError(message: "token_store.kubernetes: this program was built without it")
-    }
     let material: TrustMaterial?
     switch shared.engine {
     case .redis(let redis): material = redis.location.isTLS ? redis.trust.flatMap { trust[$0] } ?? fallback : nil

@@ -1,7 +1,9 @@
 import Credentials
 import EventIO
+import KubernetesStore
 import RedisClient
 import Synchronization
+import Upstreams
 
 /// The process's connection to the fleet's store: on the first loop, for the owners of all loops. Confined to that loop, which owns it.
 final class StoreKeeper {
@@ -17,7 +19,9 @@ final class StoreKeeper {
   private var unsaved: Set<UInt64> = []
 
   /// - Parameter gate: of rediss://.
-  init(on loop: EventLoop, _ group: LoopGroup, _ standing: StoreStanding, _ observer: LoopObserver, gate: @escaping RevocationGate) {
+  init(
+    on loop: EventLoop, _ group: LoopGroup, _ standing: StoreStanding, _ observer: LoopObserver, gate: @escaping RevocationGate
+  ) {
     self.loop = loop
     self.group = group
     self.standing = standing
@@ -55,7 +59,9 @@ final class StoreKeeper {
     switch plan.server {
     case .redis(let settings):
       return RedisEngine(settings, replicas: plan.settings.replicas, on: loop, gate: gate, report: report)
-    case .kubernetes: preconditionFailure("the snapshot's builder has refused it")
+    case .kubernetes(let settings, let trust):
+      return KubernetesEngine(
+        KubernetesSettings(settings), on: loop, under: trust, gate: loop.resident(Upstreams.self).fetch.gate, report: report)
     }
   }
 
