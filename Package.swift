@@ -82,7 +82,8 @@ let package = Package(
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
+        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings",
+        "Trust",
         "Credentials", "TLS", "WayOut",
       ],
       swiftSettings: fuzzed),
@@ -139,7 +140,7 @@ let package = Package(
     .testTarget(
       name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
     .testTarget(
-      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "TLS", "Trust"]),
+      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),

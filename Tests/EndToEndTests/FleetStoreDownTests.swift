@@ -5,7 +5,7 @@ import Testing
 @Suite(.enabled(if: RedisServer.isInstalled)) struct FleetStoreDownTests {
   private static let refreshToken = ["grant: refresh_token", "refresh_token: first-5ecret-refresh"]
 
-  @Test func `a process starts without the store and is ready; a refresh token is not spent, and the store's return heals it`() throws {
+  @Test func `a process starts without the store; a refresh token is not spent, and the store's return heals it`() throws {
     let fleet = try Fleet(#"{"rotate": true, "refresh_token": "first-5ecret-refresh"}"#)
     defer { fleet.stop() }
     fleet.redis.kill()

@@ -19,7 +19,9 @@ struct FleetTokens {
   /// - Parameter name: nil: all credentials.
   func rows(of name: String?) throws -> [TokenRow] {
     try fleet.entries.filter { name == nil || $0.name == name }.map { entry in
-      guard entry.grant != nil else { return TokenRow(name: entry.name, grant: nil, state: "not stored", record: nil, fleet: nil) }
+      guard entry.grant != nil else {
+        return TokenRow(name: entry.name, grant: nil, state: "not stored", record: nil, fleet: nil)
+      }
       guard let policy = entry.policy else {
         for diagnostic in entry.diagnostics { Terminal.error("\(diagnostic)") }
         return TokenRow(name: entry.name, grant: entry.grant, state: "unreadable in \(config)", record: nil, fleet: nil)
@@ -108,11 +110,15 @@ struct FleetRow {
     guard let record else { return }
     page.row("generation", "\(record.generation)")
     if let issued { page.row("token age", Units.text(duration: Int(clamping: max(0, clock - issued) * 1_000))) }
-    if let claim = record.claim { page.row("claimed", "by \(LogText.bounded(claim.holder)), since \(UTCTime.text(claim.since))") }
+    if let claim = record.claim {
+      page.row("claimed", "by \(LogText.bounded(claim.holder)), since \(UTCTime.text(claim.since))")
+    }
     if let backOff = record.backOff, backOff.until / 1_000 > clock {
       page.row("back-off", "until \(UTCTime.text(backOff.until / 1_000)): \(LogText.bounded(backOff.text))")
     }
-    if record.lastError?.isFinal == true { page.row("needs operator", "yes: \"authproxy tokens --clear\" makes the fleet try again") }
+    if record.lastError?.isFinal == true {
+      page.row("needs operator", "yes: \"authproxy tokens --clear\" makes the fleet try again")
+    }
   }
 
   var members: [JSONValue.Member] {

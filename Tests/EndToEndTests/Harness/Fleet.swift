@@ -50,7 +50,9 @@ final class Fleet {
   /// Starts so many, which are connected to the store.
   func start(_ count: Int, _ oauth: [String] = []) throws {
     for number in 1...count { try start(try configuration(oauth, name: "proxy\(number)")) }
-    for proxy in proxies { try #require(proxy.process.awaitLine { $0.contains("token store reachable") } != nil, "\(proxy.tail)") }
+    for proxy in proxies {
+      try #require(proxy.process.awaitLine { $0.contains("token store reachable") } != nil, "\(proxy.tail)")
+    }
   }
 
   /// Asks all of them at once.

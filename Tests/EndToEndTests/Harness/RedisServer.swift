@@ -1,7 +1,7 @@
 import Foundation
 
 /// A `redis-server` on a port of loopback, with a folder of its own. It ends with this object.
-final class RedisServer: Sendable {
+final class RedisServer {
   private static func find(_ name: String) -> String? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":") + ["/usr/bin", "/usr/sbin"]
     return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
