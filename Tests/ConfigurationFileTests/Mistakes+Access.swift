@@ -80,7 +80,7 @@ extension Mistake {
       admin: {address: 127.0.0.1:9128, expose: [healthz, metric]}
       """#,
       [
-        "2:52: error: admin.expose[1] must be healthz, readyz, metrics, status or purge, not 'metric' (did you mean "
+        "2:52: error: admin.expose[1] must be healthz, readyz, metrics, status, dashboard or purge, not 'metric' (did you mean "
           + "'metrics'?)"
       ]),
     Mistake(

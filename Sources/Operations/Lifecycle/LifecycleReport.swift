@@ -12,6 +12,8 @@ struct LifecycleReport: Sendable {
   var generation = 0
   var lastReloadSucceeded = true
   var lastReloadErrors: [String] = []
+  /// Seconds since 1970; nil: there was none since the start.
+  var lastReload: Int64?
   var reloads: [ReloadResult: UInt64] = [:]
   /// Seconds since 1970.
   var started = 0

@@ -39,6 +39,7 @@ extension Service {
       let interval = loaded.settings.map(\.watchInterval) ?? $0.snapshot?.settings.watchInterval
       $0.watch.follow(loaded, interval: interval, now: csys_monotonic())
       $0.lifecycle.reloads[outcome.result, default: 0] += 1
+      $0.lifecycle.lastReload = wallClockSeconds()
       if case .failed(let errors) = outcome {
         $0.lifecycle.lastReloadErrors = errors
         $0.lifecycle.lastReloadSucceeded = false

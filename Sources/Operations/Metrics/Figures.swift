@@ -16,6 +16,10 @@ struct Figures: Sendable {
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
+  /// Of each loop, the newest first.
+  var trouble: [[Trouble]] = []
+  /// Of each loop: nanoseconds of processor time.
+  var loopTimes: [Int64] = []
   let version: String
 
   /// Bytes of bodies in memory.

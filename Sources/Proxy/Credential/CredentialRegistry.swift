@@ -9,6 +9,7 @@ final class CredentialRegistry: Sendable {
     var report: CredentialReport?
     var refreshes: [RefreshResult: UInt64] = [:]
     var exchanges: [SubjectResult: UInt64] = [:]
+    var attempts = CredentialReport.Attempts()
   }
   private let records = Mutex<[String: Record]>([:])
   /// By serial.
@@ -42,8 +43,12 @@ final class CredentialRegistry: Sendable {
   func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
   /// The configuration no longer has the credential.
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
-  func count(_ result: RefreshResult, of name: String) {
-    records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
+  func note(_ event: CredentialEvent, of name: String) {
+    let now = wallClockSeconds()
+    records.withLock { records in
+      if let result = event.refreshResult { records[name, default: Record()].refreshes[result, default: 0] += 1 }
+      records[name, default: Record()].attempts.note(event, at: now)
+    }
   }
   func count(_ result: SubjectResult, of name: String) {
     records.withLock { $0[name, default: Record()].exchanges[result, default: 0] += 1 }
@@ -61,6 +66,7 @@ final class CredentialRegistry: Sendable {
         guard var report = record.report else { return nil }
         report.waiting = record.count.value
         report.refreshes = record.refreshes
+        report.attempts = record.attempts
         report.subjects?.exchanges = record.exchanges
         // No request has needed it since it expired.
         if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }

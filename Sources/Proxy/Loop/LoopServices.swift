@@ -3,6 +3,7 @@ import Cache
 import EventIO
 import HTTPWire
 import Settings
+import Trust
 import Upstreams
 
 import class Cache.CacheStore
@@ -28,6 +29,10 @@ public final class Shared: Sendable {
 
   /// The credentials of the configuration, sorted by name, as their owners last reported them.
   public var credentialReports: [CredentialReport] { registry.reports }
+  /// What is known about revocation.
+  public func revocationReports(limit: Int) -> [RevocationReport] {
+    upstreams.revocation.reports(now: wallClockSeconds(), limit: limit)
+  }
   /// True while ending the process would lose a refresh token. That lasts as long as a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
 }
