@@ -84,6 +84,15 @@ extension Mistake {
           + "'metrics'?)"
       ]),
     Mistake(
+      "a name of the admin listener that browsers cannot send",
+      #"""
+      admin: {address: 127.0.0.1:9128, hosts: ["*.internal", "ops.internal:0x1"]}
+      """#,
+      [
+        "2:42: error: admin.hosts[0]: '*.internal' has a host with characters that hosts cannot have",
+        "2:56: error: admin.hosts[1]: 'ops.internal:0x1' has a port that is not a number from 0 to 65535",
+      ]),
+    Mistake(
       "the admin address equal to a listener",
       #"""
       admin: 127.0.0.1:3128

@@ -27,7 +27,7 @@ extension DashboardPage {
     rowHead(credential.name, &html)
     html.markup("<small>")
     html.text(report.settings.credentials[credential.name]?.kind.word ?? "of a parent proxy")
-    html.markup("</small></th><td>")
+    html.markup("</small></th><td class=\"words\">")
     state(words.state, words.tone, &html)
     if let subjects = credential.subjects { small("\(subjects.count) users", &html) }
     if let login = credential.login, let time = login.time { small("logged in \(ago(time))", &html) }
@@ -43,7 +43,7 @@ extension DashboardPage {
     number(Figure.count(bad), tone: .warning, isZero: bad == 0, &html)
     number("\(credential.waiting)", tone: .warning, isZero: credential.waiting == 0, &html)
     html.markup("<td class=\"wrap\">")
-    if let error = credential.reason ?? credential.attempts.error {
+    if let error = credential.reason ?? credential.attempts.error, credential.login?.isNeeded != true {
       html.text(error, limit: 300)
       if let time = credential.attempts.failed { html.text(" (\(ago(time)))") }
     }

@@ -81,8 +81,10 @@ extension DashboardPage {
     guard words.tone == .bad || words.tone == .warning else { return }
     note(words.tone, words.tone == .bad ? "Credential" : "Credential, for now", &html)
     html.name(credential.name)
-    html.text(": \(words.state).")
-    if let reason = credential.reason ?? credential.attempts.error { html.text(" \(reason).", limit: 300) }
+    html.text(": \(words.state).", limit: 300)
+    if let reason = credential.reason ?? credential.attempts.error, credential.login?.isNeeded != true {
+      html.text(" \(reason).", limit: 300)
+    }
     if let advice = words.advice {
       html.markup(" ")
       html.text(advice)
@@ -95,14 +97,14 @@ extension DashboardPage {
   func overview(_ html: inout HTML) {
     let (minutes, hours) = (report.total(.minutes), report.total(.hours))
     html.markup("<section aria-label=\"Overview\" id=\"overview\"><dl class=\"cards\">")
-    card("Requests a second", Figure.rate(minutes.rate), "\(Figure.count(minutes.requests)) in 5 minutes", &html)
+    card("Requests a second", Figure.rate(minutes.rate), "\(Figure.count(minutes.requests)) in 5 min", &html)
     let failures = minutes[.serverError]
     let share = minutes.requests > 0 ? Figure.percent(Double(failures) / Double(minutes.requests)) : "0 %"
     card(
-      "Answers 5xx", share, "\(Figure.count(failures)) in 5 minutes, \(Figure.count(hours[.serverError])) in 6 hours",
+      "Answers 5xx", share, "\(Figure.count(failures)) in 5 min, \(Figure.count(hours[.serverError])) in 6 h",
       tone: failures > 0 ? .bad : .plain, &html)
     card(
-      "Half of them within", Figure.duration(minutes.percentile(0.5)),
+      "Median time", Figure.duration(minutes.percentile(0.5)),
       "99 % within \(Figure.duration(minutes.percentile(0.99)))", &html)
     let tunnels = report.figures.counters.tunnels
     card("Connections of apps", "\(report.figures.connections)", tunnels == 1 ? "1 tunnel" : "\(tunnels) tunnels", &html)

@@ -188,8 +188,13 @@ extension DashboardPage {
   private func connections(_ upstream: StatusReport.Upstream, _ html: inout HTML) {
     guard let pool = upstream.pool else { return number("–", isZero: true, &html) }
     html.markup("<td class=\"n\">")
+    if let owner = upstream.sharesWith {
+      html.markup("<span class=\"zero\">shared</span><small>with ")
+      html.name(owner)
+      return html.markup("</small></td>")
+    }
     html.text("\(pool.active) + \(pool.idle)")
-    let versions = upstream.protocols.map(\.name)
+    let versions = upstream.protocols.map { $0.name == "h2" ? "HTTP/2" : "HTTP/1.1" }
     html.markup("<small>")
     html.text(versions.isEmpty ? "HTTP/1.1" : versions.joined(separator: ", "))
     html.markup("</small></td>")
@@ -197,17 +202,17 @@ extension DashboardPage {
 
   private func judgement(_ upstream: StatusReport.Upstream, _ html: inout HTML) {
     html.markup("<td>")
+    defer { html.markup("</td>") }
+    guard upstream.settings != nil else { return }
     switch upstream.judgement {
     case .none: state("not connected yet", .plain, &html)
     case .clear: state("no TLS", .plain, &html)
     case .trusted: state("trusted", .good, &html)
     case .refused(_, let reason, _): state("refused: \(reason)", .bad, &html)
     }
-    if upstream.settings != nil, upstream.judgement != .clear {
-      html.markup("<small>policy ")
-      html.name(upstream.trust)
-      html.markup("</small>")
-    }
-    html.markup("</td>")
+    guard upstream.judgement != .clear else { return }
+    html.markup("<small>policy ")
+    html.name(upstream.trust)
+    html.markup("</small>")
   }
 }

@@ -86,8 +86,8 @@ struct DashboardPage {
 
   // MARK: Parts that sections share
 
-  /// `12 s ago`, `in 3 m`.
-  func ago(_ time: Int64) -> String { VisibleText.distance(time, from: report.now) }
+  /// `12 s ago`, `now`, `in 3 m`.
+  func ago(_ time: Int64) -> String { time == report.now ? "now" : VisibleText.distance(time, from: report.now) }
 
   /// Opens a table that scrolls by itself on a narrow screen, by the keyboard, too.
   func open(_ label: String, _ html: inout HTML) {

@@ -47,7 +47,7 @@ extension DashboardPage {
     tbody th{font-weight:600;position:sticky;left:0;background:var(--card);max-width:20rem;overflow:hidden;text-overflow:ellipsis}
     td{max-width:26rem;overflow:hidden;text-overflow:ellipsis}.n{text-align:right}
     td small,th small{display:block;font-weight:400;color:var(--soft);font-size:.82rem;overflow:hidden;text-overflow:ellipsis}
-    .wrap{white-space:normal;min-width:15rem;overflow-wrap:anywhere}.zero{color:var(--soft)}
+    .wrap,.words{white-space:normal;overflow-wrap:anywhere}.wrap{min-width:13rem}.words{min-width:9rem}.zero{color:var(--soft)}
     .dot::before{content:"";display:inline-block;width:.55em;height:.55em;border-radius:50%;background:currentColor;margin-right:.45em}
     .dot.bad::before{border-radius:1px}.dot.warn::before{clip-path:polygon(50% 0,100% 100%,0 100%);border-radius:0}
     .dot.plain{color:var(--soft)}.dot.plain::before{background:none;box-shadow:inset 0 0 0 1.5px}
@@ -55,7 +55,7 @@ extension DashboardPage {
     .tools{display:flex;flex-wrap:wrap;gap:.4rem .9rem;align-items:baseline;margin:0 0 .5rem}.tools h2{margin:0}
     form{display:flex;gap:.35rem;margin-left:auto}
     input,button{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:4px;padding:.15rem .5rem}
-    input{width:12rem}label{align-self:center;color:var(--soft)}
+    input{width:16rem;max-width:100%}input::placeholder{color:var(--soft);opacity:1}label{align-self:center;color:var(--soft)}
     [aria-current]{color:var(--ink);font-weight:600;text-decoration:none}.two{display:grid;gap:0 1.2rem;\
     grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))}.two>div{min-width:0}
     .empty{color:var(--soft);margin:.2rem 0}footer{color:var(--soft);text-align:center;padding:0 1rem 2rem;font-size:.85rem}

@@ -36,7 +36,8 @@ enum Figure {
   }
 
   static func bytes(_ count: Int) -> String {
-    count < 10 << 20 ? tenths(Double(count) / 1_048_576) + " MiB" : "\(count >> 20) MiB"
+    count < 1 << 20
+      ? "\(count >> 10) KiB" : count < 10 << 20 ? tenths(Double(count) / 1_048_576) + " MiB" : "\(count >> 20) MiB"
   }
 
   /// `21:04:09`, in UTC.

@@ -91,13 +91,17 @@ extension JSONValue {
 }
 
 extension StatusReport.Upstream {
+  /// Connections are counted once.
+  private var ownPool: PoolReport? { sharesWith == nil ? pool : nil }
+
   fileprivate var json: JSONValue {
     .object(
       .init(name: "name", value: .string(name)),
       .init(name: "requests", value: .object(codes.map { .init(name: "\($0.code)", value: .integer($0.count)) })),
-      pool.map { .init(name: "connections_idle", value: .integer($0.idle)) },
-      pool.map { .init(name: "connections_active", value: .integer($0.active)) },
-      pool.map { .init(name: "connections_connecting", value: .integer($0.connecting)) },
+      ownPool.map { .init(name: "connections_idle", value: .integer($0.idle)) },
+      ownPool.map { .init(name: "connections_active", value: .integer($0.active)) },
+      ownPool.map { .init(name: "connections_connecting", value: .integer($0.connecting)) },
+      optional("connections_with", sharesWith),
       optional("certificate_expiry", pool?.certificateExpiry),
       .init(name: "connection_reuses", value: .integer(reuses)),
       .init(name: "retries", value: .integer(retries)), .init(name: "unauthorized_saved", value: .integer(saved)),

@@ -39,6 +39,8 @@ struct StatusReport: Sendable {
     var reuses: UInt64
     var cache: [(result: String, count: UInt64)]
     var pool: PoolReport?
+    /// Name of the entry before it that has the same origin: its connections, and what is known of the origin, count there.
+    var sharesWith: String?
     var protocols: [(name: String, count: UInt64)]
     var judgement: Judgement
     var origins: [OriginReport]
@@ -97,8 +99,14 @@ struct StatusReport: Sendable {
     let pools = Dictionary(figures.pools.map { ($0.upstream, $0) }, uniquingKeysWith: { first, _ in first })
     let entries = Dictionary(settings.upstreams.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     let origins = Dictionary(grouping: figures.health.origins, by: \.upstream)
+    var owners: [Place: String] = [:]
+    for entry in settings.upstreams where pools[entry.name] != nil && owners[Place(entry)] == nil {
+      owners[Place(entry)] = entry.name
+    }
     return figures.counters.upstreams.map { counters in
-      let (entry, pool) = (entries[counters.name], pools[counters.name])
+      let entry = entries[counters.name]
+      let owner = pools[counters.name] == nil ? entry.flatMap { owners[Place($0)] } : nil
+      let pool = pools[owner ?? counters.name]
       return Upstream(
         name: counters.name, settings: entry,
         codes: counters.codes.entries.map { (code: $0.label, count: $0.count) }.sorted { $0.code < $1.code },
@@ -107,10 +115,26 @@ struct StatusReport: Sendable {
         saved: counters.unauthorized.entries.reduce(0) { sum, entry in
           entry.label == .newerVersion || entry.label == .refreshed ? sum + entry.count : sum
         }, reuses: counters.reuses, cache: counters.cache.entries.map { (result: $0.label.rawValue, count: $0.count) },
-        pool: pool, protocols: counters.streams.protocols.entries.map { (name: $0.label.rawValue, count: $0.count) },
+        pool: pool, sharesWith: owner,
+        protocols: counters.streams.protocols.entries.map { (name: $0.label.rawValue, count: $0.count) },
         judgement: judgement(counters.judgement, entry, pool, monotonic), origins: origins[counters.name] ?? [],
         ways: entry.map { ways($0, settings) } ?? [],
         trust: entry?.trust ?? (settings.trust["default"] == nil ? TrustPolicy.systemDefault.name : "default"))
+    }
+  }
+
+  /// What entries that share connections have in common.
+  private struct Place: Hashable {
+    let origin: UpstreamSettings.Origin
+    let trust: String?
+    let certificate: UpstreamSettings.ClientCertificate?
+
+    init(_ entry: UpstreamSettings) {
+      var origin = entry.origin
+      origin.path = ""
+      self.origin = origin
+      trust = entry.trust
+      certificate = entry.clientCertificate
     }
   }
 

@@ -53,7 +53,7 @@ struct CredentialWords {
       $0 > now ? "The proxy tries again in \(VisibleText.span($0 - now))." : "The proxy tries again."
     }
     if report.login?.isNeeded == true {
-      (state, tone, advice) = ("needs you", .bad, "Run: authproxy login \(report.name)")
+      (state, tone, advice) = ("needs you: run authproxy login \(report.name)", .bad, nil)
       return
     }
     switch report.phase {
