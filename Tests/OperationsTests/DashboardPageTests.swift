@@ -36,7 +36,9 @@ import Upstreams
         PoolReport(upstream: upstream.name, idle: 1, active: 0, connecting: 0, certificateExpiry: now + 90 * 86_400))
     }
     figures.credentials = credentials
-    figures.trouble = [trouble]
+    var ring = TroubleRing()
+    for each in trouble.reversed() { ring.add(each) }
+    figures.trouble = [ring]
     change(&figures)
     var traffic = TrafficHistory(now: 0)
     traffic.advance(to: TrafficCounts(figures.counters), at: 5)

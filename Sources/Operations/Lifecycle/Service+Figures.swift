@@ -15,7 +15,7 @@ extension Service {
     figures.leafs = shared.handshakes.leafs.figures
     figures.cache = StoreFigures(shared.cache)
     let count = group.executors.count
-    figures.trouble = Array(repeating: [], count: count)
+    figures.trouble = Array(repeating: TroubleRing(), count: count)
     figures.loopTimes = Array(repeating: 0, count: count)
     let gathering = Gathering(figures, parts: count, deliver)
     for (index, executor) in group.executors.enumerated() {
@@ -35,7 +35,7 @@ extension Service {
           // The process has one memory of it.
           $0.health = Figures.Health(parents: parentsUp, origins: originsUp)
           $0.add(pools)
-          $0.trouble[index] = trouble.list
+          $0.trouble[index] = trouble
           $0.loopTimes[index] = time
         }
       }

@@ -107,7 +107,7 @@ public final class Service: Sendable {
       $0.lifecycle.follow(snapshot, listeners)
       $0.watch.follow(loaded, interval: settings.watchInterval, now: csys_monotonic())
     }
-    history.follow { [unowned self] in sampleTraffic($0) }
+    history.follow { [weak self] in self?.sampleTraffic($0) }
     serveAdmin(admin, settings.admin)
     scheduleWatch()
     supervisor.watch(group.executors)

@@ -16,8 +16,8 @@ struct Figures: Sendable {
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
-  /// Of each loop, the newest first.
-  var trouble: [[Trouble]] = []
+  /// Of each loop.
+  var trouble: [TroubleRing] = []
   /// Of each loop: nanoseconds of processor time.
   var loopTimes: [Int64] = []
   let version: String

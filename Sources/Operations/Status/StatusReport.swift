@@ -87,7 +87,7 @@ struct StatusReport: Sendable {
     self.revocation = revocation
     self.showsPaths = showsPaths
     self.now = now
-    trouble = TroubleRing.merged(figures.trouble)
+    trouble = TroubleRing.merged(figures.trouble.map(\.list))
     upstreams = Self.upstreams(figures, settings, traffic, monotonic)
   }
 

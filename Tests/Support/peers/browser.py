@@ -7,9 +7,8 @@ Steps, by their `do`:
     open    `url`; with `width` and `height` (1280 x 900), `scheme` (light or dark), `script` (false: JavaScript is off)
     eval    the value of `text`, an expression
     wait    the value of `text`, as soon as it is true; `seconds` (30)
-    hide    the page is in the background from now on
     seen    what the page has done since `open`: URLs asked for, texts in the console, dialogs
-    shoot   a picture of the whole page at `path`
+    shoot   a picture at `path`
 The first line of output is `ready`.
 """
 
@@ -40,7 +39,7 @@ class Browser:
             raise SystemExit("Chromium did not start")
         self.socket = connect(found[0], max_size=None)
         self.number = 0
-        self.session = None
+        self.session = self.target = None
         self.events = []
 
     def call(self, method, **parameters):
@@ -58,6 +57,8 @@ class Browser:
             self.note(answer)
 
     def note(self, event):
+        if event.get("sessionId") != self.session:
+            return
         self.events.append(event)
         # A dialog would stop the page, and everything asked of it.
         if event.get("method") == "Page.javascriptDialogOpening":
@@ -67,8 +68,10 @@ class Browser:
 
     def open(self, url, width=1280, height=900, scheme="light", script=True):
         self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        former, self.target = self.target, self.call("Target.createTarget", url="about:blank")["targetId"]
+        if former:
+            self.call("Target.closeTarget", targetId=former)
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         self.events = []
         for domain in ["Page", "Network", "Runtime", "Log"]:
             self.call(f"{domain}.enable")
@@ -95,11 +98,6 @@ class Browser:
             if value or time.monotonic() > end:
                 return value
             time.sleep(0.05)
-
-    def hide(self):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.call("Target.activateTarget", targetId=target)
-        return True
 
     def seen(self):
         # What has come meanwhile.
