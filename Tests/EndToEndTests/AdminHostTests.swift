@@ -2,8 +2,13 @@ import Testing
 
 /// Which names the admin listener answers to.
 @Suite struct AdminHostTests {
-  private let admin =
-    "admin: {address: 127.0.0.1:0, expose: [healthz, readyz, metrics, dashboard, purge], hosts: [ops.internal, \"proxy.internal:9128\"]}\n"
+  private let admin = """
+    admin:
+      address: 127.0.0.1:0
+      expose: [healthz, readyz, metrics, dashboard, purge]
+      hosts: [ops.internal, "proxy.internal:9128"]
+
+    """
 
   /// Status of a request with this Host.
   private func status(_ proxy: ProxyProcess, _ method: String, _ path: String, _ host: String?) throws -> Int {

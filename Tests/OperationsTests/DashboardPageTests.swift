@@ -38,7 +38,7 @@ import Upstreams
     figures.credentials = credentials
     var ring = TroubleRing()
     for each in trouble.reversed() { ring.add(each) }
-    figures.trouble = [ring]
+    figures.note(.init(trouble: ring), at: 0)
     change(&figures)
     var traffic = TrafficHistory(now: 0)
     traffic.advance(to: TrafficCounts(figures.counters), at: 5)
@@ -118,8 +118,7 @@ import Upstreams
     (trouble.client, trouble.upstream, trouble.method, trouble.error) = (name, name, name, name)
     for query in ["", "q=%3Cscript%3E%22", "all=1"] {
       let report = Self.report(1, name: name, credentials: [credential], trouble: [trouble], showsPaths: true) {
-        $0.lifecycle.lastReloadSucceeded = false
-        $0.lifecycle.lastReloadErrors = [name]
+        $0.lifecycle.reloaded(.failure, errors: [name], at: Self.now)
         $0.lifecycle.pinExpiries = [(name, 1)]
         $0.health.origins = [OriginReport(upstream: name, origin: name, isUp: false)]
         $0.health.parents = [(name, false)]
@@ -192,9 +191,7 @@ import Upstreams
     #expect(Self.page(Self.report(1)).contains("Nothing needs you."))
     let page = Self.page(
       Self.report(1) {
-        $0.lifecycle.lastReloadSucceeded = false
-        $0.lifecycle.lastReload = Self.now - 3
-        $0.lifecycle.lastReloadErrors = ["proxy.conf:3:1: error: unknown key"]
+        $0.lifecycle.reloaded(.failure, errors: ["proxy.conf:3:1: error: unknown key"], at: Self.now - 3)
         $0.pools[0].certificateExpiry = Self.now + 86_400
       })
     #expect(page.contains("The last reload failed") && page.contains("proxy.conf:3:1: error: unknown key"))

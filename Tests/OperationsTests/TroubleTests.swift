@@ -31,7 +31,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/", "/"), ("", ""), ("*", "*"), ("/v1", "/v1"), ("/v1/", "/v1/…"), ("/bot123/sendMessage", "/bot123/…"), ("//x", "//…"),
+    ("/", "/"), ("", ""), ("*", "*"), ("/v1", "/v1"), ("/v1/", "/v1/…"), ("/bot123/sendMessage", "/bot123/…"),
+    ("//x", "//…"),
   ])
   func `of a path the first segment is shown`(_ path: String, _ shown: String) {
     #expect(Trouble(request(500, path: path)).shortPath == shown)

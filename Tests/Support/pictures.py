@@ -23,8 +23,10 @@ from browser import Browser  # noqa: E402
 
 # How often apps ask for each.
 MIX = [
-    ("http://api.demo.internal/hello", 40), ("http://api.demo.internal/orders/7", 25), ("http://events.demo.internal/feed", 30),
-    ("http://camera.demo.internal/picture", 8), ("http://prices.demo.internal/prices", 50), ("http://store.demo.internal/note", 12),
+    ("http://api.demo.internal/hello", 40), ("http://api.demo.internal/orders/7", 25),
+    ("http://events.demo.internal/feed", 30),
+    ("http://camera.demo.internal/picture", 8), ("http://prices.demo.internal/prices", 50),
+    ("http://store.demo.internal/note", 12),
     ("http://retired.demo.internal/hello", 0.4), ("http://mail.demo.internal/inbox", 0.3), ("http://other.demo.internal/", 0.2),
     ("http://api.demo.internal/revoke", 0.1),
 ]

@@ -100,17 +100,6 @@ extension ServedAnswer {
   }
 }
 
-extension LifecycleReport {
-  /// Why the proxy is not ready; nil = the listeners are open and no shutdown has begun.
-  var notReady: String? {
-    switch phase {
-    case .serving: nil
-    case .starting: "starting"
-    case .stopping, .draining: "shutting down"
-    }
-  }
-}
-
 extension AdminSettings.Page {
   var path: String {
     switch self {

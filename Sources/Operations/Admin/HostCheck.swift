@@ -1,8 +1,8 @@
 import Settings
 
-/// Whether a request was meant for the admin listener, by its Host. A page of the web can have its own name lead to this address (DNS
-/// rebinding): then the browser takes what is here for a part of that page, but it still sends that name. Addresses need no check, as
-/// what is rebound is a name.
+/// Whether a request was meant for the admin listener, by its Host. A page of the web can have its own name lead to this address
+/// (DNS rebinding): then the browser takes what is here for a part of that page, but it still sends that name. Addresses need no
+/// check, as what is rebound is a name.
 struct HostCheck {
   private let hosts: Set<AdminSettings.Host>
 

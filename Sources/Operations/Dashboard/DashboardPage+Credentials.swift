@@ -35,9 +35,9 @@ extension DashboardPage {
     expiry(credential, &html)
     cell(credential.attempts.succeeded.map(ago) ?? "", &html)
     cell(next(credential), &html)
-    let good = (credential.refreshes[.success] ?? 0) + (credential.subjects?.exchanges[.success] ?? 0)
+    let good = (credential.attempts.counts[.success] ?? 0) + (credential.subjects?.exchanges[.success] ?? 0)
     let bad =
-      credential.refreshes.reduce(UInt64(0)) { $1.key == .success ? $0 : $0 + $1.value }
+      credential.attempts.counts.reduce(UInt64(0)) { $1.key == .success ? $0 : $0 + $1.value }
       + (credential.subjects?.exchanges.reduce(UInt64(0)) { $1.key == .success ? $0 : $0 + $1.value } ?? 0)
     number(Figure.count(good), isZero: good == 0, &html)
     number(Figure.count(bad), tone: .warning, isZero: bad == 0, &html)
@@ -81,7 +81,7 @@ extension DashboardPage {
     if let next = credential.attempts.next, credential.attempts.failingSince != nil {
       return next > report.now ? ago(next) : "now"
     }
-    guard let due = credential.refreshDue else { return "" }
+    guard let due = credential.attempts.due else { return "" }
     return due > report.now ? ago(due) : "with the next request"
   }
 

@@ -1,6 +1,6 @@
 import Crypto
 
-/// `/`: a report as one page of HTML. It is complete without JavaScript, asks nobody for anything but itself, and changes nothing.
+/// `/`: a report as one page of HTML. It is complete without JavaScript, loads nothing but itself, and changes nothing.
 struct DashboardPage {
   let report: StatusReport
   let query: PageQuery

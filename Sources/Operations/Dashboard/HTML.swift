@@ -1,4 +1,4 @@
-/// HTML in the making. Markup is what this program has as a literal; every other text is escaped, so that no name, path or error of a
+/// HTML in the making. Markup is what this program has as a literal; every other text is escaped. So no name, path or error of a
 /// stranger can become markup.
 struct HTML {
   private(set) var bytes: [UInt8] = []

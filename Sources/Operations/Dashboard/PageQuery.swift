@@ -1,4 +1,4 @@
-/// What a reader of the dashboard wants to see of it: its query. The server sorts and filters, so that it works without JavaScript, and
+/// What a reader of the dashboard wants to see of it: its query. The server sorts and filters. So both work without JavaScript, and
 /// the page stays small.
 struct PageQuery: Sendable, Hashable {
   /// A column of the upstreams' table by which it can be sorted.

@@ -2,8 +2,8 @@ import CSystem
 import Dispatch
 import Synchronization
 
-/// The history of the process. Requests do not fill it: while there is traffic, the counters of all loops are sampled each 10 s, and by
-/// whoever looks. An idle process is not woken.
+/// The history of the process. Requests do not fill it: while there is traffic, the counters of all loops are sampled each 10 s,
+/// and by whoever looks. An idle process is not woken.
 final class History: Sendable {
   /// Asks all loops for their counters; delivers on any thread.
   typealias Sampler = @Sendable (_ deliver: @escaping @Sendable (TrafficCounts) -> Void) -> Void

@@ -1,5 +1,5 @@
-/// Requests of each upstream over the last 5 minutes and 6 hours: a value, without clock and locks. With 1,000 upstreams it takes less
-/// than 1 MiB.
+/// Requests of each upstream over the last 5 minutes and 6 hours: a value, without clock and locks. With 1,000 upstreams it takes
+/// less than 1 MiB.
 struct TrafficHistory: Sendable {
   enum Span: String, Sendable, CaseIterable {
     case minutes = "5m"

@@ -7,7 +7,7 @@ struct Trouble: Sendable, Hashable {
   var time: Int64
   /// A configured client; nil: anonymous.
   var client: String?
-  var peer: String
+  let peer: String
   /// nil: no entry matched.
   var upstream: String?
   var method: String
@@ -15,7 +15,7 @@ struct Trouble: Sendable, Hashable {
   /// Without query.
   var path: String
   var status: Int
-  var isOwnAnswer: Bool
+  let isOwnAnswer: Bool
   /// Of Proxy-Status.
   var error: String?
   var details: String?

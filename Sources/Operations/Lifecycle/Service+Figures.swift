@@ -14,10 +14,7 @@ extension Service {
     figures.credentials = shared.credentialReports
     figures.leafs = shared.handshakes.leafs.figures
     figures.cache = StoreFigures(shared.cache)
-    let count = group.executors.count
-    figures.trouble = Array(repeating: TroubleRing(), count: count)
-    figures.loopTimes = Array(repeating: 0, count: count)
-    let gathering = Gathering(figures, parts: count, deliver)
+    let gathering = Gathering(figures, parts: group.executors.count, deliver)
     for (index, executor) in group.executors.enumerated() {
       executor.call { loop in
         let worker = Worker.of(loop)
@@ -26,7 +23,7 @@ extension Service {
         let (hashed, kept) = (worker.hashedBodies, worker.keptBodies)
         let (parentsUp, originsUp) = (worker.parentsUp, worker.originsUp)
         let waiting = worker.waitingForAnswers
-        let (trouble, time) = (recorder?.trouble ?? TroubleRing(), csys_thread_time())
+        let figures = Figures.Loop(trouble: recorder?.trouble ?? TroubleRing(), time: csys_thread_time())
         gathering.add {
           $0.counters += counters
           $0.bodies.hashed += hashed
@@ -35,8 +32,7 @@ extension Service {
           // The process has one memory of it.
           $0.health = Figures.Health(parents: parentsUp, origins: originsUp)
           $0.add(pools)
-          $0.trouble[index] = trouble
-          $0.loopTimes[index] = time
+          $0.note(figures, at: index)
         }
       }
     }

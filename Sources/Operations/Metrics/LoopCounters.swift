@@ -10,7 +10,7 @@ struct LoopCounters: Sendable {
   struct Upstream: Sendable {
     let name: String
     /// Generation of the configuration that brought it; its counters have begun then.
-    var since = 0
+    private(set) var since = 0
     var codes = Tally<Int>()
     var duration = Histogram()
     var connect = Histogram()
@@ -22,7 +22,7 @@ struct LoopCounters: Sendable {
     private(set) var redirects = Tally<RedirectResult>()
     private(set) var cache = Tally<CacheResult>()
     var nonceRetries: UInt64 = 0
-    var trustFailures = Tally<TrustFailure>()
+    private(set) var trustFailures = Tally<TrustFailure>()
     private(set) var streams = StreamCounters()
     private(set) var clockSkew: ClockSkew?
     private(set) var judgement = Judgement()

@@ -59,13 +59,13 @@ extension StatusReport {
       optional("expiry", credential.expiry), optional("reason", credential.reason),
       credential.login.map { .init(name: "login", value: $0.json) },
       credential.subjects.map { .init(name: "subjects", value: .integer($0.count)) },
-      optional("refreshed", attempts.succeeded), optional("refresh_due", credential.refreshDue),
+      optional("refreshed", attempts.succeeded), optional("refresh_due", credential.attempts.due),
       optional("failing_since", attempts.failingSince), optional("retry", attempts.next),
       optional("last_error", attempts.error), optional("last_error_time", attempts.failed),
       .init(
         name: "refreshes",
         value: .object(
-          credential.refreshes.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+          credential.attempts.counts.sorted { $0.key.rawValue < $1.key.rawValue }.map {
             .init(name: $0.key.rawValue, value: .integer($0.value))
           })))
   }

@@ -26,27 +26,27 @@ struct StatusReport: Sendable {
   static let revocationLimit = 200
 
   struct Upstream: Sendable {
-    var name: String
+    let name: String
     /// nil: it is no entry.
-    var settings: UpstreamSettings?
+    let settings: UpstreamSettings?
     /// Since the start, by status.
-    var codes: [(code: Int, count: UInt64)]
-    var minutes: TrafficHistory.Window
-    var hours: TrafficHistory.Window
-    var retries: UInt64
+    let codes: [(code: Int, count: UInt64)]
+    let minutes: TrafficHistory.Window
+    let hours: TrafficHistory.Window
+    let retries: UInt64
     /// Answers that refused the credential, after which the proxy got another one for the app.
-    var saved: UInt64
-    var reuses: UInt64
-    var cache: [(result: String, count: UInt64)]
-    var pool: PoolReport?
+    let saved: UInt64
+    let reuses: UInt64
+    let cache: [(result: String, count: UInt64)]
+    let pool: PoolReport?
     /// Name of the entry before it that has the same origin: its connections, and what is known of the origin, count there.
-    var sharesWith: String?
-    var protocols: [(name: String, count: UInt64)]
-    var judgement: Judgement
-    var origins: [OriginReport]
+    let sharesWith: String?
+    let protocols: [(name: String, count: UInt64)]
+    let judgement: Judgement
+    let origins: [OriginReport]
     /// Names of parents, or `direct`, in the order of preference.
-    var ways: [String]
-    var trust: String
+    let ways: [String]
+    let trust: String
 
     func window(_ span: TrafficHistory.Span) -> TrafficHistory.Window { span == .minutes ? minutes : hours }
 
@@ -87,7 +87,7 @@ struct StatusReport: Sendable {
     self.revocation = revocation
     self.showsPaths = showsPaths
     self.now = now
-    trouble = TroubleRing.merged(figures.trouble.map(\.list))
+    trouble = TroubleRing.merged(figures.loops.values.map(\.trouble.list))
     upstreams = Self.upstreams(figures, settings, traffic, monotonic)
   }
 

@@ -7,7 +7,6 @@ final class CredentialRegistry: Sendable {
   private struct Record: Sendable {
     let count = WaitCount()
     var report: CredentialReport?
-    var refreshes: [RefreshResult: UInt64] = [:]
     var exchanges: [SubjectResult: UInt64] = [:]
     var attempts = CredentialReport.Attempts()
   }
@@ -45,10 +44,7 @@ final class CredentialRegistry: Sendable {
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
   func note(_ event: CredentialEvent, of name: String) {
     let now = wallClockSeconds()
-    records.withLock { records in
-      if let result = event.refreshResult { records[name, default: Record()].refreshes[result, default: 0] += 1 }
-      records[name, default: Record()].attempts.note(event, at: now)
-    }
+    records.withLock { $0[name, default: Record()].attempts.note(event, at: now) }
   }
   func count(_ result: SubjectResult, of name: String) {
     records.withLock { $0[name, default: Record()].exchanges[result, default: 0] += 1 }
@@ -65,8 +61,9 @@ final class CredentialRegistry: Sendable {
       records.values.compactMap { record -> CredentialReport? in
         guard var report = record.report else { return nil }
         report.waiting = record.count.value
-        report.refreshes = record.refreshes
+        let due = report.attempts.due
         report.attempts = record.attempts
+        report.attempts.due = due
         report.subjects?.exchanges = record.exchanges
         // No request has needed it since it expired.
         if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }

@@ -237,7 +237,7 @@ final class TokenOwner: CredentialOwner {
     if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {
       report.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
       if published.refreshAt != RenderedCredential.never {
-        report.refreshDue = wallClockSeconds() + (published.refreshAt - now) / 1_000
+        report.attempts.due = wallClockSeconds() + (published.refreshAt - now) / 1_000
       }
     }
     switch machine.state(now: now) {

@@ -40,10 +40,15 @@ public struct CredentialReport: Sendable {
     public var failingSince: Int64?
     /// When the proxy tries again; nil: not by itself.
     public var next: Int64?
+    /// When it is to be refreshed; nil: it does not expire, or is not refreshed ahead.
+    public var due: Int64?
+    /// Token requests since the start.
+    public var counts: [RefreshResult: UInt64] = [:]
     public init() {}
 
     /// - Parameter now: seconds since 1970.
     public mutating func note(_ event: CredentialEvent, at now: Int64) {
+      if let result = event.refreshResult { counts[result, default: 0] += 1 }
       switch event {
       case .refreshed, .adopted, .subjectExchanged, .replaced:
         succeeded = now
@@ -81,15 +86,11 @@ public struct CredentialReport: Sendable {
   public var subjects: Subjects?
   /// Requests that wait for it, on all loops.
   public var waiting: Int
-  /// Token requests since the start.
-  public var refreshes: [RefreshResult: UInt64]
   public var attempts = Attempts()
-  /// When the proxy is to refresh it, in seconds since 1970; nil: it does not expire, or is not refreshed ahead.
-  public var refreshDue: Int64?
 
   public init(
     name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, login: Login? = nil,
-    certificateExpiry: Int64? = nil, waiting: Int = 0, refreshes: [RefreshResult: UInt64] = [:]
+    certificateExpiry: Int64? = nil, waiting: Int = 0
   ) {
     self.name = name
     self.phase = phase
@@ -99,6 +100,5 @@ public struct CredentialReport: Sendable {
     self.login = login
     self.certificateExpiry = certificateExpiry
     self.waiting = waiting
-    self.refreshes = refreshes
   }
 }

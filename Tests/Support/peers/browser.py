@@ -28,8 +28,9 @@ class Browser:
     def __init__(self, program):
         self.folder = tempfile.mkdtemp(prefix="browser")
         self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-             "--disable-background-networking", "--disable-component-update", "--no-proxy-server", "--remote-debugging-port=0",
+            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--hide-scrollbars", "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
+             "--remote-debugging-port=0",
              f"--user-data-dir={self.folder}", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
@@ -63,8 +64,8 @@ class Browser:
         # A dialog would stop the page, and everything asked of it.
         if event.get("method") == "Page.javascriptDialogOpening":
             self.number += 1
-            self.socket.send(json.dumps(
-                {"id": self.number, "method": "Page.handleJavaScriptDialog", "params": {"accept": False}, "sessionId": self.session}))
+            answer = {"method": "Page.handleJavaScriptDialog", "params": {"accept": False}}
+            self.socket.send(json.dumps({"id": self.number, "sessionId": self.session, **answer}))
 
     def open(self, url, width=1280, height=900, scheme="light", script=True):
         self.session = None
