@@ -80,8 +80,10 @@ import Testing
 
   @Test func `counters that wrap around go on`() {
     var world = World()
-    world.counters.upstreams[0].codes.add(200, UInt64(UInt32.max) - 1)
-    world.sample(at: 10)
+    for time in [5, 10] {
+      world.counters.upstreams[0].codes.add(200, UInt64(UInt32.max) / 2)
+      world.sample(at: Int64(time))
+    }
     world.add(5)
     world.sample(at: 20)
     #expect(world.requests().suffix(2) == [5, 0])

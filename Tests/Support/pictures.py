@@ -72,7 +72,7 @@ def main():
         browser = Browser("chromium")
         try:
             for scheme in ["light", "dark"]:
-                browser.open(page, width=1360, height=1500, scheme=scheme)
+                browser.open(page, width=1440, height=1500, scheme=scheme)
                 time.sleep(3)
                 browser.shoot(options.out / f"dashboard-{scheme}.png")
         finally:

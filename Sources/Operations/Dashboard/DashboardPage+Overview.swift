@@ -107,10 +107,10 @@ extension DashboardPage {
       "Median time", Figure.duration(minutes.percentile(0.5)),
       "99 % within \(Figure.duration(minutes.percentile(0.99)))", &html)
     let tunnels = report.figures.counters.tunnels
-    card("Connections of apps", "\(report.figures.connections)", tunnels == 1 ? "1 tunnel" : "\(tunnels) tunnels", &html)
+    card("App connections", "\(report.figures.connections)", tunnels == 1 ? "1 tunnel" : "\(tunnels) tunnels", &html)
     let pools = report.figures.pools
     card(
-      "Connections to origins", "\(pools.reduce(0) { $0 + $1.active + $1.idle + $1.connecting })",
+      "Origin connections", "\(pools.reduce(0) { $0 + $1.active + $1.idle + $1.connecting })",
       "\(pools.reduce(0) { $0 + $1.active }) in use", &html)
     let cache = report.figures.cache
     if cache.objects > 0 {

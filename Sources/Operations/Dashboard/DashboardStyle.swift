@@ -46,7 +46,7 @@ extension DashboardPage {
     .bar.warn rect:last-child{fill:var(--warn)}.bar.bad rect:last-child{fill:var(--bad)}
     .wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:6px}
     table{border-collapse:collapse;width:100%;font-size:.9rem}
-    th,td{text-align:left;padding:.34rem .7rem;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:top}
+    th,td{text-align:left;padding:.34rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:top}
     tbody tr:last-child>*{border-bottom:0}tbody tr:hover>*{background:var(--bg)}
     thead th{color:var(--soft);font-weight:500;font-size:.82rem}thead a{color:inherit;text-decoration:none}
     thead a:hover{text-decoration:underline}th[aria-sort] a{color:var(--ink);font-weight:600}
@@ -56,6 +56,7 @@ extension DashboardPage {
     td small,th small{display:block;font-weight:400;color:var(--soft);font-size:.82rem;overflow:hidden;text-overflow:ellipsis}
     .wrap,.words{white-space:normal;overflow-wrap:anywhere}.wrap{min-width:13rem}.words{min-width:9rem}.zero{\
     color:var(--soft)}
+    .n small{max-width:9rem;margin-left:auto}
     .dot::before{content:"";display:inline-block;width:.55em;height:.55em;border-radius:50%;background:currentColor;\
     margin-right:.45em}
     .dot.bad::before{border-radius:1px}.dot.warn::before{clip-path:polygon(50% 0,100% 100%,0 100%);border-radius:0}
