@@ -61,6 +61,9 @@ final class Browser {
     return seen
   }
 
+  /// Seconds of processor time that the page's thread has used.
+  func busy() throws -> Double { try step("busy", [:], as: Double.self) ?? .nan }
+
   // MARK: The dashboard
 
   /// What a reader sees of a section.

@@ -8,6 +8,7 @@ Steps, by their `do`:
     eval    the value of `text`, an expression
     wait    the value of `text`, as soon as it is true; `seconds` (30)
     seen    what the page has done since `open`: URLs asked for, texts in the console, dialogs
+    busy    seconds of processor time that the page's thread has used
     shoot   a picture at `path`
 The first line of output is `ready`.
 """
@@ -76,6 +77,7 @@ class Browser:
         self.events = []
         for domain in ["Page", "Network", "Runtime", "Log"]:
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
@@ -118,6 +120,10 @@ class Browser:
                 case "Page.javascriptDialogOpening":
                     dialogs.append(parameters["message"])
         return {"urls": urls, "texts": texts, "dialogs": dialogs}
+
+    def busy(self):
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration")
 
     def shoot(self, path):
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=False)
