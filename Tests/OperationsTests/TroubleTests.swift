@@ -47,7 +47,7 @@ import Testing
 
   private func trouble(_ path: String, at time: Int64, status: Int = 502) -> Trouble {
     var trouble = Trouble(request(status, error: "e\(status)", path: path))
-    trouble.time = time
+    (trouble.time, trouble.ended) = (time, time)
     return trouble
   }
 

@@ -5,6 +5,8 @@ import Proxy
 struct Trouble: Sendable, Hashable {
   /// Seconds since 1970.
   var time: Int64
+  /// Monotonic nanoseconds.
+  var ended: Int64
   /// A configured client; nil: anonymous.
   var client: String?
   let peer: String
@@ -30,6 +32,7 @@ struct Trouble: Sendable, Hashable {
 
   init(_ request: borrowing RequestRecord) {
     time = csys_wall_clock() / 1_000_000_000
+    ended = request.times.ended
     client = request.client
     peer = request.peer?.description ?? ""
     upstream = request.upstream.entry?.settings.name
@@ -73,8 +76,7 @@ struct TroubleRing: Sendable {
 
   /// The last ones of several loops, the newest first.
   static func merged(_ lists: [[Trouble]]) -> [Trouble] {
-    let all = lists.joined().enumerated().sorted { ($1.element.time, $0.offset) < ($0.element.time, $1.offset) }
-    return all.prefix(limit).map(\.element)
+    Array(lists.joined().sorted { $0.ended > $1.ended }.prefix(limit))
   }
 }
 
