@@ -105,8 +105,8 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "Cache", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS", "Trust",
-        "Upstreams",
+        "Proxy", "CSystem", "Cache", "Credentials", "Crypto", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS",
+        "Trust", "Upstreams", "WayOut",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: dataPath),

@@ -150,18 +150,20 @@ extension Reading {
   func admin(_ item: TextOr<AdminKeys>, listeners: [Address]) -> AdminSettings? {
     var found: Address?
     var pages: [TextItem]?
+    var hosts: [TextItem] = []
     switch item {
     case .text(let text, let path): found = parsed(text, path)
     case .section(let section):
       found = address(in: section, \.socket)
       pages = section.read(\.expose)
+      hosts = section.read(\.hosts) ?? []
     }
     guard let found else { return nil }
     if !found.hasAnyPort, let other = listeners.first(where: { $0.endpoint == found.endpoint }) {
       error(found.place, "\(found.text) is already in use, at \(other.place)")
     }
     var expose: Set<AdminSettings.Page> = [.healthz, .readyz, .metrics]
-    if found.isLocal { expose.insert(.status) }
+    if found.isLocal { expose.formUnion([.status, .dashboard]) }
     // Every process on the machine reaches a loopback address, and could empty the store.
     if case .unix = found.endpoint { expose.insert(.purge) }
     if let pages {
@@ -174,7 +176,19 @@ extension Reading {
         }
       }
     }
-    return AdminSettings(endpoint: found.endpoint, expose: expose)
+    // The page updates itself from it.
+    if expose.contains(.dashboard) { expose.insert(.status) }
+    return AdminSettings(endpoint: found.endpoint, expose: expose, hosts: Set(hosts.compactMap(adminHost)))
+  }
+
+  private func adminHost(_ item: TextItem) -> AdminSettings.Host? {
+    do throws(HostError) {
+      let (host, port) = try HostName.split(item.text.value)
+      return AdminSettings.Host(name: try HostName.normalized(host), port: port)
+    } catch {
+      self.error(item.text.place, "\(item.path.shown): \(shown(item.text.value)) \(error)")
+      return nil
+    }
   }
 }
 

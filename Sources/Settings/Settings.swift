@@ -110,12 +110,27 @@ public struct ListenerSettings: Sendable, Hashable {
 }
 
 public struct AdminSettings: Sendable, Hashable {
-  public enum Page: String, Sendable, Hashable, CaseIterable { case healthz, readyz, metrics, status, purge }
+  public enum Page: String, Sendable, Hashable, CaseIterable { case healthz, readyz, metrics, status, dashboard, purge }
+  /// A value of Host.
+  public struct Host: Sendable, Hashable {
+    /// Normalised by `HostName`.
+    public var name: String
+    /// nil: any.
+    public var port: UInt16?
+    public init(name: String, port: UInt16? = nil) {
+      self.name = name
+      self.port = port
+    }
+  }
   public var endpoint: ListenerSettings.Endpoint
+  /// With `dashboard`, `status`.
   public var expose: Set<Page>
-  public init(endpoint: ListenerSettings.Endpoint, expose: Set<Page>) {
+  /// In addition to addresses and `localhost`.
+  public var hosts: Set<Host>
+  public init(endpoint: ListenerSettings.Endpoint, expose: Set<Page>, hosts: Set<Host> = []) {
     self.endpoint = endpoint
     self.expose = expose
+    self.hosts = hosts
   }
 }
 

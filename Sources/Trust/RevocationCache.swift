@@ -165,6 +165,38 @@ public final class RevocationCache: Sendable {
 
   public var count: Int { state.withLock { $0.entries.count } }
 
+  /// What needs attention first.
+  public func reports(now: Int64, limit: Int) -> [RevocationReport] {
+    let all = state.withLock { $0.entries.values.map { ($0, Self.state(of: $0, now: now)) } }
+    let order: [RevocationReport.State] = [.revoked, .unknown, .stale, .good, .list]
+    let sorted = order.lazy.flatMap { wanted in all.lazy.filter { $0.1 == wanted } }
+    return sorted.prefix(limit).map { Self.report($0.0, $0.1, now: now) }
+      .sorted { (order.firstIndex(of: $0.state) ?? 0, $0.subject) < (order.firstIndex(of: $1.state) ?? 0, $1.subject) }
+  }
+
+  private static func state(of entry: Entry, now: Int64) -> RevocationReport.State {
+    switch entry.content {
+    case nil: .unknown
+    case .some where entry.until <= now: .stale
+    case .status(.revoked): .revoked
+    case .status: .good
+    case .list: .list
+    }
+  }
+
+  private static func report(_ entry: Entry, _ state: RevocationReport.State, now: Int64) -> RevocationReport {
+    let (source, subject): (RevocationReport.Source, String) =
+      switch entry.request.subject {
+      case .ocsp(let certificate, _): (.ocsp, certificate.subject)
+      case .list(let issuer): (.crl, issuer.subject)
+      }
+    let retry = max(entry.retryAt, entry.refreshAt)
+    return RevocationReport(
+      source: source, state: state, subject: subject, responder: RevocationReport.responder(entry.request.url),
+      fetched: entry.content == nil ? nil : entry.fetchedAt, expires: entry.content == nil ? nil : entry.until,
+      retry: retry > now ? retry : nil)
+  }
+
   private static func content(_ outcome: FetchOutcome, now: Int64) -> (content: Content, until: Int64, bytes: Int)? {
     switch outcome {
     case .status(.good(let until)):

@@ -78,6 +78,8 @@ struct ConfigurationSummary {
     }
     if let admin = settings.admin {
       page.row(Describing.endpoint(admin.endpoint), "admin: " + admin.expose.map(\.rawValue).sorted().joined(separator: ", "))
+      let names = admin.hosts.map { $0.name + ($0.port.map { ":\($0)" } ?? "") }.sorted()
+      if !names.isEmpty { page.row("", "browsers reach it as \(names.joined(separator: ", ")), too") }
     }
     if !settings.clients.isEmpty { page.heading("clients") }
     for (index, client) in settings.clients.enumerated() {

@@ -75,6 +75,10 @@ struct Demo: ParsableCommand {
 
       \(world.configuration.text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
 
+      Look at what it does, and at what goes wrong, in a browser:
+
+        \(world.admin.map { "http://\($0)/" } ?? "")
+
       Try this in another terminal:
 
         export http_proxy=http://\(world.proxy) https_proxy=http://\(world.proxy)

@@ -69,6 +69,7 @@ struct DemoConfiguration {
       """
     text = """
       listen: {address: 127.0.0.1:0, clients: optional}  # a free port
+      admin: 127.0.0.1:0              # the dashboard is there
       clients: [{name: \(Self.secondClient), password: {file: client_password}}]
       anonymous: {allow: ["\(Self.api)", "\(Self.events)", "\(Self.camera)",
         "\(Self.store)", "\(Self.prices)", "\(Self.retired)"\(hasLogin ? ", \"\(Self.mail)\"" : "")]}

@@ -22,6 +22,8 @@ final class DemoWorld: Sendable {
   let configuration: DemoConfiguration
   let folder: DemoFolder
   let proxy: Address
+  /// Of the dashboard.
+  let admin: Address?
   private let service: Service
   /// Runs the demo's servers and the tour's requests; the proxy has its own loops.
   private let loop = LoopExecutor()
@@ -57,6 +59,7 @@ final class DemoWorld: Sendable {
       supervisor: Supervisor(environment: [:]), source: ConfigurationSource { _ in loaded })
     try service.start(loaded, serving)
     proxy = service.addresses[0]
+    admin = service.adminAddress
     loop.start()
     open(sockets, authority, secrets, logEnd: ends[0])
   }

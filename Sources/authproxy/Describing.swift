@@ -24,13 +24,7 @@ enum Describing {
 
   static func matches(_ upstream: UpstreamSettings) -> String { upstream.matches.map(match).joined(separator: ", ") }
 
-  static func origin(_ origin: UpstreamSettings.Origin) -> String {
-    if origin.scheme == .unix { return UpstreamSettings.Origin.unixPrefix + origin.host }
-    let own = "<the request's own host>"
-    let host = origin.host.isEmpty ? own : origin.host.utf8.contains(UInt8(ascii: ":")) ? "[\(origin.host)]" : origin.host
-    let isUsual = origin.port == (origin.scheme == .https ? 443 : 80)
-    return "\(origin.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(origin.port)") + origin.path
-  }
+  static func origin(_ origin: UpstreamSettings.Origin) -> String { origin.shown }
 
   /// In the order of preference.
   static func origins(_ upstream: UpstreamSettings) -> String { upstream.origins.map(origin).joined(separator: ", else ") }

@@ -80,8 +80,17 @@ extension Mistake {
       admin: {address: 127.0.0.1:9128, expose: [healthz, metric]}
       """#,
       [
-        "2:52: error: admin.expose[1] must be healthz, readyz, metrics, status or purge, not 'metric' (did you mean "
+        "2:52: error: admin.expose[1] must be healthz, readyz, metrics, status, dashboard or purge, not 'metric' (did you mean "
           + "'metrics'?)"
+      ]),
+    Mistake(
+      "a name of the admin listener that browsers cannot send",
+      #"""
+      admin: {address: 127.0.0.1:9128, hosts: ["*.internal", "ops.internal:0x1"]}
+      """#,
+      [
+        "2:42: error: admin.hosts[0]: '*.internal' has a host with characters that hosts cannot have",
+        "2:56: error: admin.hosts[1]: 'ops.internal:0x1' has a port that is not a number from 0 to 65535",
       ]),
     Mistake(
       "the admin address equal to a listener",

@@ -22,7 +22,8 @@ let wholeLanguage = #"""
       tls: {names: [Proxy.example.com., 192.0.2.7]}
   admin:
     address: 127.0.0.1:9128
-    expose: [healthz, readyz, metrics]
+    expose: [healthz, readyz, metrics, dashboard]
+    hosts: [Ops.internal.:9128, status.internal]
   threads: auto
   watch_files: 10s
   log:

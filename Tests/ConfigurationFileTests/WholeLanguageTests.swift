@@ -54,7 +54,9 @@ struct WholeLanguageTests {
       ])
     #expect(
       settings.admin
-        == AdminSettings(endpoint: .tcp(host: "127.0.0.1", port: 9128), expose: [.healthz, .readyz, .metrics]))
+        == AdminSettings(
+          endpoint: .tcp(host: "127.0.0.1", port: 9128), expose: [.healthz, .readyz, .metrics, .dashboard, .status],
+          hosts: [.init(name: "ops.internal", port: 9128), .init(name: "status.internal")]))
     let internalHosts = HostPattern(host: "internal.example.com", isWildcard: true, port: nil)
     #expect(
       settings.clients == [

@@ -88,7 +88,7 @@ import Upstreams
     upstream.note(.ping(isAnswered: true))
     upstream.note(.abuse(.emptyFrames))
     upstream.noteClockSkew(-7, at: 1)
-    upstream.trustFailures.add(.init(evaluator: "default", reason: .expired))
+    upstream.note(.init(evaluator: "default", reason: .expired), at: 1)
     var credential = LoopCounters.Credential(name: "c")
     credential.wait.observe(1)
     credential.signed.add(.hashed)
@@ -118,9 +118,10 @@ import Upstreams
     let login = CredentialReport.Login(isNeeded: false, time: 1, expiry: 1)
     figures.credentials = [
       CredentialReport(
-        name: "c", phase: .ready, expiry: 1, login: login, certificateExpiry: 1, refreshes: [.success: 1])
+        name: "c", phase: .ready, expiry: 1, login: login, certificateExpiry: 1)
     ]
     figures.credentials[0].note(generation: 1)
+    figures.credentials[0].attempts.note(.refreshed(version: 1, lifetime: 1, byRefusal: false), at: 1)
     figures.credentials[0].subjects = CredentialReport.Subjects(count: 1, exchanges: [.refused: 1])
 
     var types: [(name: String, type: String)] = []

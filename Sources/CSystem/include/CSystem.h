@@ -181,6 +181,12 @@ static inline int64_t csys_processor_time(void) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+/// The same of the calling thread.
+static inline int64_t csys_thread_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 /// Number of open descriptors of the process; -1 without /proc.
 int csys_open_descriptors(void);
 /// pipe2(2) with O_CLOEXEC; 0 or -errno.

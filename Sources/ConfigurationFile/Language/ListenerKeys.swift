@@ -54,8 +54,11 @@ struct AdminKeys: KeySet {
   let socket = SocketKeys()
   let expose = Key(
     "expose", .texts(of: .words(AdminSettings.Page.allCases.map(\.rawValue))),
-    .otherwise("healthz, readyz and metrics; on loopback or unix also status, on unix also purge"),
-    "Lists the pages that the listener serves; purge is POST /cache/purge.")
+    .otherwise("healthz, readyz and metrics; on loopback or unix also status and dashboard, on unix also purge"),
+    "Lists the pages that the listener serves; dashboard is /, with status, and purge is POST /cache/purge.")
+  let hosts = Key(
+    "hosts", .texts(.hostPattern), .otherwise("addresses and localhost alone"),
+    "Lists names that dashboard, status and purge answer to; a request whose Host is another gets 421.")
 }
 
 /// The address of a listener, and the permissions of a unix socket.

@@ -1,5 +1,4 @@
-import CSystem
-import JSON
+import Dispatch
 import Proxy
 import Settings
 import SmallHTTP
@@ -21,27 +20,42 @@ struct AdminPages {
 
   /// - Parameter reply: called once, on any thread.
   func answer(_ request: ServedRequest, _ reply: @escaping HTTPServer.Reply) {
-    if request.path == PurgePage.path, settings.expose.contains(.purge) {
-      return PurgePage(service: service).answer(request, reply)
+    let page = settings.expose.first { $0.path == request.path }
+    if let page, page.isForBrowsers, !HostCheck(settings.hosts).admits(request["host"]) {
+      return reply(
+        .text(421, "This listener is not \(Self.shown(request["host"])): use its address, or list the name in admin.hosts.\n"))
     }
+    if page == .purge { return PurgePage(service: service).answer(request, reply) }
     guard request.method == "GET" || request.method == "HEAD" else {
       return reply(.methodNotAllowed("GET, HEAD"))
     }
-    let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = parts.first.map { $0.drop { $0 == "/" } } ?? ""
-    guard let page = AdminSettings.Page(rawValue: String(name)), settings.expose.contains(page), page != .purge else {
-      let pages = settings.expose.map { $0 == .purge ? PurgePage.path : "/\($0.rawValue)" }.sorted().joined(separator: " ")
-      return reply(.text(404, "No such page, or admin.expose does not list it. Pages: \(pages)\n"))
-    }
-    let wantsCredentials =
-      parts.count > 1 && parts[1].split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
+    let query = request.target.dropFirst(request.path.count).dropFirst()
     switch page {
-    case .healthz, .purge: reply(.text(200, "ok\n"))
-    case .readyz: readiness(wantsCredentials: wantsCredentials, reply)
-    case .metrics: service.gather { reply(.document(MetricsText.contentType, Array($0.text().utf8))) }
-    case .status: service.gather { reply(.document("application/json", $0.json())) }
+    case .healthz?: reply(.text(200, "ok\n"))
+    case .readyz?:
+      let wantsCredentials = query.split(separator: "&").contains { $0 == "credentials" || $0 == "credentials=1" }
+      readiness(wantsCredentials: wantsCredentials, reply)
+    case .metrics?: service.gather { reply(.document(MetricsText.contentType, Array($0.text().utf8))) }
+    case .status?: report { reply(.document("application/json", $0.json())) }
+    case .dashboard?:
+      let query = PageQuery(String(query))
+      report { reply(.page(DashboardPage($0, query).html())) }
+    case .purge?, nil:
+      let pages = settings.expose.map(\.path).sorted().joined(separator: " ")
+      reply(.text(404, "No such page, or admin.expose does not list it. Pages: \(pages)\n"))
     }
   }
+
+  /// The loops have requests to serve: what takes long is written elsewhere.
+  private func report(_ write: @escaping @Sendable (StatusReport) -> Void) {
+    let showsPaths = if case .unix = settings.endpoint { true } else { false }
+    service.report(showsPaths: showsPaths, on: Self.writers, write)
+  }
+
+  private static let writers = DispatchQueue(label: "status pages")
+
+  /// Of a stranger.
+  private static func shown(_ host: String?) -> String { VisibleText.cut(VisibleText.of(host ?? ""), to: 100) }
 
   private func readiness(wantsCredentials: Bool, _ reply: @escaping HTTPServer.Reply) {
     if let reason = service.lifecycle.notReady { return reply(.text(503, "not ready: \(reason)\n")) }
@@ -67,6 +81,17 @@ extension ServedAnswer {
     ServedAnswer(200, type: type, fields: uncached, body: body)
   }
 
+  /// The dashboard: nothing of it may be loaded from elsewhere, or shown inside of another page.
+  static func page(_ html: [UInt8]) -> ServedAnswer {
+    let fields = [
+      ("Content-Security-Policy", DashboardPage.securityPolicy), ("X-Frame-Options", "DENY"),
+      ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Cross-Origin-Opener-Policy", "same-origin"),
+    ]
+    return ServedAnswer(200, type: "text/html; charset=utf-8", fields: uncached + fields, body: html)
+  }
+
   /// - Parameter allowed: as in Allow.
   static func methodNotAllowed(_ allowed: String) -> ServedAnswer {
     let names = allowed.replacing(", ", with: " and ")
@@ -75,110 +100,21 @@ extension ServedAnswer {
   }
 }
 
-extension LifecycleReport {
-  /// Why the proxy is not ready; nil = the listeners are open and no shutdown has begun.
-  var notReady: String? {
-    switch phase {
-    case .serving: nil
-    case .starting: "starting"
-    case .stopping, .draining: "shutting down"
+extension AdminSettings.Page {
+  var path: String {
+    switch self {
+    case .dashboard: "/"
+    case .purge: PurgePage.path
+    case .healthz, .readyz, .metrics, .status: "/\(rawValue)"
     }
   }
-}
 
-extension Figures {
-  /// `/status`: the most important metrics and the configuration's state, for people and scripts.
-  func json() -> [UInt8] {
-    var value: JSONValue = [
-      "version": .string(version),
-      "phase": .string(lifecycle.phase.rawValue),
-      "ready": .bool(lifecycle.notReady == nil),
-      "started": .integer(lifecycle.started),
-      "now": .integer(csys_wall_clock() / 1_000_000_000),
-      "addresses": .array(lifecycle.addresses.map { .string($0) }),
-      "config": lifecycle.configuration,
-      "client_connections": .integer(connections),
-      "tunnels": .integer(counters.tunnels),
-      "upstreams": .array(counters.upstreams.map { json($0) }),
-      "cache": cache.json,
-      "credentials": .array(credentials.map(\.json)),
-      "pins": .array(lifecycle.pinExpiries.map { ["trust": .string($0.name), "expiry": .integer($0.expiry)] }),
-    ]
-    if let store, case .object(let members) = value {
-      value = .object(members + [.init(name: "token_store", value: store.json)])
+  /// A page of the web that had its name lead here would read something, or change it.
+  var isForBrowsers: Bool {
+    switch self {
+    case .dashboard, .status, .purge: true
+    // Probes and scrapers name the target as they like.
+    case .healthz, .readyz, .metrics: false
     }
-    return value.text + [UInt8(ascii: "\n")]
-  }
-
-  private func json(_ upstream: LoopCounters.Upstream) -> JSONValue {
-    let codes = upstream.codes.entries.sorted { $0.label < $1.label }
-    var members = [
-      JSONValue.Member(name: "name", value: .string(upstream.name)),
-      .init(name: "requests", value: .object(codes.map { .init(name: "\($0.label)", value: .integer($0.count)) })),
-    ]
-    if let pool = pools.first(where: { $0.upstream == upstream.name }) {
-      members += [
-        .init(name: "connections_idle", value: .integer(pool.idle)),
-        .init(name: "connections_active", value: .integer(pool.active)),
-        .init(name: "connections_connecting", value: .integer(pool.connecting)),
-      ]
-      if let expiry = pool.certificateExpiry { members.append(.init(name: "certificate_expiry", value: .integer(expiry))) }
-    }
-    members.append(.init(name: "connection_reuses", value: .integer(upstream.reuses)))
-    if !upstream.cache.entries.isEmpty {
-      let results = upstream.cache.entries.map { JSONValue.Member(name: $0.label.rawValue, value: .integer($0.count)) }
-      members.append(.init(name: "cache", value: .object(results)))
-    }
-    let origins = health.origins.filter { $0.upstream == upstream.name }
-    if !origins.isEmpty {
-      members.append(
-        .init(name: "origins", value: .array(origins.map { ["origin": .string($0.origin), "up": .bool($0.isUp)] })))
-    }
-    return .object(members)
-  }
-}
-
-extension LifecycleReport {
-  fileprivate var configuration: JSONValue {
-    .object(
-      [
-        .init(name: "generation", value: .integer(generation)),
-        .init(name: "last_reload_successful", value: .bool(lastReloadSucceeded)),
-        .init(name: "last_reload_errors", value: .array(lastReloadErrors.map { .string($0) })),
-      ] + ReloadResult.allCases.map { .init(name: "reloads_\($0.rawValue)", value: .integer(reloads[$0, default: 0])) })
-  }
-}
-
-extension CredentialReport {
-  fileprivate var json: JSONValue {
-    var members = [
-      JSONValue.Member(name: "name", value: .string(name)), .init(name: "state", value: .string(phase.rawValue)),
-      .init(name: "version", value: .integer(version)), .init(name: "waiting_requests", value: .integer(waiting)),
-    ]
-    if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
-    if let reason { members.append(.init(name: "reason", value: .string(reason))) }
-    if let login { members.append(.init(name: "login", value: login.json)) }
-    if let subjects { members.append(.init(name: "subjects", value: .integer(subjects.count))) }
-    if let generation { members.append(.init(name: "generation", value: .integer(generation))) }
-    return .object(members)
-  }
-}
-
-extension StoreReport {
-  fileprivate var json: JSONValue {
-    var members = [JSONValue.Member(name: "address", value: .string(address))]
-    if let isUp { members.append(.init(name: "up", value: .bool(isUp))) }
-    if let reason { members.append(.init(name: "reason", value: .string(reason))) }
-    members.append(.init(name: "since", value: .integer(since)))
-    return .object(members)
-  }
-}
-
-extension CredentialReport.Login {
-  fileprivate var json: JSONValue {
-    var members = [JSONValue.Member(name: "needed", value: .bool(isNeeded))]
-    if let time { members.append(.init(name: "time", value: .integer(time))) }
-    if let expiry { members.append(.init(name: "expiry", value: .integer(expiry))) }
-    return .object(members)
   }
 }

@@ -10,9 +10,11 @@ struct LifecycleReport: Sendable {
 
   var phase = Phase.starting
   var generation = 0
-  var lastReloadSucceeded = true
-  var lastReloadErrors: [String] = []
-  var reloads: [ReloadResult: UInt64] = [:]
+  private(set) var lastReloadSucceeded = true
+  private(set) var lastReloadErrors: [String] = []
+  /// Seconds since 1970; nil: there was none since the start.
+  private(set) var lastReload: Int64?
+  private(set) var reloads: [ReloadResult: UInt64] = [:]
   /// Seconds since 1970.
   var started = 0
   var addresses: [String] = []
@@ -21,4 +23,23 @@ struct LifecycleReport: Sendable {
   var pinExpiries: [(name: String, expiry: Int64)] = []
   /// Of CAs that sign for apps, by the beginning of the fingerprint.
   var authorityExpiries: [(authority: String, expiry: Int64)] = []
+
+  /// - Parameters:
+  ///   - errors: none, unless it failed.
+  ///   - now: seconds since 1970.
+  mutating func reloaded(_ result: ReloadResult, errors: [String] = [], at now: Int64) {
+    reloads[result, default: 0] += 1
+    lastReloadSucceeded = result != .failure
+    lastReloadErrors = errors
+    lastReload = now
+  }
+
+  /// Why the proxy is not ready; nil = the listeners are open and no shutdown has begun.
+  var notReady: String? {
+    switch phase {
+    case .serving: nil
+    case .starting: "starting"
+    case .stopping, .draining: "shutting down"
+    }
+  }
 }

@@ -16,6 +16,8 @@ extension Service {
     case changed, unchanged
     case failed([String])
 
+    var errors: [String] { if case .failed(let errors) = self { errors } else { [] } }
+
     var result: LifecycleReport.ReloadResult {
       switch self {
       case .changed: .success
@@ -38,14 +40,7 @@ extension Service {
     state.withLock {
       let interval = loaded.settings.map(\.watchInterval) ?? $0.snapshot?.settings.watchInterval
       $0.watch.follow(loaded, interval: interval, now: csys_monotonic())
-      $0.lifecycle.reloads[outcome.result, default: 0] += 1
-      if case .failed(let errors) = outcome {
-        $0.lifecycle.lastReloadErrors = errors
-        $0.lifecycle.lastReloadSucceeded = false
-      } else {
-        $0.lifecycle.lastReloadErrors = []
-        $0.lifecycle.lastReloadSucceeded = true
-      }
+      $0.lifecycle.reloaded(outcome.result, errors: outcome.errors, at: wallClockSeconds())
     }
     scheduleWatch()
     var metadata = metadata

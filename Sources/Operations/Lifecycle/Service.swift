@@ -26,6 +26,7 @@ public final class Service: Sendable {
   let shutdowns = DispatchQueue(label: "shutdown")
   let purges = DispatchQueue(label: "purges")
   private let reopenings = DispatchQueue(label: "log reopening")
+  let history = History()
   let state: Mutex<State>
   private let threads: Int
 
@@ -87,11 +88,12 @@ public final class Service: Sendable {
     group.connectionLimit = settings.limits.connections
     shared.cache.set(limit: settings.limits.cache)
     group.start()
-    let (shared, output, format, trustLog) = (shared, output, format, trustLog)
+    let (shared, output, format, trustLog, history) = (shared, output, format, trustLog, history)
     let others = admin.map { [$0.socket.address] } ?? []
     onEveryLoop { loop in
       Worker.install(
-        on: loop, shared: shared, snapshot: snapshot, observer: LoopRecorder(loop, output, format, trustLog, log: settings.log))
+        on: loop, shared: shared, snapshot: snapshot,
+        observer: LoopRecorder(loop, output, format, trustLog, history, log: settings.log))
     }
     // After every loop has its worker, as workers send each other messages from the first request on.
     onEveryLoop { Worker.of($0).listen(on: listeners, others: others) }
@@ -105,6 +107,7 @@ public final class Service: Sendable {
       $0.lifecycle.follow(snapshot, listeners)
       $0.watch.follow(loaded, interval: settings.watchInterval, now: csys_monotonic())
     }
+    history.follow { [weak self] in self?.sampleTraffic($0) }
     serveAdmin(admin, settings.admin)
     scheduleWatch()
     supervisor.watch(group.executors)
@@ -119,6 +122,8 @@ public final class Service: Sendable {
 
   /// The listeners' addresses, with real ports.
   public var addresses: [Address] { state.withLock { $0.listeners.map(\.socket.address) } }
+  public var adminAddress: Address? { state.withLock { $0.admin?.socket.address } }
+  var lifecycle: LifecycleReport { state.withLock { $0.lifecycle } }
 
   /// What to bind: the listeners, then the admin listener.
   static func wanted(_ settings: Settings) -> [ListenerSettings] {
@@ -159,39 +164,6 @@ public final class Service: Sendable {
     }
   }
 
-  var lifecycle: LifecycleReport { state.withLock { $0.lifecycle } }
-
-  /// Collects the figures of loops and credential owners. None of them waits.
-  func gather(_ deliver: @escaping @Sendable (Figures) -> Void) {
-    let lifecycle = lifecycle
-    var figures = Figures(lifecycle: lifecycle, version: version)
-    figures.connections = group.connections
-    figures.logLinesDropped = output.dropped
-    figures.credentials = shared.credentialReports
-    figures.note(shared.storeReport)
-    figures.leafs = shared.handshakes.leafs.figures
-    figures.cache = StoreFigures(shared.cache)
-    let gathering = Gathering(figures, parts: group.executors.count, deliver)
-    for executor in group.executors {
-      executor.call { loop in
-        let worker = Worker.of(loop)
-        let (counters, pools) = (LoopRecorder.of(loop)?.counters ?? LoopCounters(), worker.upstreams.poolReports())
-        let (hashed, kept) = (worker.hashedBodies, worker.keptBodies)
-        let (parentsUp, originsUp) = (worker.parentsUp, worker.originsUp)
-        let waiting = worker.waitingForAnswers
-        gathering.add {
-          $0.counters += counters
-          $0.bodies.hashed += hashed
-          $0.bodies.kept += kept
-          $0.cache.waiting += waiting
-          // The process has one memory of it.
-          $0.health = Figures.Health(parents: parentsUp, origins: originsUp)
-          $0.add(pools)
-        }
-      }
-    }
-  }
-
   /// Opens the log file again, after a rotation renamed it. Returns at once.
   public func reopenLog() {
     reopenings.async { @Sendable in
@@ -215,47 +187,6 @@ public final class Service: Sendable {
     }
     _ = waiter.wait(timeout: .now() + .milliseconds(milliseconds))
     output.flush(within: Int(max(deadline - csys_monotonic(), 0) / 1_000_000))
-  }
-}
-
-/// Collects figures in parts; the last part delivers them.
-private final class Gathering: Sendable {
-  private struct State {
-    var figures: Figures
-    var left: Int
-  }
-  private let state: Mutex<State>
-  private let deliver: @Sendable (Figures) -> Void
-
-  init(_ figures: Figures, parts: Int, _ deliver: @escaping @Sendable (Figures) -> Void) {
-    state = Mutex(State(figures: figures, left: parts))
-    self.deliver = deliver
-  }
-
-  func add(_ part: (inout Figures) -> Void) {
-    let whole: Figures? = state.withLock {
-      part(&$0.figures)
-      $0.left -= 1
-      return $0.left == 0 ? $0.figures : nil
-    }
-    if let whole { deliver(whole) }
-  }
-}
-
-extension Figures {
-  mutating func add(_ reports: [PoolReport]) {
-    for report in reports {
-      if let index = pools.firstIndex(where: { $0.upstream == report.upstream }) {
-        pools[index].idle += report.idle
-        pools[index].active += report.active
-        pools[index].connecting += report.connecting
-        if let expiry = report.certificateExpiry {
-          pools[index].certificateExpiry = min(pools[index].certificateExpiry ?? expiry, expiry)
-        }
-      } else {
-        pools.append(report)
-      }
-    }
   }
 }
 

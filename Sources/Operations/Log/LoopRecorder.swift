@@ -18,9 +18,19 @@ final class LoopRecorder: LoopObserver {
   private var snapshot: Snapshot?
   /// On the first loop only.
   var admin: HTTPServer?
+  private(set) var trouble = TroubleRing()
+  private let history: History
+  /// Somebody could look at the history and the trouble.
+  private var isWatched = false
+  /// There was no request since the history's last sample.
+  private var isQuiet = true
 
-  init(_ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, _ trustLog: TrustLog, log: LogSettings) {
+  init(
+    _ loop: EventLoop, _ output: LogOutput, _ format: OperationalLogHandler.Format, _ trustLog: TrustLog, _ history: History,
+    log: LogSettings
+  ) {
     self.trustLog = trustLog
+    self.history = history
     access = AccessLog(loop, output, format)
     logsAccess = log.access
     logger = Logger(label: "authproxy") { _ in OperationalLogHandler(output, format) }
@@ -33,12 +43,25 @@ final class LoopRecorder: LoopObserver {
   override func adopted(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     logsAccess = snapshot.settings.log.access
+    isWatched = snapshot.settings.admin?.expose.contains(.status) == true
     counters.follow(snapshot)
+  }
+
+  /// For the history.
+  func sampled() -> TrafficCounts {
+    isQuiet = true
+    return TrafficCounts(counters)
   }
 
   override func ended(_ request: borrowing RequestRecord) {
     counters.count(request, in: snapshot)
     if logsAccess { access.add(request) }
+    guard isWatched else { return }
+    if isQuiet {
+      isQuiet = false
+      history.stir()
+    }
+    if Trouble.isTrouble(request) { trouble.add(Trouble(request)) }
   }
   override func discarded(upstream: String) { counters.upstreams[counters.place(of: upstream)].discards += 1 }
   override func negotiated(upstream: String, _ chosen: ApplicationProtocol) {
@@ -97,8 +120,8 @@ final class LoopRecorder: LoopObserver {
     counters.upstreams[counters.place(of: entry, in: snapshot)].unauthorized.add(result)
   }
   override func trustFailed(upstream: String, evaluator: String, reason: TrustRefusalReason) {
-    counters.upstreams[counters.place(of: upstream)].trustFailures.add(
-      LoopCounters.TrustFailure(evaluator: evaluator, reason: reason))
+    counters.upstreams[counters.place(of: upstream)].note(
+      LoopCounters.TrustFailure(evaluator: evaluator, reason: reason), at: csys_monotonic())
   }
   override func revocationChecked(_ observation: RevocationCheck.Observation) { counters.revocation.add(observation) }
   override func tunnels(_ change: Int) { counters.tunnels += change }

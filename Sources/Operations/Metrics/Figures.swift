@@ -18,7 +18,19 @@ struct Figures: Sendable {
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
+  private(set) var loops: [Int: Loop] = [:]
   let version: String
+
+  struct Loop: Sendable {
+    var trouble = TroubleRing()
+    /// Nanoseconds of processor time.
+    var time: Int64 = 0
+  }
+
+  mutating func note(_ loop: Loop, at index: Int) { loops[index] = loop }
+
+  /// By loop.
+  var loopTimes: [Int64] { loops.sorted { $0.key < $1.key }.map(\.value.time) }
 
   /// Bytes of bodies in memory.
   struct Bodies: Sendable {
@@ -246,7 +258,7 @@ struct Figures: Sendable {
   private func credentials(_ metrics: inout MetricsText) {
     metrics.family("authproxy_credential_refreshes_total", .counter, "Token requests, by result.")
     for credential in credentials {
-      for (result, count) in credential.refreshes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      for (result, count) in credential.attempts.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
         metrics.sample([("credential", credential.name), ("result", result.rawValue)], count)
       }
     }

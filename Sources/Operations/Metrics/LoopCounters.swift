@@ -9,6 +9,8 @@ import Upstreams
 struct LoopCounters: Sendable {
   struct Upstream: Sendable {
     let name: String
+    /// Generation of the configuration that brought it; its counters have begun then.
+    private(set) var since = 0
     var codes = Tally<Int>()
     var duration = Histogram()
     var connect = Histogram()
@@ -20,9 +22,10 @@ struct LoopCounters: Sendable {
     private(set) var redirects = Tally<RedirectResult>()
     private(set) var cache = Tally<CacheResult>()
     var nonceRetries: UInt64 = 0
-    var trustFailures = Tally<TrustFailure>()
+    private(set) var trustFailures = Tally<TrustFailure>()
     private(set) var streams = StreamCounters()
     private(set) var clockSkew: ClockSkew?
+    private(set) var judgement = Judgement()
 
     mutating func note(_ event: StreamCounters.Event) { streams.note(event) }
     mutating func note(_ result: RedirectResult) { redirects.add(result) }
@@ -30,6 +33,14 @@ struct LoopCounters: Sendable {
 
     /// - Parameter seconds: that an origin's clock is ahead of ours.
     mutating func noteClockSkew(_ seconds: Int64, at now: Int64) { clockSkew = ClockSkew(seconds: seconds, at: now) }
+
+    mutating func note(_ failure: TrustFailure, at now: Int64) {
+      trustFailures.add(failure)
+      judgement.refusal = failure
+      judgement.refused = now
+    }
+    /// A new connection has carried a request.
+    mutating func noteConnection(at now: Int64) { judgement.connected = now }
 
     static func += (left: inout Upstream, right: Upstream) {
       left.codes += right.codes
@@ -45,6 +56,7 @@ struct LoopCounters: Sendable {
       left.nonceRetries += right.nonceRetries
       left.trustFailures += right.trustFailures
       left.streams += right.streams
+      left.judgement += right.judgement
       if let skew = right.clockSkew, skew.at >= left.clockSkew?.at ?? skew.at { left.clockSkew = skew }
     }
   }
@@ -57,6 +69,21 @@ struct LoopCounters: Sendable {
   struct TrustFailure: Sendable, Equatable {
     var evaluator: String
     var reason: TrustRefusalReason
+  }
+  /// What was last found about the origin's identity.
+  struct Judgement: Sendable {
+    var refusal: TrustFailure?
+    /// Monotonic nanoseconds; 0: never.
+    var refused: Int64 = 0
+    var connected: Int64 = 0
+
+    /// nil: it is trusted, or there was no connection yet.
+    var standingRefusal: TrustFailure? { refused > connected ? refusal : nil }
+
+    static func += (left: inout Judgement, right: Judgement) {
+      if right.refused > left.refused { (left.refusal, left.refused) = (right.refusal, right.refused) }
+      left.connected = max(left.connected, right.connected)
+    }
   }
   struct Credential: Sendable {
     var name: String
@@ -114,7 +141,7 @@ struct LoopCounters: Sendable {
     upstreams = Array(old.prefix(Self.fixed))
     for entry in snapshot.entries {
       let name = entry.settings.name
-      upstreams.append(old.dropFirst(Self.fixed).first { $0.name == name } ?? Upstream(name: name))
+      upstreams.append(old.dropFirst(Self.fixed).first { $0.name == name } ?? Upstream(name: name, since: snapshot.generation))
     }
     parents = snapshot.settings.parents.map { parent in parents.first { $0.name == parent.name } ?? Parent(name: parent.name) }
     let names = snapshot.settings.credentials.keys.sorted()
@@ -168,6 +195,7 @@ struct LoopCounters: Sendable {
       upstreams[place].reuses += 1
     } else if request.times.connectStarted > 0, request.times.connected > 0 {
       upstreams[place].connect.observe(max(request.times.connected, request.times.secured) - request.times.connectStarted)
+      if request.times.firstByte > 0 { upstreams[place].noteConnection(at: request.times.firstByte) }
     }
     if request.times.sent > 0, request.times.firstByte >= request.times.sent {
       upstreams[place].firstByte.observe(request.times.firstByte - request.times.sent)
@@ -180,8 +208,11 @@ struct LoopCounters: Sendable {
   }
 
   static func += (left: inout LoopCounters, right: LoopCounters) {
-    for upstream in right.upstreams {
-      if let index = left.upstreams.firstIndex(where: { $0.name == upstream.name }) {
+    for (place, upstream) in right.upstreams.enumerated() {
+      // Usually the loops agree: with many entries, a search would take long.
+      if place < left.upstreams.count, left.upstreams[place].name == upstream.name {
+        left.upstreams[place] += upstream
+      } else if let index = left.upstreams.firstIndex(where: { $0.name == upstream.name }) {
         left.upstreams[index] += upstream
       } else {
         left.upstreams.append(upstream)

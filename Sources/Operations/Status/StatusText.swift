@@ -63,6 +63,12 @@ public struct StatusText {
     if let cache = status["cache"], let bytes = cache["bytes"]?.integer, let limit = cache["limit"]?.integer, limit > 0 {
       lines.append("cache        \(bytes >> 20) of \(limit >> 20) MiB, \(cache["objects"]?.integer ?? 0) answers")
     }
+    if let store = status["token_store"] {
+      let isUp = store["up"] != .bool(false)
+      let why = text(store["reason"]).map { ": \($0)" } ?? ""
+      lines.append(
+        cut("token store  \(text(store["address"]) ?? "?") ") + ink.paint(cut((isUp ? "reachable" : "unreachable") + why), isUp ? .good : .bad))
+    }
     if case .bool(false)? = status["config"]?["last_reload_successful"] {
       lines.append(ink.paint("The last reload failed; the configuration before it is in use:", .bad))
       lines += elements(status["config"]?["last_reload_errors"]).compactMap { text($0) }.map { cut("  " + $0) }

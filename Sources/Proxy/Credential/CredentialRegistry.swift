@@ -7,8 +7,8 @@ final class CredentialRegistry: Sendable {
   private struct Record: Sendable {
     let count = WaitCount()
     var report: CredentialReport?
-    var refreshes: [RefreshResult: UInt64] = [:]
     var exchanges: [SubjectResult: UInt64] = [:]
+    var attempts = CredentialReport.Attempts()
   }
   private let records = Mutex<[String: Record]>([:])
   /// By serial.
@@ -44,8 +44,9 @@ final class CredentialRegistry: Sendable {
   func note(_ report: CredentialReport) { records.withLock { $0[report.name, default: Record()].report = report } }
   /// The configuration no longer has the credential.
   func forget(_ name: String) { records.withLock { $0[name]?.report = nil } }
-  func count(_ result: RefreshResult, of name: String) {
-    records.withLock { $0[name, default: Record()].refreshes[result, default: 0] += 1 }
+  func note(_ event: CredentialEvent, of name: String) {
+    let now = wallClockSeconds()
+    records.withLock { $0[name, default: Record()].attempts.note(event, at: now) }
   }
   func count(_ result: SubjectResult, of name: String) {
     records.withLock { $0[name, default: Record()].exchanges[result, default: 0] += 1 }
@@ -62,7 +63,9 @@ final class CredentialRegistry: Sendable {
       records.values.compactMap { record -> CredentialReport? in
         guard var report = record.report else { return nil }
         report.waiting = record.count.value
-        report.refreshes = record.refreshes
+        let due = report.attempts.due
+        report.attempts = record.attempts
+        report.attempts.due = due
         report.subjects?.exchanges = record.exchanges
         // No request has needed it since it expired.
         if report.phase == .ready, let expiry = report.expiry, expiry <= now { report.phase = .empty }

@@ -75,6 +75,7 @@ final class StaticOwner: CredentialOwner {
         // Another value may be another account's.
         standing.begin()
         publish(credential)
+        desk.registry.note(.replaced(version: credential.version), of: name)
         desk.observer.credential(name, .replaced(version: credential.version))
         note()
       case .releaseRefused(let reason): tellAll { $0.released(reason) }

@@ -107,6 +107,7 @@ final class SubjectOwner: CredentialOwner {
   }
 
   private func tell(_ report: SubjectTable.Report) {
+    desk.registry.note(.subject(report), of: name)
     switch report {
     case .exchanged:
       desk.registry.count(SubjectResult.success, of: name)

@@ -191,7 +191,7 @@ final class TicketOwner: CredentialOwner {
   // MARK: What is seen from outside
 
   private func report(_ event: CredentialEvent) {
-    if let result = event.refreshResult { desk.registry.count(result, of: name) }
+    desk.registry.note(event, of: name)
     desk.observer.credential(name, event)
   }
 

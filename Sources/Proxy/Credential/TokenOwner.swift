@@ -133,7 +133,7 @@ final class TokenOwner: CredentialOwner {
       case .report(let report):
         if case .loggedIn = report { isOtherLogin = true }
         let event = CredentialEvent.token(report, generation: part == nil ? nil : machine.generation, now: now)
-        if let result = event.refreshResult { desk.registry.count(result, of: name) }
+        desk.registry.note(event, of: name)
         desk.observer.credential(name, event)
       }
     }
@@ -308,6 +308,9 @@ final class TokenOwner: CredentialOwner {
     report.certificateExpiry = setup.certificate?.chain.first?.notAfter
     if let published, published.expiry != RenderedCredential.never, published.isUsable(at: now) {
       report.expiry = wallClockSeconds() + (published.expiry - now) / 1_000
+      if published.refreshAt != RenderedCredential.never {
+        report.attempts.due = wallClockSeconds() + (published.refreshAt - now) / 1_000
+      }
     }
     switch machine.state(now: now) {
     case .empty: report.phase = .empty

@@ -3,6 +3,7 @@ import Cache
 import EventIO
 import HTTPWire
 import Settings
+import Trust
 import Upstreams
 
 import class Cache.CacheStore
@@ -30,6 +31,10 @@ public final class Shared: Sendable {
   public var credentialReports: [CredentialReport] { registry.reports }
   /// The store that a fleet shares; nil: no credential is shared.
   public var storeReport: StoreReport? { registry.store.report }
+  /// What is known about revocation.
+  public func revocationReports(limit: Int) -> [RevocationReport] {
+    upstreams.revocation.reports(now: wallClockSeconds(), limit: limit)
+  }
   /// True while ending the process would lose a refresh token. That lasts as long as a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
 }

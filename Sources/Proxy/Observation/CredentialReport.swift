@@ -29,6 +29,49 @@ public struct CredentialReport: Sendable {
       self.exchanges = exchanges
     }
   }
+  /// What came of token requests. Times are seconds since 1970.
+  public struct Attempts: Sendable, Hashable {
+    /// Of the last token that came.
+    public var succeeded: Int64?
+    /// Of the last failure, and its reason.
+    public var failed: Int64?
+    public var error: String?
+    /// Of the first failure since a token came; nil: none failed.
+    public var failingSince: Int64?
+    /// When the proxy tries again; nil: not by itself.
+    public var next: Int64?
+    /// When it is to be refreshed; nil: it does not expire, or is not refreshed ahead.
+    public var due: Int64?
+    /// Token requests since the start.
+    public var counts: [RefreshResult: UInt64] = [:]
+    public init() {}
+
+    /// - Parameter now: seconds since 1970.
+    public mutating func note(_ event: CredentialEvent, at now: Int64) {
+      if let result = event.refreshResult { counts[result, default: 0] += 1 }
+      switch event {
+      case .refreshed, .adopted, .subjectExchanged, .replaced:
+        succeeded = now
+        failingSince = nil
+        next = nil
+      case .loggedIn:
+        failingSince = nil
+        next = nil
+      case .failed(let why, let retryIn), .subjectFailed(let why, let retryIn): fail(why, at: now, next: now + retryIn / 1_000)
+      case .needsOperator(let why), .needsLogin(let why, refused: true): fail(why, at: now, next: nil)
+      case .needsLogin, .loggedOut, .sameToken, .notSaved, .subjectRefused, .warning, .recordSetAside, .claimTakenOver,
+        .recordPutBack:
+        break
+      }
+    }
+
+    private mutating func fail(_ why: String, at now: Int64, next: Int64?) {
+      failed = now
+      error = why
+      failingSince = failingSince ?? now
+      self.next = next
+    }
+  }
   public var name: String
   public var phase: Phase
   /// Number of the version in use; 0 = none yet.
@@ -47,12 +90,11 @@ public struct CredentialReport: Sendable {
   public var subjects: Subjects?
   /// Requests that wait for it, on all loops.
   public var waiting: Int
-  /// Token requests since the start.
-  public var refreshes: [RefreshResult: UInt64]
+  public var attempts = Attempts()
 
   public init(
     name: String, phase: Phase, version: UInt64 = 0, expiry: Int64? = nil, reason: String? = nil, login: Login? = nil,
-    certificateExpiry: Int64? = nil, waiting: Int = 0, refreshes: [RefreshResult: UInt64] = [:]
+    certificateExpiry: Int64? = nil, waiting: Int = 0
   ) {
     self.name = name
     self.phase = phase
@@ -62,7 +104,6 @@ public struct CredentialReport: Sendable {
     self.login = login
     self.certificateExpiry = certificateExpiry
     self.waiting = waiting
-    self.refreshes = refreshes
   }
 
   /// It has a record in the store that a fleet shares.

@@ -1,0 +1,57 @@
+/// HTML in the making. Markup is what this program has as a literal; every other text is escaped. So no name, path or error of a
+/// stranger can become markup.
+struct HTML {
+  private(set) var bytes: [UInt8] = []
+
+  /// Scalars of a text that are shown; a table must stay one.
+  static let longestText = 120
+
+  mutating func markup(_ literal: StaticString) {
+    literal.withUTF8Buffer { bytes.append(contentsOf: $0) }
+  }
+
+  /// - Parameter limit: scalars; the rest is cut.
+  mutating func text(_ text: String, limit: Int = longestText) {
+    var rest = limit
+    for scalar in text.unicodeScalars {
+      if rest == 0 { return bytes.append(contentsOf: "…".utf8) }
+      rest -= 1
+      append(scalar)
+    }
+  }
+
+  mutating func number(_ value: some BinaryInteger) { bytes.append(contentsOf: String(value).utf8) }
+
+  /// A text of strangers, which cannot turn the direction of what is around it.
+  mutating func name(_ text: String, limit: Int = longestText) {
+    markup("<bdi>")
+    self.text(text, limit: limit)
+    markup("</bdi>")
+  }
+
+  /// ` name="value"`
+  mutating func attribute(_ name: StaticString, _ value: String, limit: Int = 600) {
+    markup(" ")
+    markup(name)
+    markup("=\"")
+    text(value, limit: limit)
+    markup("\"")
+  }
+
+  private mutating func append(_ scalar: Unicode.Scalar) {
+    switch scalar {
+    case "&": markup("&amp;")
+    case "<": markup("&lt;")
+    case ">": markup("&gt;")
+    case "\"": markup("&quot;")
+    case "'": markup("&#39;")
+    case " "..."~": bytes.append(UInt8(scalar.value))
+    default:
+      switch scalar.properties.generalCategory {
+      // Controls, marks of direction, what has no width, and what no font has.
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: markup("\u{fffd}")
+      default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+  }
+}
