@@ -155,8 +155,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
-        "WayOut",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials",
+        "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(
