@@ -49,12 +49,9 @@ extension Shape.Text {
     case .date: Self.string("^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$")
     // Without quotes, 0660 is 660 for YAML 1.2, and octal for YAML 1.1.
     case .permissions: ["type": ["integer", "string"], "pattern": "^0?[0-7]{3}$", "minimum": 0, "maximum": 777]
-    case .anything, .name, .nameInUpstreams, .nameInClients, .nameInCredentials, .nameInTrust, .nameInParents, .routePattern,
-      .address, .pseudonym, .file, .program, .environmentVariable, .userOrGroup, .addressBlock, .hostPattern, .hostName,
-      .method,
-      .match, .fieldName, .fieldPattern, .fieldTemplate, .jsonObject, .template, .component, .structuredKey, .scope:
-      // YAML takes some of them for numbers or booleans: a user id, a client named `no`.
-      ["type": ["string", "number", "boolean"], "minLength": 1]
+    default:
+      // YAML takes some of them for numbers, booleans or nothing: a user id, a client named `no` or `null`.
+      ["type": ["string", "number", "boolean", "null"], "minLength": 1]
     }
   }
 
@@ -87,7 +84,12 @@ extension Shape {
 extension KeyDescription {
   /// Sentence, type and default, for whoever points at the key in an editor.
   var explanation: String {
-    let standard = absence == .required ? "Required" : "Default: \(absence.title)"
-    return "\(sentence) Type: \(shape.title). \(standard)."
+    let absent =
+      switch absence {
+      case .required: "Required"
+      case .text, .list: "Default: \(absence.title)"
+      case .otherwise(let words): "Without it: \(words)"
+      }
+    return "\(sentence) Type: \(shape.title). \(absent)."
   }
 }

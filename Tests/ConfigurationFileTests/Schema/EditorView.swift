@@ -48,6 +48,13 @@ enum YAMLVersion: CaseIterable {
 }
 
 extension Node {
+  /// nil if the text is no YAML, or not all of it can be used.
+  static func whole(_ text: [UInt8]) -> Node? {
+    let report = Report(file: "proxy.conf")
+    let node = NodeComposer.compose(text, report: report)
+    return report.hasErrors ? nil : node
+  }
+
   /// As JSON, the way an editor's schema gets it.
   func delivered(_ version: YAMLVersion) -> JSONValue {
     switch content {

@@ -87,8 +87,8 @@ import Testing
       (
         "upstreams", "http_version",
         #"""
-        {"description":"Says which versions of HTTP the proxy offers the origin; with 2 an origin without HTTP/2 is an error. Type: auto, 1.1 or 2. Default: 1.1.",
-         "default":"1.1","enum":["auto","1.1",1.1,"2",2]}
+        {"description":"Says which versions of HTTP the proxy offers the origin; with 2 an origin without HTTP/2 is an error. Type: 1.1, auto or 2. Default: 1.1.",
+         "default":"1.1","enum":["1.1",1.1,"auto","2",2]}
         """#
       ),
       (
@@ -124,13 +124,14 @@ import Testing
   }
 
   @Test(arguments: [
-    "{listen: \"127.0.0.1:1\", name: no}", "{listen: [{address: \"unix:/a\", mode: 0660, owner: 0, group: \"12\"}]}",
+    "{listen: \"127.0.0.1:1\", name: no, upstreams: [{match: null}]}",
+    "{listen: [{address: \"unix:/a\", mode: 0660, owner: 0, group: \"12\"}]}",
     "{listen: \"fd:3\", watch_files: off, threads: \"4\", clients: [{name: 12, from: [1:2:3:4:5:6:7:8]}]}",
     "{listen: \"127.0.0.1:1\", trust: {lab: [{disabled: }], a: [{pinned_public_keys: {expires: 2027-06-01}}]}}",
     "{listen: \"127.0.0.1:1\", upstreams: [{match: h, http_version: 1.1, cache: off, decompress: \"true\", origin: HTTPS://h}]}",
   ])
   func `what YAML converts and the language does not is accepted in both forms`(_ text: String) throws {
-    let node = try #require(NodeComposer.compose(Array(text.utf8), report: Report(file: "proxy.conf")))
+    let node = try #require(Node.whole(Array(text.utf8)))
     for version in YAMLVersion.allCases {
       #expect(SchemaJudge.language.problems(in: node.delivered(version)) == [], "YAML \(version)")
     }
@@ -149,7 +150,7 @@ import Testing
     ("{listen: \"a:1\", credentials: {\"\": {bearer: {token: a}}}}", "minLength"),
   ])
   func `a mistake of shape is refused`(_ text: String, _ reason: String) throws {
-    let node = try #require(NodeComposer.compose(Array(text.utf8), report: Report(file: "proxy.conf")))
+    let node = try #require(Node.whole(Array(text.utf8)))
     let problems = SchemaJudge.language.problems(in: node.delivered(.core))
     #expect(problems.contains { $0.contains(reason) }, "\(problems)")
   }

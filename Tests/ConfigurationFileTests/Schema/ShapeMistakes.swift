@@ -7,7 +7,7 @@ import Testing
 enum ShapeMistake {
   static func isOne(_ diagnostic: Diagnostic) -> Bool {
     let message = diagnostic.message
-    return message.hasPrefix("unknown key '") || message.hasSuffix(" has no value") || isMissingKey(message)
+    return message.hasPrefix("unknown key '") || isMissingKey(message) || hasNoValue(message)
       || kinds.contains { message.contains($0) } || choices.contains { message.contains($0) }
       || message.contains(/must be from \d+ to \d+, not '\d+'$/)
   }
@@ -19,15 +19,29 @@ enum ShapeMistake {
     "must be a size such as ", "' must be a whole number",
   ]
 
+  private static let places = RootKeys.everyKey().map { (path: $0.path.split(separator: "."), key: $0.key) }
+
   /// `must be a, b or c, not `, for each list of words in the language.
-  private static let choices: Set<String> = Set(
-    RootKeys.everyKey().flatMap { $0.key.shape.lists }.map { "must be \(listed($0, "or")), not " })
+  private static let choices = Set(places.flatMap { $0.key.shape.lists }.map { "must be \(listed($0, "or")), not " })
 
-  private static let required = Set(RootKeys.everyKey().map(\.key).filter { $0.absence == .required }.map(\.name))
-
-  /// A key that a section always needs. Keys that it needs because of others have a reason behind them.
+  /// A key that a section always needs. If another key is why, the message goes on.
   private static func isMissingKey(_ message: String) -> Bool {
-    message.wholeMatch(of: /.* needs '(\w+)'/).map { required.contains(String($0.1)) } ?? false
+    guard let found = message.wholeMatch(of: /(.*) needs '(\w+)'/) else { return false }
+    let section = found.1 == "the configuration" ? "" : found.1 + "."
+    return keys(at: "\(section)\(found.2)").contains { $0.absence == .required }
+  }
+
+  /// Without quotes, a text `null` is nothing for editors.
+  private static func hasNoValue(_ message: String) -> Bool {
+    message.wholeMatch(of: /(.*) has no value/).map { keys(at: $0.1).contains { !$0.shape.mayBeText } } ?? false
+  }
+
+  /// - Parameter path: as errors show it, with indices and names.
+  private static func keys(at path: some StringProtocol) -> [KeyDescription] {
+    let names = String(path).replacing(/\[\d+\]/, with: "").split(separator: ".")
+    return places.filter { place in
+      place.path.count == names.count && zip(place.path, names).allSatisfy { $0 == "*" || $0 == $1 }
+    }.map(\.key)
   }
 }
 
@@ -39,13 +53,22 @@ extension Shape {
     default: []
     }
   }
+
+  fileprivate var mayBeText: Bool {
+    switch self {
+    case .text, .secret: true
+    case .oneOf(let shapes): shapes.contains(where: \.mayBeText)
+    case .oneOrMore(let item): item.mayBeText
+    default: false
+    }
+  }
 }
 
 extension LoadedConfiguration {
   /// Every text that the tests read is a test of the schema: it accepts what the reader accepts, in both forms that editors
   /// deliver, and refuses each mistake of shape.
   func judged(_ text: [UInt8]) -> LoadedConfiguration {
-    guard let node = NodeComposer.compose(text, report: Report(file: "proxy.conf")) else { return self }
+    guard let node = Node.whole(text) else { return self }
     if settings != nil {
       for version in YAMLVersion.allCases {
         let problems = SchemaJudge.language.problems(in: node.delivered(version))
