@@ -78,6 +78,8 @@ install: build packages-install
 	install -D -m 644 packaging/authproxy.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/authproxy.conf"
 	packaging/man.py $(PROGRAM) "$(PREFIX)/share/doc/authproxy" > $(INSTALLED)/authproxy.1
 	install -D -m 644 $(INSTALLED)/authproxy.1 "$(DESTDIR)$(PREFIX)/share/man/man1/authproxy.1"
+	$(PROGRAM) schema > $(INSTALLED)/proxy.schema.json
+	install -D -m 644 $(INSTALLED)/proxy.schema.json "$(DESTDIR)$(PREFIX)/share/authproxy/proxy.schema.json"
 	for shell in bash zsh fish; do $(PROGRAM) --generate-completion-script $$shell > $(INSTALLED)/$$shell || exit; done
 	install -D -m 644 $(INSTALLED)/bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/authproxy"
 	install -D -m 644 $(INSTALLED)/zsh "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_authproxy"

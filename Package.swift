@@ -160,7 +160,7 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
         "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),

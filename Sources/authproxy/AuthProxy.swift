@@ -21,6 +21,7 @@ struct AuthProxy: ParsableCommand {
       Health.self,
       StatusCommand.self,
       Purge.self,
+      SchemaCommand.self,
     ])
 
   static let version = "0.1.0"

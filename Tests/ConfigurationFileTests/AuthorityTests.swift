@@ -16,7 +16,8 @@ struct AuthorityTests {
       report: Report(file: "proxy.conf"), folder: World.folder,
       environment: World.environment.merging(environment) { $1 }, system: system,
       readableByOthers: false, now: now, makesAuthorities: makesAuthorities, isDebuggable: isDebuggable)
-    return ConfigurationFile.read(Array("listen: 127.0.0.1:3128\n\(text)\n".utf8), reading).loaded
+    let bytes = Array("listen: 127.0.0.1:3128\n\(text)\n".utf8)
+    return ConfigurationFile.read(bytes, reading).loaded.judged(bytes)
   }
 
   private func chain(_ name: String) throws -> [Certificate] {

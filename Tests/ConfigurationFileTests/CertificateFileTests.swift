@@ -59,7 +59,7 @@ struct CertificateFileTests {
     let reading = Reading(
       report: Report(file: "proxy.conf"), folder: World.folder, environment: World.environment, system: World.system,
       readableByOthers: false, now: now)
-    return ConfigurationFile.read(Array(text.utf8), reading).loaded.lines
+    return ConfigurationFile.read(Array(text.utf8), reading).loaded.judged(Array(text.utf8)).lines
   }
 
   @Test("certificates that have ended, end soon or have not begun are warned of, and lists that are out of date")

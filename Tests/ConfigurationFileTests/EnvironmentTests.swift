@@ -11,7 +11,8 @@ struct EnvironmentTests {
     _ environment: [String: String], _ text: String = "listen: 127.0.0.1:3128\nvia: environment\nunlisted_hosts: forward\n"
   ) -> LoadedConfiguration {
     ConfigurationFile.read(
-      text: Array(text.utf8), name: "proxy.conf", folder: World.folder, environment: environment, system: World.system)
+      text: Array(text.utf8), name: "proxy.conf", folder: World.folder, environment: environment, system: World.system
+    ).judged(Array(text.utf8))
   }
 
   /// `direct`, or name, URL and user of the parent.

@@ -85,7 +85,8 @@ struct ExampleTests {
         "API_TOKEN": "s3cr3t", "LEGACY_PASSWORD": "s3cr3t", "KEY_PASSPHRASE": "s3cr3t", "SERVICE_PASSWORD": "s3cr3t",
         "CA_PASSPHRASE": "s3cr3t",
       ],
-      system: Self.system)
+      system: Self.system
+    ).judged(Array(text.utf8))
   }
 
   @Test("works as it is, without a warning")

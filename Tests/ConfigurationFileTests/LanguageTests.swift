@@ -162,36 +162,3 @@ extension DescribedPlace {
   /// Type, default and sentence, as in a reference.
   fileprivate var listing: String { "\(key.shape.title) | \(key.absence.title) | \(key.sentence)" }
 }
-
-extension KeyDescription.Absence {
-  fileprivate var title: String {
-    switch self {
-    case .required: "required"
-    case .text(let text): text
-    case .list(let items): "[\(items.joined(separator: ", "))]"
-    case .otherwise(let words): words
-    }
-  }
-}
-
-extension Shape {
-  fileprivate var title: String {
-    let units = units.isEmpty ? "" : " (\(listed(units, "or")))"
-    switch self {
-    case .text(let text): return text.rawValue
-    case .boolean: return "true or false"
-    case .integer(let range): return "integer from \(range.lowerBound) to \(range.upperBound)"
-    case .duration(let range), .longDuration(let range):
-      return "duration of at least \(Units.text(duration: range.lowerBound))\(units)"
-    case .size(let range):
-      return "size from \(Units.text(size: range.lowerBound)) to \(Units.text(size: range.upperBound))\(units)"
-    case .words(let words): return listed(words, "or")
-    case .secret: return "secret"
-    case .section: return "section"
-    case .list(let item): return "list of: \(item.title)"
-    case .oneOrMore(let item): return "one or more: \(item.title)"
-    case .map(let item): return "map of: \(item.title)"
-    case .oneOf(let shapes): return shapes.map(\.title).joined(separator: ", or ")
-    }
-  }
-}

@@ -57,7 +57,8 @@ enum World {
   static func read(_ bytes: [UInt8], readableByOthers: Bool = false, system: SystemAccess = system) -> LoadedConfiguration {
     ConfigurationFile.read(
       text: bytes, name: "proxy.conf", folder: folder, environment: environment, readableByOthers: readableByOthers,
-      system: system)
+      system: system
+    ).judged(bytes)
   }
 }
 

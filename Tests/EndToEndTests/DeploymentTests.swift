@@ -125,7 +125,7 @@ import Testing
     #expect(!unit.contains("@PREFIX@"))
     for path in [
       "doc/authproxy/proxy.conf.example", "man/man1/authproxy.1", "bash-completion/completions/authproxy",
-      "zsh/site-functions/_authproxy", "fish/vendor_completions.d/authproxy.fish",
+      "zsh/site-functions/_authproxy", "fish/vendor_completions.d/authproxy.fish", "authproxy/proxy.schema.json",
     ] {
       let installed = try String(contentsOfFile: folder + "/opt/authproxy/share/" + path, encoding: .utf8)
       #expect(installed.contains("authproxy"), "\(path)")

@@ -33,6 +33,37 @@ struct JSONTests {
     #expect(try JSONParser.parse(Array("\"\\ud83d\\ude00\\n\\/\"".utf8)) == .string("\u{1F600}\n/"))
   }
 
+  @Test("text for people has one member a line, and reads the same")
+  func indented() throws {
+    let value: JSONValue = [
+      "name": "a \"b\"", "numbers": [1, 2, true], "none": [], "empty": [:], "nested": [["a": 1], ["b": ["c": [[], [3]]]]],
+    ]
+    let text = """
+      {
+        "name": "a \\"b\\"",
+        "numbers": [1, 2, true],
+        "none": [],
+        "empty": {},
+        "nested": [
+          {
+            "a": 1
+          },
+          {
+            "b": {
+              "c": [
+                [],
+                [3]
+              ]
+            }
+          }
+        ]
+      }
+      """
+    #expect(String(decoding: value.indented, as: UTF8.self) == text)
+    #expect(try JSONParser.parse(value.indented) == value)
+    #expect(JSONValue.number("1").indented == Array("1".utf8))
+  }
+
   @Test("a value nested as deep as is allowed is read, one deeper is not")
   func depth() throws {
     func nested(_ depth: Int) -> [UInt8] {

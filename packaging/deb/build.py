@@ -108,6 +108,7 @@ def program_tree(root, program, version, moment):
     }.items():
         # bash sources the script, it does not run it.
         tree.put(path, said(program, "--generate-completion-script", shell).removeprefix("#!/bin/bash\n"))
+    tree.put("usr/share/authproxy/proxy.schema.json", said(program, "schema"))
     tree.compressed("usr/share/man/man1/authproxy.1", said("python3", HERE.parent / "man.py", program, "/" + EXAMPLES))
     doc = "usr/share/doc/authproxy"
     tree.put(f"{doc}/copyright", (HERE / "copyright").read_text())

@@ -30,7 +30,7 @@ extension DashboardPage {
     case false?: state("unreachable", .bad, &html)
     case nil: state("connecting", .warning, &html)
     }
-    html.text(" since \(ago(store.since))")
+    html.text(" for \(VisibleText.span(max(report.now - store.since, 0)))")
     if let reason = store.reason { html.text(": \(reason)", limit: 300) }
     html.markup("</p>")
   }
