@@ -67,7 +67,8 @@ public struct StatusText {
       let isUp = store["up"] != .bool(false)
       let why = text(store["reason"]).map { ": \($0)" } ?? ""
       lines.append(
-        cut("token store  \(text(store["address"]) ?? "?") ") + ink.paint(cut((isUp ? "reachable" : "unreachable") + why), isUp ? .good : .bad))
+        cut("token store  \(text(store["address"]) ?? "?") ")
+          + ink.paint(cut((isUp ? "reachable" : "unreachable") + why), isUp ? .good : .bad))
     }
     if case .bool(false)? = status["config"]?["last_reload_successful"] {
       lines.append(ink.paint("The last reload failed; the configuration before it is in use:", .bad))
