@@ -82,7 +82,8 @@ let package = Package(
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
+        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings",
+        "Trust",
         "Credentials", "TLS", "WayOut",
       ],
       swiftSettings: fuzzed),
@@ -139,7 +140,7 @@ let package = Package(
     .testTarget(
       name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
     .testTarget(
-      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "TLS", "Trust"]),
+      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
@@ -159,8 +160,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "Routing", "Settings", "Trust", "Credentials", "TLS",
-        "WayOut",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(

@@ -31,7 +31,8 @@ extension Reading {
           && label.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7a).contains($0) || $0 == 0x2d }
       }
     if isGood { return name.value }
-    error(name.place, "\(path.shown) must be the name of an object: lower-case letters, digits, - and ., not \(shown(name.value))")
+    error(
+      name.place, "\(path.shown) must be the name of an object: lower-case letters, digits, - and ., not \(shown(name.value))")
     return nil
   }
 
@@ -68,7 +69,9 @@ extension Reading {
   }
 
   private func serverOfEnvironment(_ section: Section<KubernetesStoreKeys>) -> String {
-    if let host = environment["KUBERNETES_SERVICE_HOST"], let known = try? HostName.normalized(host.contains(":") ? "[\(host)]" : host) {
+    if let host = environment["KUBERNETES_SERVICE_HOST"],
+      let known = try? HostName.normalized(host.contains(":") ? "[\(host)]" : host)
+    {
       let port = environment["KUBERNETES_SERVICE_PORT"].flatMap { UInt16($0) } ?? 443
       return "https://\(known.contains(":") ? "[\(known)]" : known):\(port)"
     }

@@ -56,7 +56,9 @@ extension Reading {
 
   /// Errors never show the text, which may have a password.
   private func redisAddress(_ text: Located<String>, _ path: KeyPath, port: UInt16? = nil) -> RedisAddress? {
-    do throws(HostError) { return try Self.redisAddress(text.value, port: port ?? RedisAddress.defaultPort, reading: self) } catch {
+    do throws(HostError) {
+      return try Self.redisAddress(text.value, port: port ?? RedisAddress.defaultPort, reading: self)
+    } catch {
       self.error(text.place, "\(path.shown) \(error)")
       return nil
     }

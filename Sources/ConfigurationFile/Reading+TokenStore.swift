@@ -168,6 +168,7 @@ extension Reading {
     }
     guard !isGood else { return }
     error(
-      entry.place, "\(entry.path.shown) has a name with characters that an entry of a Secret cannot have: letters, digits and -_.")
+      entry.place,
+      "\(entry.path.shown) has a name with characters that an entry of a Secret cannot have: letters, digits and -_.")
   }
 }

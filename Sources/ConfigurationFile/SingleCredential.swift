@@ -66,7 +66,9 @@ extension ConfigurationFile {
 
   /// The policies that a fleet's token store may need.
   static func storeTrust(_ peek: Peek) -> Set<String> {
-    guard let root = try? peek.root(peek.reading(.none)), case .section(let section)? = root.read(\.tokenStore) else { return [] }
+    guard let root = try? peek.root(peek.reading(.none)), case .section(let section)? = root.read(\.tokenStore) else {
+      return []
+    }
     let name = section.read(\.redis)?.read(\.trust) ?? section.read(\.kubernetes)?.read(\.trust)
     return section.has(\.redis) || section.has(\.kubernetes) ? [name?.value ?? "default"] : []
   }

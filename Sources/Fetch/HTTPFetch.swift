@@ -24,11 +24,11 @@ public struct HTTPFetch {
   /// Never through a parent proxy.
   public var goesDirectly = false
   /// The first byte of the request goes out earlier or not at all, in milliseconds of `bootTimeMilliseconds`; nil: at any time.
-  public var notAfter: Int64?
+  public private(set) var notAfter: Int64?
   /// It is asked in order to judge a parent proxy.
   public var judgesParent = false
   /// Takes the body of a 2xx answer line by line as it arrives; nil: the body is part of the answer.
-  public var stream: FetchStream?
+  public private(set) var stream: FetchStream?
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,
@@ -43,6 +43,10 @@ public struct HTTPFetch {
     self.sharesConnections = sharesConnections
     self.permits = permits
   }
+
+  public mutating func receive(into stream: FetchStream?) { self.stream = stream }
+
+  public mutating func send(notAfter: Int64?) { self.notAfter = notAfter }
 
   public struct Answer: Sendable {
     public var status: Int

@@ -48,7 +48,7 @@ struct APIRequest {
       limitBytes: SecretObject.maximumSize)
     // The cluster's own server is not behind a parent proxy.
     fetch.goesDirectly = true
-    fetch.stream = stream
+    fetch.receive(into: stream)
     return fetch
   }
 }

@@ -34,14 +34,17 @@ import Testing
         withExtendedLifetime(client) {}
       }
       var fetch = HTTPFetch(url: "http://\(address)/", timeout: 20_000, limitBytes: 1_000)
-      fetch.stream = FetchStream(
-        lineLimit: limit, began: { seen.began += 1 },
-        line: { line in
-          seen.lines.append(String(decoding: line, as: UTF8.self))
-          guard seen.lines.count == cancelsAt else { return }
-          transfer?.cancel()
-          client.start(HTTPFetch(url: "http://\(address)/other", timeout: 20_000, limitBytes: 1_000), under: nil) { finish($0) }
-        })
+      fetch.receive(
+        into: FetchStream(
+          lineLimit: limit, began: { seen.began += 1 },
+          line: { line in
+            seen.lines.append(String(decoding: line, as: UTF8.self))
+            guard seen.lines.count == cancelsAt else { return }
+            transfer?.cancel()
+            client.start(HTTPFetch(url: "http://\(address)/other", timeout: 20_000, limitBytes: 1_000), under: nil) {
+              finish($0)
+            }
+          }))
       transfer = client.start(fetch, under: nil) { finish($0) }
     }
     return handover.take()

@@ -14,7 +14,7 @@ struct Figures: Sendable {
   var cache = StoreFigures()
   var credentials: [CredentialReport] = []
   /// nil: no credential is shared.
-  var store: StoreReport?
+  private(set) var store: StoreReport?
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
@@ -34,6 +34,8 @@ struct Figures: Sendable {
     var origins: [OriginReport] = []
   }
 
+  mutating func note(_ store: StoreReport?) { self.store = store }
+
   /// Every metric of docs/metrics.md, always in the same order.
   func text() -> String {
     var metrics = MetricsText()
@@ -42,7 +44,7 @@ struct Figures: Sendable {
     ways(&metrics)
     streams(&metrics)
     credentials(&metrics)
-    fleet(&metrics)
+    FleetFigures(store, counters, credentials).write(to: &metrics)
     signing(&metrics)
     cache(&metrics)
     trust(&metrics)

@@ -128,7 +128,7 @@ final class TokenFlight: EventHandler {
       let step = exchange.failed(.signing(error.message))
       return advance(Progress(step, exchange))
     }
-    request.notAfter = notAfter
+    request.send(notAfter: notAfter)
     if request.method == .post { notAfter = notAfter.map { $0 + Int64(policy.timeout) } }
     let setup = owner.setup
     transfer = owner.desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in

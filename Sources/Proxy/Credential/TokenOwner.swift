@@ -325,7 +325,7 @@ final class TokenOwner: CredentialOwner {
       report.login = CredentialReport.Login(
         isNeeded: machine.needsLogin, time: machine.login?.loggedInAt, expiry: machine.login?.expiresAt)
     }
-    if part != nil { report.generation = machine.generation }
+    if part != nil { report.note(generation: machine.generation) }
     desk.registry.note(report)
   }
 }

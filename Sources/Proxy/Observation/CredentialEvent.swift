@@ -62,7 +62,8 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .recordSetAside, .warning, .subjectExchanged,
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .recordSetAside,
+      .warning, .subjectExchanged,
       .subjectRefused,
       .subjectFailed:
       nil

@@ -48,7 +48,7 @@ struct RecordSealTests {
   }
 
   @Test("keys of Redis have a prefix, those of a Kubernetes Secret only characters that it takes")
-  func keys() {
+  func forms() {
     #expect(name.key == "authproxy:mailbox:\(name.digest)")
     let entry = RecordName(prefix: "authproxy/tokens", credential: "mailbox", binding: name.binding, form: .entry)
     #expect(entry.key == "mailbox.\(name.digest)")

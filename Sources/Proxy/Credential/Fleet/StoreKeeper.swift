@@ -46,14 +46,16 @@ final class StoreKeeper {
     plan = next
     standing.begin(next?.address)
     guard let next else { return }
-    let engine = makeEngine(for: next)
+    let engine = Self.engine(for: next, on: loop, gate: gate) { [unowned self] in happened($0) }
     self.engine = engine
     engine.hasUnsaved = !unsaved.isEmpty
     engine.start()
   }
 
-  private func makeEngine(for plan: StorePlan) -> any RecordEngine {
-    let report: (RecordEngineEvent) -> Void = { [unowned self] in happened($0) }
+  /// - Parameter report: never called before this returns.
+  static func engine(
+    for plan: StorePlan, on loop: EventLoop, gate: @escaping RevocationGate, report: @escaping (RecordEngineEvent) -> Void
+  ) -> any RecordEngine {
     switch plan.server {
     case .redis(let settings):
       return RedisEngine(settings, replicas: plan.settings.replicas, on: loop, gate: gate, report: report)
