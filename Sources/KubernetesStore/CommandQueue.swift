@@ -144,8 +144,11 @@ final class CommandQueue: EventHandler {
 
   private func schedule() {
     var next = min(reads.first?.deadline ?? Int64.max, writes.first?.deadline ?? Int64.max)
-    if let write = writing, let resumes = write.resumes { next = min(next, resumes, write.waiting.deadline) }
-    if isConnected, quietUntil > loop.now, isWaiting || writing?.resumes != nil { next = min(next, quietUntil) }
+    if let write = writing, let resumes = write.resumes {
+      next = min(next, write.waiting.deadline)
+      if isConnected { next = min(next, max(resumes, quietUntil)) }
+    }
+    if isConnected, isWaiting, quietUntil > loop.now { next = min(next, quietUntil) }
     if next == Int64.max { loop.disarm(self) } else { loop.arm(self, at: max(next, loop.now)) }
   }
 

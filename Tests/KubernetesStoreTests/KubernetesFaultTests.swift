@@ -141,7 +141,7 @@ import Testing
 
   @Test(arguments: [
     ("garbage", "is not JSON"), ("other", "is not the Secret"), ("endless", "larger than a Secret"),
-    ("huge", "larger than a Secret"), ("silent", "does not answer within 700 ms"), ("refuse", ""),
+    ("huge", "larger than a Secret"), ("silent", "does not answer within 700 ms"), ("refuse", "Empty reply"),
   ])
   func `a lying, flooding or silent answer fails the command, and the engine survives it`(kind: String, text: String) throws {
     let server = try APIServerProcess(["one.x": "a"])

@@ -39,7 +39,8 @@ final class APIServerProcess: Sendable {
 
   deinit {
     process.change {
-      $0.0.terminate()
+      // Not SIGTERM, which threads of tests block, and what they start inherits that.
+      kill($0.0.processIdentifier, SIGKILL)
       $0.0.waitUntilExit()
     }
     try? FileManager.default.removeItem(atPath: folder)
