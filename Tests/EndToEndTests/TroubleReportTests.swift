@@ -34,10 +34,10 @@ import Testing
     }
   }
 
-  @Test func `a loop that rests is not woken, and one that worked is sampled once`() throws {
+  @Test func `a slot that has ended keeps its requests`() throws {
     try withProxy("admin: 127.0.0.1:0\nthreads: 1\nwatch_files: off\n" + Configuration.http()) { proxy throws in
       for _ in 0..<5 { _ = try proxy.ask("http://api.test/") }
-      // The slot ends, and nobody looks.
+      // Slots have 10 s.
       #expect(
         try eventually(seconds: 40) {
           let history = try #require((try proxy.status()["history"] as? [String: [String: Any]])?["5m"])

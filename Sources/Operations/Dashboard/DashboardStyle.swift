@@ -40,7 +40,7 @@ extension DashboardPage {
     .chart{display:block;width:100%;height:74px;margin-top:.4rem;border-bottom:1px solid var(--line)}
     .chart .all,.spark path{fill:var(--blue)}.chart .all{opacity:.75}.chart .failed{fill:var(--bad)}
     .axis{display:flex;justify-content:space-between;color:var(--soft);font-size:.78rem;margin-top:.15rem}
-    .spark{width:64px;height:16px;vertical-align:-3px;margin-right:.5rem;overflow:visible}
+    .spark{width:64px;height:16px;float:left;margin:.15rem .6rem 0 0;overflow:visible}
     .spark path{fill:none;stroke:var(--blue);stroke-width:1.4;vector-effect:non-scaling-stroke}
     .bar{width:64px;height:6px;vertical-align:2px;margin-right:.5rem}.bar rect{fill:var(--blue)}.bar .rail{fill:var(--rail)}
     .bar.warn rect:last-child{fill:var(--warn)}.bar.bad rect:last-child{fill:var(--bad)}

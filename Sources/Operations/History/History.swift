@@ -11,11 +11,12 @@ final class History: Sendable {
   private struct State {
     var traffic: TrafficHistory
     var load = LoopLoad()
-    var isScheduled = false
     var sampler: Sampler?
   }
 
   private let state: Mutex<State>
+  /// Loops look at it without a lock.
+  private let isScheduled = Atomic<Bool>(false)
   private let queue = DispatchQueue(label: "history")
 
   init() { state = Mutex(State(traffic: TrafficHistory(now: Self.now))) }
@@ -26,22 +27,19 @@ final class History: Sendable {
 
   /// The first request of a loop since the last sample: there will be another one when the present slot has ended.
   func stir() {
-    let isNew = state.withLock { state in
-      defer { state.isScheduled = true }
-      return !state.isScheduled
-    }
-    guard isNew else { return }
+    guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let rest = TrafficHistory.interval - Self.now % TrafficHistory.interval
     queue.asyncAfter(deadline: .now() + .seconds(Int(rest))) { @Sendable in self.sample() }
   }
 
   private func sample() {
     // Before the loops are asked: requests after their answers stir again.
-    let sampler = state.withLock { state in
-      state.isScheduled = false
-      return state.sampler
+    isScheduled.store(false, ordering: .sequentiallyConsistent)
+    let sampler = state.withLock { $0.sampler }
+    sampler? { counts in
+      // Not on the loop that answered last.
+      self.queue.async { @Sendable in self.state.withLock { $0.traffic.advance(to: counts, at: Self.now) } }
     }
-    sampler? { counts in self.state.withLock { $0.traffic.advance(to: counts, at: Self.now) } }
   }
 
   /// The history up to these counters.
