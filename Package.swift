@@ -72,16 +72,19 @@ let package = Package(
       name: "RedisClient", dependencies: ["Crypto", "EventIO", "RESP", "RedisProtocol", "Streams", "TLS", "Trust"]),
     .target(name: "SmallHTTP", dependencies: ["CSystem", "EventIO", "HTTPWire", "Streams", "TLS"]),
     .target(name: "Fetch", dependencies: ["CCurl", "CCurlShims", "CSystem", "EventIO", "HTTPWire", "TLS", "Trust"]),
+    .target(name: "KubernetesStore", dependencies: ["Credentials", "Crypto", "EventIO", "Fetch", "JSON", "Trust"]),
     .target(
       name: "Settings",
       dependencies: [
-        "CSystem", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "Routing", "Trust", "Credentials", "TLS", "WayOut",
+        "CSystem", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "RedisProtocol", "Routing", "Trust", "Credentials",
+        "TLS", "WayOut",
       ]),
     .target(
       name: "ConfigurationFile",
       dependencies: [
-        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials",
-        "TLS", "WayOut",
+        "CYAML", "Cache", "Crypto", "Files", "HTTPWire", "Interception", "JSON", "RedisProtocol", "Routing", "Settings",
+        "Trust",
+        "Credentials", "TLS", "WayOut",
       ],
       swiftSettings: fuzzed),
     .target(
@@ -96,7 +99,7 @@ let package = Package(
       dependencies: [
         "HTTPWire", "HTTP2", "Forwarding", "Routing", "CSystem", "Cache", "EventIO", "Crypto", "TLS", "Signing", "Streams",
         "Trust",
-        "Credentials", "Fetch", "Files", "Kerberos",
+        "Credentials", "Fetch", "Files", "Kerberos", "KubernetesStore", "RedisClient", "RedisProtocol",
         "Interception", "JSON", "Settings", "Upstreams", "WayOut", "CZlib", "CZlibShims",
       ], swiftSettings: dataPath),
     .target(
@@ -136,6 +139,8 @@ let package = Package(
     .testTarget(name: "RedisProtocolTests", dependencies: ["RESP", "RedisProtocol"]),
     .testTarget(
       name: "RedisClientTests", dependencies: ["Crypto", "EventIO", "RedisClient", "RedisProtocol", "TLS", "Trust"]),
+    .testTarget(
+      name: "KubernetesStoreTests", dependencies: ["Credentials", "Crypto", "EventIO", "JSON", "KubernetesStore", "Trust"]),
     .testTarget(name: "ForwardingTests", dependencies: ["Forwarding", "HTTPWire"]),
     .testTarget(name: "RoutingTests", dependencies: ["Routing", "HTTPWire"]),
     .testTarget(name: "EventIOTests", dependencies: ["EventIO", "CSystem"]),
@@ -155,8 +160,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "Routing", "Settings", "Trust", "Credentials",
-        "TLS", "WayOut",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),
     .testTarget(

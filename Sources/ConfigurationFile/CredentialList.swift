@@ -32,7 +32,7 @@ extension ConfigurationFile {
     let peek = try Peek(path: path, environment: environment, system: system)
     let reading = peek.reading(system)
     let root = try peek.root(reading)
-    let store = reading.tokenStore(root)
+    let store = reading.tokenStore(root, trust: .unread)
     let lookup = CredentialLookup(root, file: path)
     let entries = lookup.entries.map { entry in
       let grant = lookup.grant(of: entry.name.value)

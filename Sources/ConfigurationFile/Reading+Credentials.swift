@@ -1,5 +1,4 @@
 import Credentials
-import Crypto
 import Settings
 
 extension Reading {
@@ -76,6 +75,7 @@ extension Reading {
     if let negotiate { kind = self.negotiate(negotiate) }
     if let query { kind = self.query(query) }
     if let path { kind = self.path(path) }
+    if case .oauth2(let policy)? = kind, policy.sharing != nil { checkRecordName(name, entry, tokenStore: tokenStore) }
     draft.sources = sourceReferences
     draft.policy = kind.map {
       CredentialPolicy(name: name, kind: $0, allowPlaintext: allowPlaintext, allowUntrusted: allowUntrusted)
@@ -125,30 +125,6 @@ extension Reading {
     guard let format else { return .header(name: name.value, value: value.value, format: HeaderKeys.placeholder) }
     guard isFormat(format, section.path(\.format), placeholder: HeaderKeys.placeholder) else { return nil }
     return .header(name: name.value, value: value.value, format: format.value)
-  }
-
-  /// nil after an error.
-  func tokenStore(_ root: Section<RootKeys>) -> TokenStoreSettings? {
-    switch root.read(\.tokenStore) {
-    case nil: return root.has(\.tokenStore) ? nil : .memory
-    case .text(let text, let path)?:
-      if text.value == TokenStoreKeys.memory { return .memory }
-      error(text.place, "\(path.shown) must be memory or {file: ...}, not \(shown(text.value))")
-      return nil
-    case .section(let section)?: return tokenStore(section)
-    }
-  }
-
-  private func tokenStore(_ section: Section<TokenStoreKeys>) -> TokenStoreSettings? {
-    let file = section.read(\.file)
-    let key = section.read(\.key)
-    guard let file else { return nil }
-    guard let key else { return .file(path: file.value, key: nil) }
-    guard let bytes = Base64.decode(key.value.bytes), bytes.count == 32 else {
-      error(key.place, "\(section.path(\.key).shown) must be 32 bytes in base64 (openssl rand -base64 32)")
-      return .file(path: file.value, key: nil)
-    }
-    return .file(path: file.value, key: Secret(bytes))
   }
 }
 

@@ -129,8 +129,8 @@ extension Reading {
     if tokenStore == .memory {
       error(
         section.valuePlace(\.grant),
-        "\(section.path(\.grant).shown) \(grant.rawValue) needs a 'token_store' with a file: 'authproxy login' leaves the "
-          + "tokens there")
+        "\(section.path(\.grant).shown) \(grant.rawValue) needs a 'token_store' other than memory: 'authproxy login' leaves "
+          + "the tokens there")
     }
     checkEndpoints(grant, section)
     checkScope(section, scope)

@@ -69,15 +69,18 @@ extension Reading {
         "\(section.path.shown): a rotated refresh token is lost on restart while 'token_store' is memory")
     }
     checkLogin(grant, section, scope: scope, tokenStore: tokenStore)
+    checkShared(grant, section, tokenStore: tokenStore)
     checkProof(section)
     checkDPoP(dpop, grant, section, authentication)
     guard let endpoint, let policyGrant, let authentication, let certificate, trustOK else { return nil }
-    return OAuth2Policy(
+    var policy = OAuth2Policy(
       endpoint: endpoint.value, endpoints: explicit.value, grant: policyGrant, clientID: parts.clientID?.value,
       clientAuthentication: authentication, clientCertificate: certificate, scope: scope, resource: resource,
       parameters: parameters, dpop: dpop?.value, refreshBeforeExpiry: refreshBefore, defaultLifetime: lifetime,
       refreshWindow: window,
       retryStatuses: statuses, timeout: timeout, trust: trustName?.value)
+    policy.sharing = sharing(of: policy, section, tokenStore: tokenStore)
+    return policy
   }
 
   private struct TokenEndpoint {

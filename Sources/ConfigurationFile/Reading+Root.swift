@@ -9,7 +9,7 @@ extension Reading {
     let allMustBeNamed = root.read(\.allHostsMustBeEvaluated)
     func isMisspelt(_ key: PartialKeyPath<RootKeys>) -> Bool { !root.has(key) && root.isMisspelt([key]) }
     let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt(\.trust))
-    let tokenStore = isMisspelt(\.tokenStore) ? nil : tokenStore(root)
+    let tokenStore = isMisspelt(\.tokenStore) ? nil : tokenStore(root, trust: rules)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
     let clientNames = entryNames(root, \.clients, [\ClientKeys.name])
     let known = isMisspelt(\.credentials) ? nil : credentials
@@ -82,6 +82,7 @@ extension Reading {
       if let name = policy.trust { trust.insert(name) }
       credentials.formUnion(policy.sourceNames)
     }
+    if let name = settings.tokenStore.shared?.trust.name { trust.insert(name) }
     // An entry with an error is missing from `settings`, and so is what it refers to.
     guard !report.hasErrors else { return }
     for entry in root.read(\.credentials) ?? [] where !credentials.contains(entry.name.value) {

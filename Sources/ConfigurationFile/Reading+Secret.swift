@@ -6,26 +6,7 @@ extension Reading {
   /// `{file: ...}`, `{env: ...}`, `{command: [...]}`, or the secret itself. Errors name the source, never the content.
   func secret(_ written: Written) -> Located<Secret>? {
     let (node, path) = (written.node, written.path)
-    let source: SecretSource
-    switch node.content {
-    case .scalar(let text, _):
-      guard !text.isEmpty else {
-        error(node.place, "\(path.shown) is empty")
-        return nil
-      }
-      if readableByOthers {
-        warning(
-          node.place,
-          "\(path.shown) is a plain secret in a file that group or others can read; use {file: ...} or chmod 600")
-      }
-      source = .plain(Secret(Array(text.utf8)))
-    case .sequence:
-      error(node.place, "\(path.shown) must be a secret: {file: ...}, {env: ...}, {command: [...]} or a text, not a list")
-      return nil
-    case .mapping:
-      guard let section: Section<SecretKeys> = section(written), let found = secretSource(section) else { return nil }
-      source = found
-    }
+    guard let source = secretSource(written) else { return nil }
     secretSources[path.shown] = source
     do throws(SecretError) {
       // Files come from this reading's cache, so that the watched digest belongs to the content in use.
@@ -41,6 +22,36 @@ extension Reading {
     } catch {
       self.error(node.place, "\(path.shown): \(error)")
       return nil
+    }
+  }
+
+  /// Where a secret comes from that is read when it is needed.
+  func lateSecret(_ written: Written) -> SecretSource? {
+    guard let source = secretSource(written) else { return nil }
+    secretSources[written.path.shown] = source
+    return source
+  }
+
+  private func secretSource(_ written: Written) -> SecretSource? {
+    let (node, path) = (written.node, written.path)
+    switch node.content {
+    case .scalar(let text, _):
+      guard !text.isEmpty else {
+        error(node.place, "\(path.shown) is empty")
+        return nil
+      }
+      if readableByOthers {
+        warning(
+          node.place,
+          "\(path.shown) is a plain secret in a file that group or others can read; use {file: ...} or chmod 600")
+      }
+      return .plain(Secret(Array(text.utf8)))
+    case .sequence:
+      error(node.place, "\(path.shown) must be a secret: {file: ...}, {env: ...}, {command: [...]} or a text, not a list")
+      return nil
+    case .mapping:
+      let section: Section<SecretKeys>? = section(written)
+      return section.flatMap(secretSource)
     }
   }
 

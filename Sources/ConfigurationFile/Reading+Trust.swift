@@ -38,6 +38,7 @@ extension Reading {
       || settings.parents.contains { $0.scheme == .https && $0.trust == nil }
       || settings.trust.values.contains(where: \.checksRevocation)
       || settings.credentials.values.contains { $0.tokens.map { $0.trust == nil } ?? false }
+      || settings.tokenStore.shared?.trust.isStandard == true
     let areAnchors = settings.trust.values.contains { $0.effectiveAnchors.haveSystem }
     // Apps are given them beside our own.
     let arePublished = settings.intercept?.publish != nil

@@ -30,11 +30,11 @@ extension ConfigurationFile {
     let entry = try lookup.entry(name, for: use)
     let reading = peek.reading(system)
     let root = try peek.root(reading)
-    let store = reading.tokenStore(root)
     let names = reading.parentNames(root)
     let parents = parentReferences(root, names, peek)
-    let trust = trust(for: entry, root, peek, also: parents.trust)
+    let trust = trust(for: entry, root, peek, also: parents.trust.union(storeTrust(peek)))
     let rules = TrustRules(policies: trust, allMustBeNamed: root.read(\.allHostsMustBeEvaluated))
+    let store = reading.tokenStore(root, trust: rules)
     let section: Section<CredentialKeys>? = reading.section(entry.written)
     let policy = section.flatMap { reading.credential(entry.name.value, $0, trust: rules, tokenStore: store).policy }
     let ways = reading.sharedWays(root, names, credentials: parents.credentials, trust: rules, tokenStore: store)
@@ -62,6 +62,15 @@ extension ConfigurationFile {
     let policies = root.reading.trust(root, only: names)
     guard names.contains(where: { policies[$0]??.checksRevocation == true }), !names.contains(standard) else { return policies }
     return root.reading.trust(root, only: names.union([standard]))
+  }
+
+  /// The policies that a fleet's token store may need.
+  static func storeTrust(_ peek: Peek) -> Set<String> {
+    guard let root = try? peek.root(peek.reading(.none)), case .section(let section)? = root.read(\.tokenStore) else {
+      return []
+    }
+    let name = section.read(\.redis)?.read(\.trust) ?? section.read(\.kubernetes)?.read(\.trust)
+    return section.has(\.redis) || section.has(\.kubernetes) ? [name?.value ?? "default"] : []
   }
 
   /// The credentials and policies of the parents that `via` and `routes` name: requests to the credential's server go through these.

@@ -9,6 +9,9 @@ struct TrustRules {
   /// The key `trust` is misspelt, so its policies are unknown.
   var isUnknown = false
 
+  /// No policy is read: each may be there.
+  static let unread = TrustRules(policies: [:], allMustBeNamed: false, isUnknown: true)
+
   /// Whether a policy has this name; reports an error if not.
   func check(_ name: Located<String>, _ path: KeyPath, _ reading: Reading) -> Bool {
     if isUnknown || policies[name.value] != nil { return true }

@@ -77,6 +77,8 @@ extension CredentialPolicy {
     // With `dpop`, its key is in the binding.
     if policy.login?.use == .idToken { parts.append(Array("id_token".utf8)) }
     if let thumbprint = policy.boundThumbprint { parts += [Array("certificate".utf8), thumbprint] }
+    // Not where: a new secret has another record, and the token stays.
+    if policy.sharing != nil { parts.append(Array("shared".utf8)) }
     return parts
   }
 }
@@ -181,6 +183,8 @@ public struct OAuth2Policy: Sendable, Hashable {
   public let timeout: Int
   /// Name of the trust policy of the token endpoint; nil = as for upstreams.
   public let trust: String?
+  /// Of `TokenBinding.shared`: where a store that many processes share keeps its record; nil: its tokens are not there.
+  public var sharing: [UInt8]?
   public init(
     endpoint: Endpoint, endpoints: ExplicitEndpoints = ExplicitEndpoints(), grant: Grant, clientID: String?,
     clientAuthentication: ClientAuthentication, clientCertificate: ClientCertificate? = nil, scope: String? = nil,

@@ -5,8 +5,6 @@ import Glibc
 public struct LockedRecord: Sendable {
   /// Tokens of failed logouts that a login keeps.
   private static let mostUnrevoked = 16
-  /// Milliseconds between attempts to get the lock.
-  private static let pause: Int64 = 20
 
   private let store: any TokenStore
   private let credential: String
@@ -30,10 +28,12 @@ public struct LockedRecord: Sendable {
         self.setAside = setAside
         found = record
         return
-      case .busy:
-        guard left > 0 else { throw TokenStoreFailure("another process holds the lock of credential \(credential)") }
-        usleep(useconds_t(Self.pause * 1_000))
-        left -= Self.pause
+      case .busy(let holder):
+        guard left > 0 else {
+          throw TokenStoreFailure("\(holder ?? "another process") holds the lock of credential \(credential)")
+        }
+        usleep(useconds_t(store.lockPause * 1_000))
+        left -= store.lockPause
       case .wrongKey: throw TokenStoreFailure("the record of credential \(credential) is encrypted with another key")
       case .damaged: throw TokenStoreFailure("the record of credential \(credential) is damaged")
       case .failed(let why), .unreachable(let why): throw TokenStoreFailure(why)
@@ -128,7 +128,8 @@ public struct LockedRecord: Sendable {
     defer { release() }
     switch store.perform(.save(record), for: credential) {
     case .saved: return
-    case .failed(let why): throw TokenStoreFailure(why)
+    case .failed(let why), .unreachable(let why): throw TokenStoreFailure(why)
+    case .superseded: throw TokenStoreFailure("somebody else has logged in or out meanwhile; run the command again")
     default: throw TokenStoreFailure("the token store gave an answer to another question")
     }
   }

@@ -14,7 +14,7 @@ extension OAuth2Machine {
       if record.generation > stored.generation {
         _ = follow(record, now, wall)
       } else if record.generation == stored.generation {
-        if isRefused(record) { stopForOperator(record.lastError?.text) }
+        if isRefused(record) { stopForOperator(record.lastError?.text) } else { followClearance(record) }
       } else {
         putBackIfLost(record.generation)
       }
@@ -36,6 +36,15 @@ extension OAuth2Machine {
     case .record, .busy, .claimed, .saved, .superseded, .released, .failed, .unreachable, .unchanged: break
     }
     return flush(now)
+  }
+
+  /// An operator has cleared what the record said: the next request tries again.
+  private mutating func followClearance(_ record: TokenRecord) {
+    let isNew = record.lastError != stored.record?.lastError
+    stored.record = record
+    guard isNew, record.lastError?.isClearance == true, flight == nil, !stored.isLoggedOut else { return }
+    failures.forgive()
+    stored.shared.doubt = nil
   }
 
   /// Takes over a newer record. True: the flight, if there was one, has ended, and no refresh is needed.

@@ -36,13 +36,14 @@ extension OAuth2Machine {
     return flush(now)
   }
 
-  /// Whether exiting now could lose a refresh token or leave its state unknown. True for at most the time-out of a token
+  /// Whether exiting now could lose a refresh token or leave its state unknown, or a claim that others respect. True for at most the time-out of a token
   /// request, or while the disk refuses to save the token.
   public var mustFinish: Bool {
-    guard hasRefreshToken else { return false }
+    guard usesStore else { return false }
     switch flight?.phase {
-    case .claiming, .requesting, .confirming, .saving: return true
-    case .reading, .busy, nil: return stored.unsaved != nil
+    // Others wait for the end of a claim.
+    case .claiming, .requesting, .confirming, .saving: return hasRefreshToken || flight?.isAlone == false
+    case .reading, .busy, nil: return hasRefreshToken && stored.unsaved != nil
     }
   }
 

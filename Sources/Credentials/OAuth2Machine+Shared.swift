@@ -16,7 +16,7 @@ extension OAuth2Machine {
 
   /// Ends the flight: without the store, nobody can know whether another process uses the refresh token.
   mutating func failWithoutStore(_ text: String, _ now: Int64) {
-    fail("\(TokenFailure.store(text))", retryAfter: nil, awaitsStore: true, now)
+    fail(text, retryAfter: nil, awaitsStore: true, now)
   }
 
   /// The store cannot be reached. A refresh token is not spent; a password could be locked by many processes that try an old one. For

@@ -157,6 +157,15 @@ public struct OAuth2Machine: Sendable {
   /// The record is this machine's alone for now. Do not `look` meanwhile.
   public var holdsLock: Bool { stored.holdsLock }
 
+  /// It waits for another process that refreshes.
+  public var awaitsOther: Bool { if case .busy? = flight?.phase { true } else { false } }
+
+  /// It has a token that no store has yet.
+  public var hasUnsaved: Bool { stored.unsaved != nil }
+
+  /// Of the newest known record; 0: none.
+  public var generation: UInt64 { stored.generation }
+
   /// The next flight.
   /// - Parameter refuser: the client whose refusal causes it; nil: the token's age does.
   mutating func takeOff(refuser: String?, _ now: Int64) {

@@ -21,7 +21,7 @@ extension OAuth2Policy {
   }
 
   /// Milliseconds: longer than any refresh holds the credential's lock.
-  public var lockPatience: Int64 { longestFetch + Self.lockGrace }
+  public var lockPatience: Int64 { sharing == nil ? longestFetch + Self.lockGrace : claimPatience }
 
   /// The same of a claim in a shared store, which outlives its holder, and may be taken over by another process that dies.
   var claimPatience: Int64 { 2 * claimTerms.duration }

@@ -81,6 +81,11 @@ public struct TokenRecord: Sendable, Hashable {
       self.at = at
       self.isFinal = isFinal
     }
+
+    private static let clearanceText = "cleared by an operator"
+    /// An operator says that what was wrong is so no more: all processes try again.
+    public static func clearance(at: Int64) -> RefreshError { RefreshError(clearanceText, at: at, isFinal: false) }
+    public var isClearance: Bool { text == Self.clearanceText }
   }
 
   public struct Tombstone: Sendable, Hashable {

@@ -55,6 +55,12 @@ public enum TokenStoreAnswer: Sendable, Hashable {
 public protocol TokenStore: AnyObject, Sendable {
   /// Other processes can change its records.
   var isShared: Bool { get }
+  /// Milliseconds between attempts to get a credential's lock.
+  var lockPause: Int64 { get }
   /// - Parameter credential: its name in the configuration.
   func perform(_ request: TokenStoreRequest, for credential: String) -> TokenStoreAnswer
+}
+
+extension TokenStore {
+  public var lockPause: Int64 { 20 }
 }

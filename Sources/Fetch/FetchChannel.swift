@@ -14,6 +14,8 @@ final class FetchChannel: EventHandler {
   private var transfers: [ObjectIdentifier: FetchTransfer] = [:]
   private var sockets: [Int32: FetchSocket] = [:]
   private var failed: [FetchTransfer] = []
+  /// Streams of which something has arrived in this call of libcurl.
+  private var news: [FetchTransfer] = []
 
   typealias OpaqueMulti = UnsafeMutableRawPointer
 
@@ -69,6 +71,8 @@ final class FetchChannel: EventHandler {
 
   // MARK: libcurl's callbacks
 
+  func hasNews(_ transfer: FetchTransfer) { if news.last !== transfer { news.append(transfer) } }
+
   private func watch(_ descriptor: Int32, _ what: Int32) {
     guard what != CURL_POLL_REMOVE else {
       sockets.removeValue(forKey: descriptor)?.withdraw(on: loop)
@@ -113,6 +117,9 @@ final class FetchChannel: EventHandler {
     var running: Int32 = 0
     // -1 is CURL_SOCKET_TIMEOUT.
     _ = curl_multi_socket_action(multi, descriptor, flags, &running)
+    let told = news
+    news = []
+    for transfer in told { transfer.deliver() }
     var result = CURLE_OK
     while let easy = ccurl_multi_ended(multi, &result) {
       guard let object = ccurl_private(easy) else { continue }

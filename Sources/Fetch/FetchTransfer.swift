@@ -24,6 +24,7 @@ public final class FetchTransfer {
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   private var body: [UInt8] = []
+  private var lines = FetchLines()
   private var headSize = 0
   private var isTooLarge = false
   private var handshake: ForeignHandshake?
@@ -31,6 +32,7 @@ public final class FetchTransfer {
   private var wait: ((@escaping () -> Void) -> Void)?
   private var sawForbiddenAddress = false
   private var pass = 0
+  private var isLate = false
 
   init(
     _ fetch: HTTPFetch, _ trust: TrustMaterial?, _ identity: TLSIdentity?, _ gate: (any FetchGate)?,
@@ -95,6 +97,11 @@ public final class FetchTransfer {
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TCP_KEEPALIVE, 1)
+    if fetch.stream != nil {
+      // Seconds: a stream may be silent for long, and a connection that leads nowhere is found within two minutes.
+      set(CURLOPT_TCP_KEEPIDLE, 30)
+      set(CURLOPT_TCP_KEEPINTVL, 10)
+    }
     if let passage { set(CURLOPT_ABSTRACT_UNIX_SOCKET, passage.name) }
     // A passage is for one transfer.
     if !fetch.sharesConnections || passage != nil {
@@ -127,6 +134,7 @@ public final class FetchTransfer {
     if fetch.method != .get {
       set(CURLOPT_POST, 1)
       if fetch.method == .put { set(CURLOPT_CUSTOMREQUEST, "PUT") }
+      if fetch.method == .patch { set(CURLOPT_CUSTOMREQUEST, "PATCH") }
       codes.append(ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(fetch.body.count)))
       fetch.body.withUnsafeBytes { bytes in
         // COPYPOSTFIELDS with a null pointer would read a string.
@@ -159,6 +167,14 @@ public final class FetchTransfer {
     guard let bytes, let object else { return 0 }
     let transfer = FetchTransfer.of(object)
     let length = size * count
+    if let stream = transfer.fetch.stream, transfer.isSuccess {
+      guard transfer.lines.append(UnsafeRawBufferPointer(start: bytes, count: length), limit: stream.lineLimit) else {
+        transfer.isTooLarge = true
+        return 0
+      }
+      transfer.channel?.hasNews(transfer)
+      return length
+    }
     guard transfer.body.count + length <= transfer.fetch.limitBytes else {
       transfer.isTooLarge = true
       return 0
@@ -167,15 +183,21 @@ public final class FetchTransfer {
     return length
   }
 
-  private static let header: curl_write_callback = { _, size, count, object in
+  private static let header: curl_write_callback = { bytes, size, count, object in
     guard let object else { return 0 }
     let transfer = FetchTransfer.of(object)
-    transfer.headSize += size * count
+    let length = size * count
+    transfer.headSize += length
     guard transfer.headSize <= FetchTransfer.headLimit else {
       transfer.isTooLarge = true
       return 0
     }
-    return size * count
+    // The empty line that ends the head.
+    if transfer.fetch.stream != nil, length <= 2, let first = bytes?.pointee, first == 13 || first == 10, transfer.isSuccess {
+      transfer.lines.headArrived()
+      transfer.channel?.hasNews(transfer)
+    }
+    return length
   }
 
   private static let contextHook: curl_ssl_ctx_callback = { _, context, object in
@@ -216,6 +238,10 @@ public final class FetchTransfer {
 
   /// The last check before the request's first byte.
   private func mayProceed() -> Bool {
+    if let latest = fetch.notAfter, bootTimeMilliseconds() >= latest {
+      isLate = true
+      return false
+    }
     guard fetch.url.prefix(6).lowercased() == "https:" else { return true }
     guard let trust, let easy, let ssl = ccurl_ssl(easy), let handshake = ForeignHandshake.of(ssl: ssl) else { return false }
     self.handshake = handshake
@@ -234,6 +260,21 @@ public final class FetchTransfer {
     case .wait(let wait):
       self.wait = wait
       return false
+    }
+  }
+
+  // MARK: Streams
+
+  private var isSuccess: Bool { easy.map { (200..<300).contains(ccurl_status($0)) } ?? false }
+
+  /// Tells what has arrived. Outside of libcurl: who is told may cancel this transfer.
+  func deliver() {
+    guard completion != nil, let stream = fetch.stream, lines.hasNews else { return }
+    let (began, whole) = lines.take()
+    if began { stream.began() }
+    for line in whole {
+      guard completion != nil else { return }
+      stream.line(line)
     }
   }
 
@@ -261,6 +302,7 @@ public final class FetchTransfer {
           HTTPFetch.Answer(
             status: ccurl_status(easy), retryAfter: seconds > 0 ? Int64(seconds) : nil,
             dpopNonce: field("DPoP-Nonce"), date: date, metadataFlavor: field("Metadata-Flavor"), body: body)))
+    case _ where isLate: finish(.failure(.tooLate))
     case _ where isTooLarge: finish(.failure(.tooLarge))
     case CURLE_OPERATION_TIMEDOUT: finish(.failure(passage?.timeUp().map { .unreachable($0) } ?? .timedOut))
     case _ where passage?.failure != nil: finish(.failure(.unreachable(passage?.failure ?? "")))

@@ -5,7 +5,7 @@ import Trust
 /// A request by the proxy itself: to a token endpoint, for a discovery document, to an OCSP responder, or for a revocation
 /// list.
 public struct HTTPFetch {
-  public enum Method: Sendable { case get, post, put }
+  public enum Method: Sendable { case get, post, put, patch }
   public var method: Method
   /// `http` or `https`. Redirects are not followed.
   public var url: String
@@ -23,8 +23,12 @@ public struct HTTPFetch {
   public var permits: ((Address) -> Bool)?
   /// Never through a parent proxy.
   public var goesDirectly = false
+  /// The first byte of the request goes out earlier or not at all, in milliseconds of `bootTimeMilliseconds`; nil: at any time.
+  public private(set) var notAfter: Int64?
   /// It is asked in order to judge a parent proxy.
   public var judgesParent = false
+  /// Takes the body of a 2xx answer line by line as it arrives; nil: the body is part of the answer.
+  public private(set) var stream: FetchStream?
 
   public init(
     method: Method = .get, url: String, fields: [(name: String, value: [UInt8])] = [], body: [UInt8] = [], timeout: Int,
@@ -39,6 +43,10 @@ public struct HTTPFetch {
     self.sharesConnections = sharesConnections
     self.permits = permits
   }
+
+  public mutating func receive(into stream: FetchStream?) { self.stream = stream }
+
+  public mutating func send(notAfter: Int64?) { self.notAfter = notAfter }
 
   public struct Answer: Sendable {
     public var status: Int
@@ -56,6 +64,8 @@ public struct HTTPFetch {
   /// Texts contain nothing that was sent.
   public enum Failure: Error, Sendable {
     case timedOut
+    /// `notAfter` was over before anything was sent.
+    case tooLate
     /// Name resolution, connection or TLS failed, or the connection ended before the response.
     case unreachable(String)
     /// The server did not satisfy the trust policy.

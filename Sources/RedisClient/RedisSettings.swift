@@ -4,19 +4,7 @@ import Trust
 
 /// How a fleet's store is reached. Its secrets are in `RedisLogin`, which says nothing of itself.
 public struct RedisSettings: Sendable {
-  public enum Location: Sendable, Hashable, CustomStringConvertible {
-    case server(RedisAddress)
-    /// Whoever is the primary of this name, as these Sentinels say; it is reached as they are, with or without TLS.
-    case sentinels([RedisAddress], name: String, login: RedisLogin?)
-
-    /// `redis://host:6379` or `sentinel mymaster`.
-    public var description: String {
-      switch self {
-      case .server(let address): "\(address)"
-      case .sentinels(_, let name, _): "sentinel \(name)"
-      }
-    }
-  }
+  public typealias Location = RedisLocation
 
   public var location: Location
   /// nil: the server wants none.

@@ -244,9 +244,3 @@ public struct AddressRange: Sendable, Hashable {
     self.prefixLength = prefixLength
   }
 }
-
-public enum TokenStoreSettings: Sendable, Hashable {
-  case memory
-  /// `key`: 32 bytes, decoded.
-  case file(path: String, key: Secret?)
-}

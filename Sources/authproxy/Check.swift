@@ -166,6 +166,7 @@ struct ConfigurationSummary {
       page.row(policy.name, Describing.credential(policy))
       if let subject = Describing.subject(of: policy) { page.row("", subject) }
       if let login = logins.row(of: policy) { page.row("", login) }
+      if let shared = Describing.shared(policy, settings) { page.row("", "token: \(shared)") }
       if let certificate = Describing.certificate(policy) { page.row("", certificate) }
       let prefix = "credentials.\(policy.name)."
       for (path, source) in sources.sorted(by: { $0.key < $1.key }) where path.hasPrefix(prefix) {
@@ -174,9 +175,15 @@ struct ConfigurationSummary {
       if policy.allowPlaintext { page.row("", "may go over http:// in clear text") }
       if policy.allowUntrusted { page.row("", "may go to servers whose certificate is not verified") }
     }
-    if case .file(let path, let key) = settings.tokenStore {
+    switch settings.tokenStore {
+    case .memory: break
+    case .file(let path, let key):
       page.heading("token store")
       page.row("file", path + (key == nil ? ", not encrypted" : ", encrypted; key from \(source("token_store.key"))"))
+    case .shared(let store):
+      page.heading("token store, shared by a fleet")
+      for (label, text) in Describing.rows(of: store) { page.row(label, text) }
+      page.row("key", store.seal == .withoutKey ? "none: whoever reads the store has the tokens" : source("token_store.key"))
     }
   }
 

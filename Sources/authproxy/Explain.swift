@@ -203,6 +203,7 @@ struct Explain: ParsableCommand {
       page.row("credential", "\(credential.name): \(Describing.credential(credential))")
       if let subject = Describing.subject(of: credential) { page.row("", subject) }
       if let login = LoginStandings(settings).row(of: credential) { page.row("", login) }
+      if let shared = Describing.shared(credential, settings) { page.row("token", shared) }
       if let certificate = Describing.certificate(credential) { page.row("", certificate) }
       var services: [String] = []
       for origin in [forwarding.origin] + upstream.otherOrigins {

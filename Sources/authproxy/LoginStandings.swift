@@ -7,8 +7,11 @@ struct LoginStandings {
   private var records: [String: StoredRecord.Content] = [:]
   /// Why nobody knows; nil: it is known.
   private(set) var problem: String?
+  /// Another machine's store is not asked.
+  private let isElsewhere: Bool
 
   init(_ settings: Settings) {
+    isElsewhere = settings.tokenStore.shared != nil
     guard settings.credentials.values.contains(where: { Self.oauth2(of: $0) != nil }),
       case .file(let path, let key) = settings.tokenStore
     else { return }
@@ -19,13 +22,14 @@ struct LoginStandings {
 
   /// nil: the credential has no login, or nobody knows.
   func standing(of policy: CredentialPolicy) -> LoginStanding? {
-    guard problem == nil, let oauth2 = Self.oauth2(of: policy) else { return nil }
+    guard problem == nil, !isElsewhere, let oauth2 = Self.oauth2(of: policy) else { return nil }
     return LoginStanding(records[policy.name], binding: TokenBinding.digest(of: oauth2))
   }
 
   /// What `check` and `explain` say about the credential; nil: it has no login.
   func row(of policy: CredentialPolicy) -> String? {
     guard Self.oauth2(of: policy) != nil else { return nil }
+    if isElsewhere { return "\"authproxy tokens\" says who has logged in" }
     guard let standing = standing(of: policy) else { return "login unknown: the token store cannot be read" }
     return Describing.login(standing) + (Self.remedy(for: standing, policy.name).map { "; \($0)" } ?? "")
   }

@@ -30,6 +30,19 @@ enum Example {
     return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
+  /// What stands as an alternative, four spaces behind `##`: whole files but for their listener.
+  static func alternatives() throws -> [String] {
+    var blocks: [String] = [""]
+    for line in try text().split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.hasPrefix("##    ") {
+        blocks[blocks.count - 1] += line.dropFirst(6) + "\n"
+      } else if blocks.last != "" {
+        blocks.append("")
+      }
+    }
+    return blocks.filter { $0 != "" }
+  }
+
   /// `#key: value` becomes `key: value`. Comments begin with `##` and stay.
   static func uncommented() throws -> String {
     try text().split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -88,6 +101,21 @@ struct ExampleTests {
     let loaded = load(uncommented)
     #expect(loaded.errorLines == [])
     #expect(loaded.warnings.count <= 6, "\(loaded.lines)")
+  }
+
+  @Test("the stores of a fleet work, too, without a warning")
+  func fleets() throws {
+    let blocks = try Example.alternatives()
+    #expect(blocks.count == 3)
+    for block in blocks {
+      let loaded = load(
+        "listen: 127.0.0.1:3128\nupstreams: [{match: h, credential: example-api}]\ntrust: {strict: [{default: {}}]}\n\(block)"
+          + (block.contains("credentials:")
+            ? "" : "credentials:\n  example-api: {bearer: {token: {file: token}}}\n"))
+      #expect(loaded.errorLines == [], "\(block)")
+      #expect(loaded.lines.allSatisfy { $0.hasSuffix("trust.strict is not used") }, "\(loaded.lines)")
+      #expect(loaded.settings?.tokenStore.shared != nil, "\(block)")
+    }
   }
 
   @Test("the settings for known servers in docs/login.md work, too, without a warning")

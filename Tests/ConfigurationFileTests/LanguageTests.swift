@@ -16,7 +16,8 @@ struct LanguageTests {
   @Test("holds every key that the reader takes, and no other: a key that is described is read")
   func isRead() {
     // A composite contains the same keys as its policy, without end.
-    let read = World.knownKeys(of: wholeLanguage).filter { !$0.contains(".composite.") }
+    let read = ([wholeLanguage] + fleetStores).map(World.knownKeys).reduce(Set()) { $0.union($1) }
+      .filter { !$0.contains(".composite.") }
     #expect(Set(everyKey.map(\.path)).subtracting(read).sorted() == [])
     #expect(read.subtracting(everyKey.map(\.path)).sorted() == [])
   }
@@ -68,6 +69,10 @@ struct LanguageTests {
           + "warnings before its end."
       ),
       ("token_store", "memory, or section | memory | Says where rotated refresh tokens live."),
+      (
+        "token_store.redis.timeout",
+        "duration of at least 10ms (ms, s, m or h) | 2s | Bounds the time to connect, and that of each command."
+      ),
     ] {
       #expect(listing[path] == line)
     }
@@ -89,7 +94,7 @@ struct LanguageTests {
   func defaults() throws {
     var compared: Set<String> = []
     // Logins need another store than the default one.
-    let files = try [wholeLanguage, "listen: 127.0.0.1:3128\n"].map(compose)
+    let files = try ([wholeLanguage, "listen: 127.0.0.1:3128\n"] + fleetStores).map(compose)
     for section in files.flatMap(DescribedSection.all) {
       for key in section.keys.descriptions {
         let place = DescribedPlace(path: section.path.key(key.name).schema, key: key)
@@ -124,7 +129,8 @@ struct LanguageTests {
   @Test("is shown in proxy.conf.example, key by key")
   func example() throws {
     var shown: Set<String> = []
-    for section in DescribedSection.all(in: try compose(try Example.uncommented())) {
+    let texts = try [Example.uncommented()] + Example.alternatives()
+    for section in try texts.flatMap({ DescribedSection.all(in: try compose($0)) }) {
       for key in section.keys.descriptions where section.entries.contains(where: { $0.key == key.name }) {
         shown.insert(DescribedPlace(path: "", key: key).identity)
       }

@@ -34,7 +34,7 @@ struct MistakeTests {
     "in credentials",
     arguments: Mistake.ofCredentials + Mistake.ofOAuth2 + Mistake.ofLogins + Mistake.ofProofs + Mistake.ofDPoP
       + Mistake.ofExchanges + Mistake.ofSigV4 + Mistake.ofSources + Mistake.ofJWTs + Mistake.ofHMACs
-      + Mistake.ofHTTPSignatures + Mistake.ofDigest + Mistake.ofNegotiate + Mistake.ofTargets)
+      + Mistake.ofHTTPSignatures + Mistake.ofDigest + Mistake.ofNegotiate + Mistake.ofTargets + Mistake.ofTokenStores)
   func credentials(_ mistake: Mistake) { expectErrors(mistake, in: mistake.withListener) }
 
   @Test("in ways out", arguments: Mistake.ofWays)
@@ -52,6 +52,7 @@ struct MistakeTests {
   @Test(
     "and questionable settings are warnings",
     arguments: Mistake.worthAWarning + Mistake.ofOddInterception + Mistake.ofOddDigest + Mistake.ofOddWays + Mistake.ofOddCaches
+      + Mistake.ofOddTokenStores
   )
   func warnings(_ oddity: Mistake) {
     let loaded = World.read(oddity.withListener)

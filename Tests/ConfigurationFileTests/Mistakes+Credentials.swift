@@ -422,7 +422,7 @@ extension Mistake {
       token_store: disk
       """#,
       [
-        "2:14: error: token_store must be memory or {file: ...}, not 'disk'"
+        "2:14: error: token_store must be memory, {file: ...}, {redis: ...} or {kubernetes: ...}, not 'disk'"
       ]),
     Mistake(
       "a token store without a file",
@@ -430,7 +430,7 @@ extension Mistake {
       token_store: {key: {file: key32}}
       """#,
       [
-        "2:1: error: token_store needs 'file'"
+        "2:1: error: token_store needs one of 'file', 'redis' and 'kubernetes'"
       ]),
     Mistake(
       "a token store's key of another length",

@@ -10,9 +10,9 @@ extension Mistake {
       token_store: memory
       """#,
       [
-        "3:23: error: credentials.a.oauth2.grant authorization_code needs a 'token_store' with a file: 'authproxy login' "
+        "3:23: error: credentials.a.oauth2.grant authorization_code needs a 'token_store' other than memory: 'authproxy login' "
           + "leaves the tokens there",
-        "4:23: error: credentials.b.oauth2.grant device_code needs a 'token_store' with a file: 'authproxy login' "
+        "4:23: error: credentials.b.oauth2.grant device_code needs a 'token_store' other than memory: 'authproxy login' "
           + "leaves the tokens there",
       ]),
     Mistake(
@@ -23,7 +23,7 @@ extension Mistake {
       token_store: disk
       """#,
       [
-        "4:14: error: token_store must be memory or {file: ...}, not 'disk'"
+        "4:14: error: token_store must be memory, {file: ...}, {redis: ...} or {kubernetes: ...}, not 'disk'"
       ]),
     Mistake(
       "a login whose store is misspelt gets no second one",

@@ -150,7 +150,7 @@ struct SingleCredentialTests {
     let memory = sample.replacing("token_store: {file: tokens.json, key: {file: key32}}", with: "token_store: memory")
     #expect(
       errors { _ = try read("mailbox", memory) } == [
-        "13:14: error: credentials.mailbox.oauth2.grant authorization_code needs a 'token_store' with a file: 'authproxy "
+        "13:14: error: credentials.mailbox.oauth2.grant authorization_code needs a 'token_store' other than memory: 'authproxy "
           + "login' leaves the tokens there"
       ])
     #expect(

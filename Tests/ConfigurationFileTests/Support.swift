@@ -10,10 +10,12 @@ enum World {
   static let folder = "/etc/authproxy"
   static let environment = ["TOKEN": "s3cr3t", "EMPTY": ""]
   static let files: [String: String] = [
-    "token": "s3cr3t\n", "empty": "\n", "lines": "s3cr3t\r\nInjected: yes\n", "words": "s3cr3t with spaces",
+    "token": "s3cr3t\n", "namespace": "team-a\n", "empty": "\n", "lines": "s3cr3t\r\nInjected: yes\n",
+    "words": "s3cr3t with spaces",
     "long-password": String(repeating: "x", count: 256),
     "long": "s3cr3t-of-just-thirty-two-bytes!\n",
-    "key32": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "cert.pem": PEMSamples.certificate, "next.pem": PEMSamples.next,
+    "key32": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "other32": "HhwdHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=\n",
+    "cert.pem": PEMSamples.certificate, "next.pem": PEMSamples.next,
     "key.pem": PEMSamples.key, "rsa.pem": PEMSamples.rsaKey, "encrypted.pem": PEMSamples.encryptedKey,
     "crl.pem": PEMSamples.list,
     "rsa1024.pem": PEMSamples.weakKey,

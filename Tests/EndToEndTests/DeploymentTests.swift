@@ -20,12 +20,6 @@ import Testing
     #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
   }
 
-  @Test(.enabled(if: tool("kubernetes-validate") != nil)) func `the manifest fits Kubernetes' schema`() throws {
-    let manifest = Surroundings.root + "/docker/kubernetes/sidecar.yaml"
-    let checked = try ChildProcess.run(Self.tool("kubernetes-validate") ?? "", ["--strict", manifest])
-    #expect(checked.status == .exited(0), "\(checked.output)\(checked.errors)")
-  }
-
   @Test func `the image has the packages of every library that the program is linked with`() throws {
     let dynamic = try ChildProcess.run("readelf", ["-d", Surroundings.program])
     guard dynamic.status == .exited(0) else { throw HarnessError("readelf: \(dynamic.errors)") }
@@ -56,19 +50,30 @@ import Testing
     }
   }
 
-  @Test func `the examples for compose and Kubernetes are configurations that check accepts, but for their secrets`() throws {
-    let folder = try Surroundings.newFolder()
-    try ProxyProcess.write("a secret\n", to: folder + "/secret")
-    var examples = [("compose", try text("docker/proxy.conf"))]
-    let manifest = try text("docker/kubernetes/sidecar.yaml")
-    let map = try #require(manifest.components(separatedBy: "proxy.conf: |\n").last?.components(separatedBy: "\n---").first)
-    examples.append(("kubernetes", map.split(separator: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")))
-    for (name, example) in examples {
-      let path = folder + "/\(name).conf"
-      let secrets = example.replacing(/\{file: \/run\/secrets\/[^}]*\}/, with: "{file: \(folder)/secret}")
-      try ProxyProcess.write(secrets, to: path)
-      let checked = try ChildProcess.run(Surroundings.program, ["check", "--config", path])
-      #expect(checked.status == .exited(0), "\(name): \(checked.errors)")
+  @Test(arguments: ["proxy.conf"] + composed)
+  func `the examples for compose are configurations that check accepts`(file: String) throws {
+    let checked = try Manifests.check(try text("docker/\(file)"))
+    #expect(checked.status == .exited(0), "\(checked.errors)")
+  }
+
+  static let composed = ["fleet/proxy.conf"]
+
+  @Test(arguments: Manifests.patterns.flatMap { pattern in ([nil] + Manifests.stores).map { (pattern, $0) } })
+  func `the examples for Kubernetes are configurations that check accepts, with each store`(pattern: String, store: String?)
+    throws
+  {
+    let checked = try Manifests.check(try Manifests.configuration(pattern, store))
+    #expect(checked.status == .exited(0), "\(checked.errors)")
+  }
+
+  @Test func `the rights that the examples give are those that the guide names`() throws {
+    let (guide, role) = (try text("docs/fleet.md"), try text("docker/kubernetes/store-kubernetes/role.yaml"))
+    #expect(role.contains("verbs: [get, watch, patch]") && guide.contains("verbs: [get, watch, patch]"))
+    let rules =
+      "~authproxy:* &authproxy:* -@all +@connection +get +set +del +eval +time +publish +subscribe +unsubscribe +wait"
+      + " +pubsub|numsub"
+    for file in ["docs/fleet.md", "docker/kubernetes/store-redis/acl.conf", "docker/fleet/valkey.sh"] {
+      #expect(try text(file).contains(rules), "\(file)")
     }
   }
 

@@ -52,6 +52,7 @@ AT_MOST = {
     "RESP": set(),
     "RedisProtocol": {"RESP"},
     "RedisClient": {"Crypto", "EventIO", "RESP", "RedisProtocol", "Streams", "TLS", "Trust"},
+    "KubernetesStore": {"Credentials", "Crypto", "EventIO", "Fetch", "JSON", "Trust"},
     "Files": {"CSystem"},
     "Crypto": {"COpenSSL", "COpenSSLShims"},
     "TLS": {"COpenSSL", "COpenSSLShims", "Crypto", "Files"},

@@ -28,6 +28,9 @@ import Upstreams
     "authproxy_cache_evictions_total reason": CacheStore.Removal.allCases.filter { $0 != .replaced }.map { "\($0)" },
     "authproxy_upstream_connections state": PoolReport.State.allCases.map(\.rawValue),
     "authproxy_credential_refreshes_total result": RefreshResult.allCases.map(\.rawValue),
+    "authproxy_token_store_operations_total operation": StoreOperation.allCases.map(\.rawValue),
+    "authproxy_token_store_operations_total result": StoreResult.allCases.map(\.rawValue),
+    "authproxy_token_claims_total result": ClaimResult.allCases.map(\.rawValue),
     "authproxy_signed_requests_total payload": SignedPayload.allCases.map(\.rawValue),
     "authproxy_challenges_total result": ChallengeResult.allCases.map(\.rawValue),
     "authproxy_upstream_protocol_connections_total protocol": ApplicationProtocol.allCases.map(\.rawValue),
@@ -97,7 +100,10 @@ import Upstreams
     var figures = Figures(lifecycle: lifecycle, version: "1")
     figures.cache = StoreFigures(CacheStore(limit: 1))
     figures.counters.upstreams.append(upstream)
+    credential.note(.adopted)
     figures.counters.credentials = [credential]
+    figures.counters.note(.claim, .ok, nanoseconds: 1)
+    figures.note(StoreReport(address: "redis://localhost:6379", isUp: true, since: 1))
     var parent = LoopCounters.Parent(name: "p")
     parent.results.add(.connected)
     parent.connect.observe(1)
@@ -114,6 +120,7 @@ import Upstreams
       CredentialReport(
         name: "c", phase: .ready, expiry: 1, login: login, certificateExpiry: 1, refreshes: [.success: 1])
     ]
+    figures.credentials[0].note(generation: 1)
     figures.credentials[0].subjects = CredentialReport.Subjects(count: 1, exchanges: [.refused: 1])
 
     var types: [(name: String, type: String)] = []

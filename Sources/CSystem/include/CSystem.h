@@ -40,6 +40,13 @@ static inline int64_t csys_monotonic(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/// Nanoseconds of CLOCK_BOOTTIME, which goes on while the machine is suspended.
+static inline int64_t csys_boottime(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 /// Nanoseconds since 1970.
 static inline int64_t csys_wall_clock(void) {
   struct timespec t;

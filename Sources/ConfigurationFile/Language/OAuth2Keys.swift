@@ -89,6 +89,9 @@ struct OAuth2Keys: KeySet {
   let retryStatuses = Key(
     "retry_statuses", .statuses, default: [401], "Lists the statuses with which an upstream refuses a token.")
   let timeout = Key("timeout", .duration(), default: 10_000, "Bounds the time of one token request.")
+  let shared = Key(
+    "shared", .boolean, .otherwise("true with a token_store that a fleet shares"),
+    "Says whether the processes of a fleet share the tokens; false: each process has its own.")
 }
 
 /// `credentials.*.oauth2.assertion`, if the proxy signs it. RFC 7523 section 3 requires all three claims.

@@ -52,14 +52,3 @@ struct RootKeys: KeySet {
     "trust", .map(of: .list(of: .section(EvaluatorKeys.self))), .otherwise("the system's roots judge every origin"),
     "Defines trust policies by name; every evaluator of a policy must pass.")
 }
-
-/// `token_store`, if it is a section.
-struct TokenStoreKeys: KeySet {
-  static let table = KeyTable(TokenStoreKeys())
-  /// Means a store without a file.
-  static let memory = "memory"
-
-  let file = Key("file", .file, .required, "Names the file that keeps the tokens.")
-  let key = Key(
-    "key", .secret, .otherwise("the file is not encrypted"), "Encrypts the file with AES-256-GCM: 32 bytes in base64.")
-}

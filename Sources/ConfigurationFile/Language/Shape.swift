@@ -50,6 +50,8 @@ indirect enum Shape: Sendable {
     case match = "[https://]host or *.host, [:port][/path]"
     case url = "http:// or https:// URL"
     case uri = "absolute URI"
+    case redisAddress = "redis:// or rediss:// with host and port, or unix:path"
+    case objectName = "name of a Kubernetes object"
     case origin = "http:// or https:// URL without a query, or unix:path"
     case fieldName = "name of an HTTP field"
     case fieldPattern = "name of an HTTP field, or its beginning and *"

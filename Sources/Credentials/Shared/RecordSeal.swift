@@ -27,7 +27,7 @@ public struct RecordSeal: Sendable, Hashable {
 
   private static let mark = Array("authproxy1".utf8)
 
-  private let key: Secret
+  let key: Secret
   /// With which records are opened, never written.
   private let previous: [Secret]
 
@@ -37,6 +37,14 @@ public struct RecordSeal: Sendable, Hashable {
     guard Set(all).count == all.count else { throw .repeatedKey }
     self.key = key
     self.previous = previous
+  }
+
+  /// For a store whose reader may know the tokens. The key is no secret: it only makes records look alike.
+  public static let withoutKey = RecordSeal(known: Secret(SHA256.digest(Array("authproxy: no key".utf8))))
+
+  private init(known key: Secret) {
+    self.key = key
+    previous = []
   }
 
   /// Distinguishes keys without revealing them: they are 32 random bytes.

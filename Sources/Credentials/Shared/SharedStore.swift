@@ -28,7 +28,7 @@ public struct SharedReading: Sendable, Hashable {
     self.clock = clock
   }
 
-  var record: TokenRecord? { if case .record(let record) = content { record } else { nil } }
+  public var record: TokenRecord? { if case .record(let record) = content { record } else { nil } }
 }
 
 public enum SharedOperation: Sendable, Hashable {

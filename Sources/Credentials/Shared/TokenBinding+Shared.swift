@@ -7,13 +7,18 @@ extension TokenBinding {
   /// are in it as a digest with the store's key: a name in the store helps nobody to guess one.
   /// - Returns: nil if nobody can tell who asks: an assertion without readable `iss` and `sub`, a private key that cannot be read, another
   ///   credential's token. Such a credential is not shared.
-  public static func shared(of policy: OAuth2Policy, key: Secret) -> [UInt8]? {
+  public static func shared(of policy: OAuth2Policy, for seal: RecordSeal) -> [UInt8]? { shared(of: policy, key: seal.key) }
+
+  static func shared(of policy: OAuth2Policy, key: Secret) -> [UInt8]? {
     guard !policy.grant.isStored else { return digest(of: policy) }
     guard let client = client(policy, key), let grant = grant(policy, key) else { return nil }
     return SHA256.digest(
       parts: [Array("authproxy shared binding 1".utf8), digest(of: policy), request(of: policy), policy.boundThumbprint ?? []]
         + client + grant)
   }
+
+  /// Whether a ready assertion says who asks.
+  public static func isNamed(_ assertion: Secret) -> Bool { parties(of: assertion) != nil }
 
   private static func client(_ policy: OAuth2Policy, _ key: Secret) -> [[UInt8]]? {
     switch policy.clientAuthentication {

@@ -89,7 +89,7 @@ extension LifecycleReport {
 extension Figures {
   /// `/status`: the most important metrics and the configuration's state, for people and scripts.
   func json() -> [UInt8] {
-    let value: JSONValue = [
+    var value: JSONValue = [
       "version": .string(version),
       "phase": .string(lifecycle.phase.rawValue),
       "ready": .bool(lifecycle.notReady == nil),
@@ -104,6 +104,9 @@ extension Figures {
       "credentials": .array(credentials.map(\.json)),
       "pins": .array(lifecycle.pinExpiries.map { ["trust": .string($0.name), "expiry": .integer($0.expiry)] }),
     ]
+    if let store, case .object(let members) = value {
+      value = .object(members + [.init(name: "token_store", value: store.json)])
+    }
     return value.text + [UInt8(ascii: "\n")]
   }
 
@@ -156,6 +159,17 @@ extension CredentialReport {
     if let reason { members.append(.init(name: "reason", value: .string(reason))) }
     if let login { members.append(.init(name: "login", value: login.json)) }
     if let subjects { members.append(.init(name: "subjects", value: .integer(subjects.count))) }
+    if let generation { members.append(.init(name: "generation", value: .integer(generation))) }
+    return .object(members)
+  }
+}
+
+extension StoreReport {
+  fileprivate var json: JSONValue {
+    var members = [JSONValue.Member(name: "address", value: .string(address))]
+    if let isUp { members.append(.init(name: "up", value: .bool(isUp))) }
+    if let reason { members.append(.init(name: "reason", value: .string(reason))) }
+    members.append(.init(name: "since", value: .integer(since)))
     return .object(members)
   }
 }

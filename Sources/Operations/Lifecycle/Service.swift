@@ -168,6 +168,7 @@ public final class Service: Sendable {
     figures.connections = group.connections
     figures.logLinesDropped = output.dropped
     figures.credentials = shared.credentialReports
+    figures.note(shared.storeReport)
     figures.leafs = shared.handshakes.leafs.figures
     figures.cache = StoreFigures(shared.cache)
     let gathering = Gathering(figures, parts: group.executors.count, deliver)

@@ -12,7 +12,16 @@ enum CredentialLog {
         metadata: about(
           name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)"), ("cause", byRefusal ? "refusal" : "age")
         ))
-    case .adopted(let version, let lifetime):
+    case .adopted(let version, let lifetime, let generation?):
+      logger.info(
+        "token adopted",
+        metadata: about(
+          name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)"), ("generation", "\(generation)")))
+    case .claimTakenOver(let holder, let generation):
+      logger.warning("claim taken over", metadata: about(name, ("holder", holder), ("generation", "\(generation)")))
+    case .recordPutBack(let generation):
+      logger.warning("record put back", metadata: about(name, ("generation", "\(generation)")))
+    case .adopted(let version, let lifetime, nil):
       logger.info(
         "token taken from the token store",
         metadata: about(name, ("version", "\(version)"), ("lifetime_seconds", "\(lifetime / 1_000)")))

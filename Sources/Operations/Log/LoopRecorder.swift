@@ -133,7 +133,27 @@ final class LoopRecorder: LoopObserver {
     }
   }
   override func trustWarned(_ warning: TrustWarning) { trustLog.warn(warning) }
-  override func credential(_ name: String, _ event: CredentialEvent) { CredentialLog.write(name, event, to: logger) }
+  override func credential(_ name: String, _ event: CredentialEvent) {
+    switch event {
+    case .adopted: counters.note(.adopted, of: name)
+    case .recordPutBack: counters.note(.putBack, of: name)
+    default: break
+    }
+    CredentialLog.write(name, event, to: logger)
+  }
+  override func claimed(_ credential: String, _ result: ClaimResult) { counters.note(.claim(result), of: credential) }
+  override func storeAnswered(_ operation: StoreOperation, _ result: StoreResult, nanoseconds: Int64) {
+    counters.note(operation, result, nanoseconds: nanoseconds)
+  }
+  override func storeChanged(_ address: String, isUp: Bool, reason: String?) {
+    var metadata: Logger.Metadata = ["store": "\(address)"]
+    metadata["error"] = reason.map { "\($0)" }
+    if isUp {
+      logger.info("token store reachable", metadata: metadata)
+    } else {
+      logger.warning("token store unreachable", metadata: metadata)
+    }
+  }
   override func handshake(_ outcome: HandshakeOutcome) { counters.handshakes.add(outcome) }
   override func refused(_ refusal: HandshakeRefusal) { HandshakeLog.write(refusal, to: logger) }
   override func signingFailed(_ credential: String, _ why: String) {

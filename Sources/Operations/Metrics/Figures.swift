@@ -13,6 +13,8 @@ struct Figures: Sendable {
   var bodies = Bodies()
   var cache = StoreFigures()
   var credentials: [CredentialReport] = []
+  /// nil: no credential is shared.
+  private(set) var store: StoreReport?
   var lifecycle: LifecycleReport
   var logLinesDropped = 0
   var leafs: (kept: Int, made: UInt64) = (0, 0)
@@ -32,6 +34,8 @@ struct Figures: Sendable {
     var origins: [OriginReport] = []
   }
 
+  mutating func note(_ store: StoreReport?) { self.store = store }
+
   /// Every metric of docs/metrics.md, always in the same order.
   func text() -> String {
     var metrics = MetricsText()
@@ -40,6 +44,7 @@ struct Figures: Sendable {
     ways(&metrics)
     streams(&metrics)
     credentials(&metrics)
+    FleetFigures(store, counters, credentials).write(to: &metrics)
     signing(&metrics)
     cache(&metrics)
     trust(&metrics)

@@ -63,11 +63,15 @@ struct LoopCounters: Sendable {
     var wait = Histogram()
     var signed = Tally<SignedPayload>()
     var challenges = Tally<ChallengeResult>()
+    private(set) var fleet = FleetCounters()
+
+    mutating func note(_ event: FleetCounters.Event) { fleet.note(event) }
 
     static func += (left: inout Credential, right: Credential) {
       left.wait += right.wait
       left.signed += right.signed
       left.challenges += right.challenges
+      left.fleet += right.fleet
     }
   }
 
@@ -92,6 +96,8 @@ struct LoopCounters: Sendable {
   var parents: [Parent] = []
   var errors = Tally<String>()
   var revocation = Tally<RevocationCheck.Observation>()
+  /// Of the store that a fleet shares.
+  private(set) var store = FleetStoreCounters()
   var tunnels = 0
   /// Connections of apps that broke a bound of HTTP/2, by kind.
   var appAbuses = Tally<HTTP2Abuse>()
@@ -115,6 +121,14 @@ struct LoopCounters: Sendable {
     credentials = names.map { name in credentials.first { $0.name == name } ?? Credential(name: name) }
     credentialOfUpstream =
       [-1, -1] + snapshot.entries.map { entry in entry.settings.credential.flatMap { names.firstIndex(of: $0) } ?? -1 }
+  }
+
+  mutating func note(_ operation: StoreOperation, _ result: StoreResult, nanoseconds: Int64) {
+    store.note(operation, result, nanoseconds: nanoseconds)
+  }
+
+  mutating func note(_ event: FleetCounters.Event, of credential: String) {
+    if let index = credentials.firstIndex(where: { $0.name == credential }) { credentials[index].note(event) }
   }
 
   /// Index of an entry in `upstreams`. Finds an entry of an older snapshot by its name.
@@ -189,6 +203,7 @@ struct LoopCounters: Sendable {
     }
     left.errors += right.errors
     left.revocation += right.revocation
+    left.store += right.store
     left.tunnels += right.tunnels
     left.appAbuses += right.appAbuses
     left.handshakes += right.handshakes

@@ -11,6 +11,8 @@ struct ClientIdentities {
   let upstreams: [String: TLSIdentity]
   /// By name of the parent.
   let parents: [String: TLSIdentity]
+  /// For the store that a fleet shares.
+  let store: TLSIdentity?
 
   init(_ settings: Settings) throws(SnapshotBuilder.LoadError) {
     var credentials: [String: TLSIdentity] = [:]
@@ -32,6 +34,11 @@ struct ClientIdentities {
         parents[parent.name] = try Self.identity(certificate, "parents.\(parent.name)")
       }
     }
+    var store: TLSIdentity?
+    if case .redis(let redis)? = settings.tokenStore.shared?.engine, let certificate = redis.clientCertificate {
+      store = try Self.identity(certificate, "token_store.redis")
+    }
+    self.store = store
     self.parents = parents
     self.credentials = credentials
     self.upstreams = upstreams

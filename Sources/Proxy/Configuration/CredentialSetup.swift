@@ -17,6 +17,8 @@ public final class CredentialSetup: Sendable {
   /// What the proxy presents to the authorization server; nil: nothing.
   let certificate: TLSIdentity?
   let store: any TokenStore
+  /// Where its record is in the store that a fleet shares; nil: it has none there.
+  let shared: RecordPlace?
   let sources: CredentialSources
   /// The credentials whose tokens it exchanges.
   let exchanged: [CredentialSetup]
@@ -37,7 +39,7 @@ public final class CredentialSetup: Sendable {
 
   init(
     _ policy: CredentialPolicy, _ identity: CredentialIdentity, generation: Int, trust: TrustMaterial,
-    certificate: TLSIdentity?, store: any TokenStore,
+    certificate: TLSIdentity?, store: any TokenStore, fleet: StorePlan?,
     sources: CredentialSources, exchanged: [CredentialSetup], subjects: SubjectTokens?, limits: Limits,
     patience: Int64
   ) {
@@ -48,6 +50,7 @@ public final class CredentialSetup: Sendable {
     self.trust = trust
     self.certificate = certificate
     self.store = store
+    shared = RecordPlace(of: policy, in: fleet)
     self.sources = sources
     self.exchanged = exchanged
     self.subjects = subjects

@@ -61,6 +61,7 @@ public final class SnapshotBuilder: Sendable {
     do throws(FileTokenStore.Problem) { store = try stores.store(settings.tokenStore) } catch {
       throw LoadError(message: "token_store: its key is not 32 bytes long")
     }
+    let fleet = try storePlan(settings, trust, fallback, certificates.store, refused, generation: generation)
     var setups: [String: CredentialSetup] = [:]
     let patience = Int64(settings.upstreams.map(\.timeouts.credential).max() ?? settings.timeouts.credential)
     for policy in settings.credentials.values.inOrderOfExchange {
@@ -81,7 +82,7 @@ public final class SnapshotBuilder: Sendable {
         serial: credentialSerial.add(1, ordering: .relaxed).newValue)
       setups[policy.name] = CredentialSetup(
         policy, identity, generation: generation, trust: endpoint,
-        certificate: certificates.credentials[policy.name], store: store,
+        certificate: certificates.credentials[policy.name], store: store, fleet: fleet,
         sources: CredentialSources(of: policy.name, in: sources), exchanged: exchanged,
         subjects: Self.subjects(of: policy, identity, settings.limits, patience, after: before), limits: settings.limits,
         patience: patience)
@@ -93,8 +94,28 @@ public final class SnapshotBuilder: Sendable {
     }
     return Snapshot(
       settings, generation: generation, trust: trust, defaultTrust: fallback, responderTrust: responders,
-      identities: certificates, credentials: credentials, intercept: intercept, listeners: listeners,
+      identities: certificates, credentials: credentials, store: fleet, intercept: intercept, listeners: listeners,
       leavingListeners: previous?.listeners ?? [:])
+  }
+
+  /// nil: no credential is shared.
+  private func storePlan(
+    _ settings: Settings, _ trust: [String: TrustMaterial], _ fallback: TrustMaterial, _ identity: TLSIdentity?,
+    _ refused: Set<[UInt8]>, generation: Int
+  ) throws(LoadError) -> StorePlan? {
+    guard let shared = settings.tokenStore.shared, settings.credentials.values.contains(where: { $0.tokens?.sharing != nil })
+    else { return nil }
+    let material: TrustMaterial?
+    switch shared.engine {
+    case .redis(let redis): material = redis.location.isTLS ? redis.trust.flatMap { trust[$0] } ?? fallback : nil
+    case .kubernetes(let kubernetes):
+      switch kubernetes.trust {
+      case .serviceAccount(let policy): material = try self.material(policy, settings.systemRoots, refused)
+      case .named(let name):
+        material = kubernetes.address.hasPrefix("https:") ? name.flatMap { trust[$0] } ?? fallback : nil
+      }
+    }
+    return StorePlan(shared, name: settings.name, generation: generation, trust: material, identity: identity)
   }
 
   private func intercept(_ settings: Settings, after previous: InterceptSettings?) throws(LoadError) -> InterceptSettings? {
@@ -154,6 +175,8 @@ public final class Snapshot: Sendable {
   /// How many origins the entries name.
   let originCount: Int
   public let credentials: [CredentialSetup]
+  /// The token store that a fleet shares; nil: no credential is shared.
+  let store: StorePlan?
   /// The configured trust policies by name. Entries and token endpoints refer to them.
   public let trust: [String: TrustMaterial]
   let router: Router
@@ -178,7 +201,7 @@ public final class Snapshot: Sendable {
   init(
     _ settings: Settings, generation: Int, trust: [String: TrustMaterial], defaultTrust: TrustMaterial,
     responderTrust: TrustMaterial, identities certificates: ClientIdentities, credentials: [CredentialSetup],
-    intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity],
+    store: StorePlan?, intercept: InterceptSettings?, listeners: [ListenerTLS: ListenerIdentity],
     leavingListeners: [ListenerTLS: ListenerIdentity]
   ) {
     self.generation = generation
@@ -189,6 +212,7 @@ public final class Snapshot: Sendable {
     self.trust = trust
     self.defaultTrust = defaultTrust
     self.credentials = credentials
+    self.store = store
     self.intercept = intercept
     self.listeners = listeners
     self.leavingListeners = leavingListeners
@@ -342,6 +366,8 @@ private final class TokenStores: Sendable {
     switch settings {
     case .memory: store = MemoryTokenStore()
     case .file(let path, let key): store = try FileTokenStore(path: path, key: key)
+    // Records of a fleet's store are not read here. Credentials that are not shared have no record.
+    case .shared: store = MemoryTokenStore()
     }
     return stores.withLock { stores in
       if let known = stores[settings] { return known }

@@ -2,6 +2,8 @@ import Credentials
 import EventIO
 import Fetch
 import Kerberos
+import RedisClient
+import TLS
 
 /// One loop's credentials: its view of each, and the owners whose home it is. Confined to the loop, which owns it.
 final class CredentialDesk {
@@ -11,6 +13,10 @@ final class CredentialDesk {
   /// For token requests.
   let fetch: FetchClient
   let observer: LoopObserver
+  /// To the store that a fleet shares.
+  let store: StoreLink
+  /// On the first loop.
+  private let keeper: StoreKeeper?
   /// How Kerberos tickets are had.
   private let ticketSource: @Sendable (NegotiatePolicy) -> any TicketSource
   private var snapshot: Snapshot?
@@ -26,24 +32,32 @@ final class CredentialDesk {
   private struct Weak { weak var tokens: SubjectTokens? }
 
   /// Creates the loop's desk and leaves it with the loop.
+  /// - Parameter gate: judges whether the certificates of the fleet's store are revoked.
   static func install(
     on loop: EventLoop, group: LoopGroup, registry: CredentialRegistry, fetch: FetchClient, observer: LoopObserver,
+    gate: @escaping RevocationGate = { _, done in
+      done(.failure(PeerRefusal(evaluator: "revocation", reason: .revocationUnknown, detail: "nobody checks it here")))
+    },
     ticketSource: @escaping @Sendable (NegotiatePolicy) -> any TicketSource = { TicketClient($0) }
   ) -> CredentialDesk {
-    let desk = CredentialDesk(loop, group, registry, fetch, observer, ticketSource)
+    let keeper =
+      loop.executor === group.executors[0] ? StoreKeeper(on: loop, group, registry.store, observer, gate: gate) : nil
+    let desk = CredentialDesk(loop, group, registry, fetch, observer, keeper, ticketSource)
     loop.install(desk)
     return desk
   }
 
   private init(
     _ loop: EventLoop, _ group: LoopGroup, _ registry: CredentialRegistry, _ fetch: FetchClient, _ observer: LoopObserver,
-    _ ticketSource: @escaping @Sendable (NegotiatePolicy) -> any TicketSource
+    _ keeper: StoreKeeper?, _ ticketSource: @escaping @Sendable (NegotiatePolicy) -> any TicketSource
   ) {
     self.loop = loop
     self.group = group
     self.registry = registry
     self.fetch = fetch
     self.observer = observer
+    self.keeper = keeper
+    store = StoreLink(on: loop, group)
     self.ticketSource = ticketSource
   }
 
@@ -59,6 +73,7 @@ final class CredentialDesk {
 
   func adopt(_ next: Snapshot) {
     snapshot = next
+    keeper?.adopt(next.store, generation: next.generation)
     current = next.credentials.map { setup in
       let view = view(of: setup)
       view.adopt(setup)

@@ -15,6 +15,8 @@ final class CredentialRegistry: Sendable {
   private let standings = Mutex<[UInt64: CredentialStanding]>([:])
   private let cache: CacheStore
   private let unfinished = Mutex<Set<UInt64>>([])
+  /// The store that a fleet shares.
+  let store = StoreStanding()
 
   init(_ cache: CacheStore) { self.cache = cache }
 

@@ -24,10 +24,17 @@ public struct EndpointAccess: Sendable {
     }
     self.setup = setup
     rules = snapshot.upstreamRules
+    fleetStore = setup.shared.map { CommandStore($0, rules: snapshot.upstreamRules) }
   }
 
-  /// The configured token store.
-  public var store: any TokenStore { setup.store }
+  /// The configured token store, for this credential.
+  public var store: any TokenStore { fleetStore ?? setup.store }
+
+  /// The credential's record in the store that a fleet shares; nil: it has none there.
+  public let fleetStore: CommandStore?
+
+  /// Where the store that a fleet shares has the record, for people.
+  public var recordName: String? { setup.shared?.description }
 
   /// An assertion of the client, read again from its file or program. Blocks.
   fileprivate var clientAssertion: Result<Secret, TokenFailure> {

@@ -23,14 +23,18 @@ final class TokenFlight: EventHandler {
   /// Monotonic milliseconds.
   private let began: Int64
   private var transfer: FetchTransfer?
+  /// Milliseconds of `bootTimeMilliseconds` before which the next token request goes out, or not at all; nil: at any time.
+  private var notAfter: Int64?
   private let then: (TokenAnswer, TokenExchange) -> Void
 
   /// - Parameters:
   ///   - exchange: as the last flight left it.
+  ///   - notAfter: the first token request goes out before, in milliseconds of `bootTimeMilliseconds`, or not at all; what the server asks
+  ///     to be repeated, a time-out later. nil: at any time.
   ///   - then: called once, unless the flight is cancelled.
   init(
     _ id: UInt64, of owner: CredentialOwner, _ policy: OAuth2Policy, _ exchange: TokenExchange, refreshToken: Secret? = nil,
-    subject: Secret? = nil, dpopKey: DPoPKey?, then: @escaping (TokenAnswer, TokenExchange) -> Void
+    subject: Secret? = nil, dpopKey: DPoPKey?, notAfter: Int64? = nil, then: @escaping (TokenAnswer, TokenExchange) -> Void
   ) {
     self.id = id
     self.owner = owner
@@ -39,6 +43,7 @@ final class TokenFlight: EventHandler {
     self.refreshToken = refreshToken
     self.subject = subject
     self.dpopKey = dpopKey
+    self.notAfter = notAfter
     self.then = then
     began = owner.now
     sources = policy.sourceNames.isEmpty ? nil : SourceTokens(of: owner.setup, policy, on: owner.desk)
@@ -118,11 +123,13 @@ final class TokenFlight: EventHandler {
   }
 
   private func send(_ http: TokenHTTPRequest) {
-    let request: HTTPFetch
+    var request: HTTPFetch
     do throws(OpenSSLError) { request = try HTTPFetch(http, timeout: policy.timeout) } catch {
       let step = exchange.failed(.signing(error.message))
       return advance(Progress(step, exchange))
     }
+    request.send(notAfter: notAfter)
+    if request.method == .post { notAfter = notAfter.map { $0 + Int64(policy.timeout) } }
     let setup = owner.setup
     transfer = owner.desk.fetch.start(request, under: setup.trust, with: setup.certificate) { [weak self] in
       self?.fetched($0)

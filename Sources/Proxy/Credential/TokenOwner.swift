@@ -12,20 +12,26 @@ final class TokenOwner: CredentialOwner {
   private var store: any TokenStore
 
   private var wasUnfinished = false
+  private var wasUnsaved = false
   /// nil if nobody else can change the record.
   private var watch: StoreWatch?
+  /// In the record that a fleet shares; nil: it has none there.
+  private var part: SharedPart?
+  private var isTakingNews = false
   /// Versions that requests may still carry, for a logout. Without a watch and without sources, none.
   private var issued: [RenderedCredential] = []
 
   /// - Parameter version: the last one that an owner before this one has published.
   init(_ setup: CredentialSetup, _ policy: OAuth2Policy, _ desk: CredentialDesk, serial: UInt64, after version: UInt64) {
     machine = OAuth2Machine(
-      name: setup.name, policy: policy, seed: UInt64.random(in: 0 ... .max), after: version, dpopKey: policy.keyWithoutStore)
+      name: setup.name, policy: policy, seed: UInt64.random(in: 0 ... .max), after: version, dpopKey: policy.keyWithoutStore,
+      sharing: setup.shared?.name.binding)
     exchange = TokenExchange(policy: policy)
     store = setup.store
     super.init(setup, desk, serial: serial)
     note()
     keepWatch()
+    followPlace()
   }
 
   override var latestVersion: UInt64 { machine.published?.version ?? machine.lastVersion }
@@ -45,8 +51,11 @@ final class TokenOwner: CredentialOwner {
       exchange.chooseAgain()
       epoch += 1
     }
-    perform(policy != machine.policy ? machine.reconfigure(policy, now: now) : machine.askAgain(now: now))
+    perform(
+      policy != machine.policy
+        ? machine.reconfigure(policy, sharing: setup.shared?.name.binding, now: now) : machine.askAgain(now: now))
     keepWatch()
+    followPlace()
   }
 
   /// Goes on watching the store: after a logout, requests that began before may not send its tokens either.
@@ -59,6 +68,8 @@ final class TokenOwner: CredentialOwner {
     watch?.end(on: loop)
     watch = nil
     perform(machine.stop(now: now))
+    part?.leave()
+    part = nil
   }
 
   override func need(from executor: LoopExecutor) {
@@ -92,18 +103,24 @@ final class TokenOwner: CredentialOwner {
   // MARK: Actions
 
   private func perform(_ actions: [OAuth2Machine.Action]) {
+    performOnce(actions)
+    takeNews()
+  }
+
+  private func performOnce(_ actions: [OAuth2Machine.Action]) {
     var isOtherLogin = false
     if actions.contains(where: { $0.isOfAnotherAccount }) { standing.begin() }
     for action in actions {
       switch action {
       // Nobody can take a file's lock over: there is no time before which the request must be sent.
-      case .fetch(let id, let refreshToken, before: _): fetch(id, refreshToken)
+      case .fetch(let id, let refreshToken, let before):
+        fetch(id, refreshToken, notAfter: before.flatMap { part?.bootTime(of: $0) })
       case .cancelFetch(let id):
         flight(id)?.cancel()
         if flight?.id == id { flight = nil }
       case .store(let id, let request): carry(id, request)
       case .publish(let credential):
-        if watch != nil || !setup.exchanged.isEmpty { remember(credential) }
+        if watch != nil || part != nil || !setup.exchanged.isEmpty { remember(credential) }
         publish(credential)
       case .withdraw:
         for credential in issued { credential.withdraw() }
@@ -115,7 +132,7 @@ final class TokenOwner: CredentialOwner {
       case .wakeAt(nil): loop.disarm(self)
       case .report(let report):
         if case .loggedIn = report { isOtherLogin = true }
-        let event = CredentialEvent.token(report, now: now)
+        let event = CredentialEvent.token(report, generation: part == nil ? nil : machine.generation, now: now)
         if let result = event.refreshResult { desk.registry.count(result, of: name) }
         desk.observer.credential(name, event)
       }
@@ -127,10 +144,13 @@ final class TokenOwner: CredentialOwner {
 
   // MARK: Token requests
 
-  private func fetch(_ id: UInt64, _ refreshToken: Secret?) {
+  /// - Parameter notAfter: milliseconds of the boot-time clock; nil: at any time.
+  private func fetch(_ id: UInt64, _ refreshToken: Secret?, notAfter: Int64?) {
     guard let policy = setup.policy.tokens else { return }
     let epoch = epoch
-    let next = TokenFlight(id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey) {
+    let next = TokenFlight(
+      id, of: self, policy, exchange, refreshToken: refreshToken, dpopKey: machine.dpopKey, notAfter: notAfter
+    ) {
       [unowned self] answer, exchange in
       flight = nil
       if epoch == self.epoch { self.exchange = exchange }
@@ -146,6 +166,7 @@ final class TokenOwner: CredentialOwner {
 
   /// Requests of one credential keep their order, because the lane for files is one queue.
   private func carry(_ id: UInt64, _ request: TokenStoreRequest) {
+    if let part { return part.perform(request, id: id) }
     // A reading begins a series of requests. Only there may the store of a new configuration take over.
     if case .read = request { store = setup.store }
     let (store, name) = (store, name)
@@ -165,6 +186,50 @@ final class TokenOwner: CredentialOwner {
       }
     }
     perform(machine.storeAnswered(id: id, answer ?? .failed("too much waits for the disk"), now: now, wall: wallClockSeconds()))
+  }
+
+  // MARK: The record that a fleet shares
+
+  private func followPlace() {
+    let place = setup.shared
+    if let part, let place, part.follow(place) { return }
+    let former = part
+    former?.end()
+    part = place.map { SharedPart(of: self, at: $0, desk.store) }
+    while let news = former?.take() { tell(news) }
+    part?.begin()
+    takeNews()
+  }
+
+  /// The machine waits for another process, which may have finished.
+  var waitsForStore: Bool { machine.awaitsOther }
+
+  /// The store can be reached again.
+  func storeReturned() { perform(machine.storeReturned(now: now)) }
+
+  /// Tells the machine what its part has to say. Not while the machine's own actions are performed: they have an order.
+  func takeNews() {
+    guard !isTakingNews else { return }
+    isTakingNews = true
+    defer { isTakingNews = false }
+    while let news = part?.take() { tell(news) }
+  }
+
+  private func tell(_ news: SharedPart.News) {
+    switch news {
+    case .answer(let id, let answer, let clock):
+      performOnce(machine.storeAnswered(id: id, answer, now: now, wall: clock ?? wallClockSeconds()))
+    case .seen(let answer, let clock): performOnce(machine.seen(answer, now: now, wall: clock))
+    }
+  }
+
+  func report(_ report: SharedRecord.Report) {
+    switch report {
+    case .claim(let result): desk.observer.claimed(name, ClaimResult(result))
+    case .takenOver(let holder, let generation):
+      desk.observer.credential(name, .claimTakenOver(holder: holder, generation: generation))
+    case .putBack(let generation): desk.observer.credential(name, .recordPutBack(generation: generation))
+    }
   }
 
   // MARK: What other processes write
@@ -225,10 +290,17 @@ final class TokenOwner: CredentialOwner {
 
   // MARK: What is seen from outside
 
+  /// Unique in the process.
+  private var number: UInt64 { UInt64(loop.executor.index) << 48 | serial }
+
   private func note() {
     if machine.mustFinish != wasUnfinished {
       wasUnfinished = machine.mustFinish
-      desk.registry.note(owner: UInt64(loop.executor.index) << 48 | serial, mustFinish: wasUnfinished)
+      desk.registry.note(owner: number, mustFinish: wasUnfinished)
+    }
+    if part != nil || wasUnsaved, machine.hasUnsaved != wasUnsaved {
+      wasUnsaved = machine.hasUnsaved
+      desk.store.note(unsaved: wasUnsaved, of: number)
     }
     if isRetired { return }
     let published = machine.published
@@ -253,6 +325,7 @@ final class TokenOwner: CredentialOwner {
       report.login = CredentialReport.Login(
         isNeeded: machine.needsLogin, time: machine.login?.loggedInAt, expiry: machine.login?.expiresAt)
     }
+    if part != nil { report.note(generation: machine.generation) }
     desk.registry.note(report)
   }
 }

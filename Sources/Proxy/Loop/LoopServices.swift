@@ -28,6 +28,8 @@ public final class Shared: Sendable {
 
   /// The credentials of the configuration, sorted by name, as their owners last reported them.
   public var credentialReports: [CredentialReport] { registry.reports }
+  /// The store that a fleet shares; nil: no credential is shared.
+  public var storeReport: StoreReport? { registry.store.report }
   /// True while ending the process would lose a refresh token. That lasts as long as a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
 }
@@ -64,7 +66,8 @@ final class LoopServices {
     shared.buffers.bound(by: snapshot.settings.limits.buffers)
     upstreams = .install(on: loop, shared: shared.upstreams, rules: snapshot.upstreamRules, observer: observer)
     credentials = .install(
-      on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer)
+      on: loop, group: shared.group, registry: shared.registry, fetch: upstreams.fetch, observer: observer,
+      gate: { [upstreams] check, done in upstreams.judge(check, done: done) })
     handshakes = .install(on: loop, shared.handshakes, snapshot)
     poolOfOrigin = ContiguousArray(repeating: nil, count: snapshot.originCount)
     upstreams.windows = buffers

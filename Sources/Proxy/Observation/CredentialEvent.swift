@@ -26,8 +26,13 @@ public enum CredentialEvent: Sendable, Hashable {
   case replaced(version: UInt64)
   /// `lifetime`: milliseconds left.
   case refreshed(version: UInt64, lifetime: Int64, byRefusal: Bool)
-  /// Another process, or an earlier run of this one, had refreshed it.
-  case adopted(version: UInt64, lifetime: Int64)
+  /// Another process, or an earlier run of this one, had refreshed it. `generation`: of the record that a fleet shares; nil: it is not
+  /// shared.
+  case adopted(version: UInt64, lifetime: Int64, generation: UInt64?)
+  /// The process that refreshed it, by its name and host, had all the time for it.
+  case claimTakenOver(holder: String, generation: UInt64)
+  /// The fleet's store had lost the record.
+  case recordPutBack(generation: UInt64)
   case sameToken(byRefusal: Bool)
   /// `retryIn`: milliseconds.
   case failed(String, retryIn: Int64)
@@ -57,7 +62,8 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .notSaved, .recordSetAside, .warning, .subjectExchanged,
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .recordSetAside,
+      .warning, .subjectExchanged,
       .subjectRefused,
       .subjectFailed:
       nil
@@ -72,11 +78,12 @@ public enum CredentialEvent: Sendable, Hashable {
     }
   }
 
-  static func token(_ report: OAuth2Machine.Report, now: Int64) -> CredentialEvent {
+  /// - Parameter generation: of its record in a store that a fleet shares.
+  static func token(_ report: OAuth2Machine.Report, generation: UInt64?, now: Int64) -> CredentialEvent {
     switch report {
     case .refreshed(let version, let expiry, let byRefusal):
       .refreshed(version: version, lifetime: expiry - now, byRefusal: byRefusal)
-    case .adopted(let version, let expiry): .adopted(version: version, lifetime: expiry - now)
+    case .adopted(let version, let expiry): .adopted(version: version, lifetime: expiry - now, generation: generation)
     case .sameToken(let byRefusal): .sameToken(byRefusal: byRefusal)
     case .failed(let why, let retryAt): .failed(why, retryIn: retryAt - now)
     case .needsOperator(let why): .needsOperator(why)

@@ -41,6 +41,8 @@ public struct CredentialReport: Sendable {
   public var login: Login?
   /// Seconds since 1970: the end of what it presents to its authorization server; nil without a certificate.
   public var certificateExpiry: Int64?
+  /// Of its record in the store that a fleet shares, as this process knows it; nil if it has none there.
+  public private(set) var generation: UInt64?
   /// nil if there is one token for all requests.
   public var subjects: Subjects?
   /// Requests that wait for it, on all loops.
@@ -62,4 +64,7 @@ public struct CredentialReport: Sendable {
     self.waiting = waiting
     self.refreshes = refreshes
   }
+
+  /// It has a record in the store that a fleet shares.
+  public mutating func note(generation: UInt64) { self.generation = generation }
 }

@@ -92,6 +92,12 @@ open class LoopObserver: UpstreamObserver {
   open func tunnels(_ change: Int) {}
   /// An event of a credential. Called on the credential's home loop only.
   open func credential(_ name: String, _ event: CredentialEvent) {}
+  /// The fleet's store has answered, or not.
+  open func storeAnswered(_ operation: StoreOperation, _ result: StoreResult, nanoseconds: Int64) {}
+  /// It can be reached now, or no more.
+  open func storeChanged(_ address: String, isUp: Bool, reason: String?) {}
+  /// How an attempt to claim the credential's shared record has ended.
+  open func claimed(_ credential: String, _ result: ClaimResult) {}
   /// A TLS handshake of an app has ended.
   open func handshake(_ outcome: HandshakeOutcome) {}
   /// Apps do not trust what they are shown.

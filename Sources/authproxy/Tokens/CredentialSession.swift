@@ -97,8 +97,9 @@ final class CredentialSession {
     let tokens = locked.revocableTokens
     if locked.setAside {
       Terminal.error(
-        "warning: the record of \(name) is damaged, so its tokens may stay valid at the server; the token store has kept it aside"
-      )
+        policy.sharing == nil
+          ? "warning: the record of \(name) is damaged, so its tokens may stay valid at the server; the token store has kept it aside"
+          : "warning: the record of \(name) cannot be read, so its tokens may stay valid at the server; it is replaced")
     }
     switch locked.standing {
     case .loggedIn: break

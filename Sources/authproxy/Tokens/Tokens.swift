@@ -8,7 +8,10 @@ struct TokensCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tokens",
     abstract: "Show who is logged in, from the token store. Prints no secret.",
-    discussion: "Works beside a running proxy. Exit status: 0 done, 64 usage, 69 the store cannot be read, 78 configuration.")
+    discussion: """
+      Works beside a running proxy. With a store that a fleet shares also who refreshes a token, and what keeps it from being refreshed. \
+      Exit status: 0 done, 64 usage, 69 the store cannot be read, 78 configuration.
+      """)
 
   @Option(name: .long, help: "The configuration file.", completion: .file())
   var config: String
@@ -19,7 +22,20 @@ struct TokensCommand: ParsableCommand {
   @Flag(name: .long, help: "One JSON object.")
   var json = false
 
+  @Option(
+    name: .long, help: "Make the fleet forget the back-off of this credential, and that it needs an operator; its tokens stay.",
+    completion: .credential(for: nil))
+  var clear: String?
+
   func run() throws {
+    if let fleet = try fleet() {
+      if let clear { return try fleet.clear(clear) }
+      return try show(try fleet.rows(of: name))
+    }
+    if clear != nil {
+      Terminal.error("authproxy: --clear is for a token_store that a fleet shares")
+      throw ExitStatus.usage
+    }
     try StoreFolder.becomeOwner(config: config)
     let list: CredentialList
     do throws(CredentialLookupError) {
@@ -35,8 +51,24 @@ struct TokensCommand: ParsableCommand {
       Terminal.error("authproxy: \(error)")
       throw ExitStatus.cannotBind
     }
+    if let name { rows = rows.filter { $0.name == name } }
+    try show(rows)
+  }
+
+  /// nil: the store is not shared.
+  private func fleet() throws -> FleetTokens? {
+    do throws(CredentialLookupError) {
+      return try ConfigurationFile.readFleet(path: config, environment: Environment.current).map {
+        FleetTokens($0, config: config)
+      }
+    } catch {
+      Terminal.error("\(error)")
+      throw ExitStatus.badConfiguration
+    }
+  }
+
+  private func show(_ rows: [TokenRow]) throws {
     if let name {
-      rows = rows.filter { $0.name == name }
       guard !rows.isEmpty else {
         Terminal.error("authproxy: there is no credential '\(name)' in \(config), and no record of one in its token store")
         throw ExitStatus.usage
@@ -64,6 +96,7 @@ struct TokenRow {
   let grant: String?
   let state: String
   private let record: TokenRecord?
+  private var fleet: FleetRow?
 
   /// Those of the configuration, in its order; then records without a credential.
   static func all(_ list: CredentialList, _ records: [StoredRecord]) -> [TokenRow] {
@@ -85,6 +118,15 @@ struct TokenRow {
     record = Self.record(content)
   }
 
+  /// Of a store that a fleet shares.
+  init(name: String, grant: String?, state: String, record: TokenRecord?, fleet: FleetRow?) {
+    self.name = name
+    self.grant = grant ?? "none"
+    self.state = state
+    self.record = record
+    self.fleet = fleet
+  }
+
   private init(orphan: StoredRecord) {
     (name, grant) = (orphan.name, nil)
     state = "no such credential"
@@ -100,6 +142,7 @@ struct TokenRow {
     page.heading(LogText.bounded(name))
     page.row("grant", grant ?? "not in this configuration")
     page.row("state", state)
+    fleet?.append(to: &page)
     guard let record else { return page }
     if let login = record.login {
       page.row("logged in", UTCTime.text(login.loggedInAt))
@@ -119,6 +162,7 @@ struct TokenRow {
     ]
     func add(_ name: String, _ value: JSONValue?) { if let value { members.append(.init(name: name, value: value)) } }
     add("grant", grant.map { .string($0) })
+    members += fleet?.members ?? []
     guard let record else { return .object(members) }
     add("logged_in_at", record.login.map { .integer($0.loggedInAt) })
     add("login_expires_at", record.login?.expiresAt.map { .integer($0) })

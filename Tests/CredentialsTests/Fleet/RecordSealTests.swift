@@ -47,6 +47,14 @@ struct RecordSealTests {
     ] { #expect(seal.open(sealed, as: moved) == .damaged) }
   }
 
+  @Test("keys of Redis have a prefix, those of a Kubernetes Secret only characters that it takes")
+  func forms() {
+    #expect(name.key == "authproxy:mailbox:\(name.digest)")
+    let entry = RecordName(prefix: "authproxy/tokens", credential: "mailbox", binding: name.binding, form: .entry)
+    #expect(entry.key == "mailbox.\(name.digest)")
+    #expect(entry.key.utf8.allSatisfy { Character(UnicodeScalar($0)).isLetter || "0123456789-_.".utf8.contains($0) })
+  }
+
   @Test("a changed byte, a cut, and anything else is damage")
   func damaged() throws {
     let seal = try RecordSeal(key: key)

@@ -175,6 +175,33 @@ struct SharedMachineTests {
     #expect(first.published == ["a2"])
   }
 
+  @Test("an operator clears what the record says: all try again; a note that a fail-over loses does not")
+  func cleared() throws {
+    var store = ModelStore(stored(1))
+    var (first, second) = (Replica(1), Replica(2))
+    first.need(&store)
+    first.answer(refusal(.invalidGrant), &store)
+    second.need(&store)
+    #expect(second.sent.isEmpty && second.failed.count == 1)
+    func write(_ error: TokenRecord.RefreshError?) throws {
+      var record = try #require(store.current.record)
+      record.lastError = error
+      record.backOff = nil
+      _ = store.perform(.write(record, replacing: store.reading(at: 0).version, .note), of: 9, at: 0)
+    }
+    try write(nil)
+    second.look(&store)
+    #expect(second.machine.need(now: second.now).need.unavailable != nil)
+    try write(.clearance(at: 1_800_000_000))
+    for _ in 0..<2 { second.look(&store) }
+    first.look(&store)
+    second.need(&store)
+    #expect(second.sent == ["r1"])
+    second.answer(grant("a2", refreshToken: "r2"), &store)
+    first.look(&store)
+    #expect(first.published == ["a2"])
+  }
+
   @Test("invalid_grant is not believed if another process has saved a token meanwhile")
   func refusedLate() {
     var store = ModelStore(stored(1))

@@ -52,6 +52,10 @@ struct TokenServer {
   /// `oauth`: more lines of the credential. Grant, endpoint and client are there already, unless these lines have them.
   func configuration(
     _ oauth: String..., match: String = "api.test", entry: [String] = [], top: String = ""
+  ) throws -> String { try configuration(lines: oauth, match: match, entry: entry, top: top) }
+
+  func configuration(
+    lines oauth: [String], match: String = "api.test", entry: [String] = [], top: String = ""
   ) throws -> String {
     func has(_ key: String) -> Bool { oauth.contains { $0.hasPrefix(key + ":") } }
     var lines = [

@@ -1,0 +1,59 @@
+import Foundation
+
+/// A `redis-server` on a port of loopback, with a folder of its own. It ends with this object.
+final class RedisServer {
+  private static func find(_ name: String) -> String? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":") + ["/usr/bin", "/usr/sbin"]
+    return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+  static let isInstalled = find("redis-server") != nil && find("redis-cli") != nil
+
+  let folder: String
+  private let reserved: ReservedPort
+  private let running = Monitor<ChildProcess?>(nil)
+  private let lines: [String]
+
+  var port: Int { reserved.port }
+  var address: String { "redis://127.0.0.1:\(port)" }
+
+  /// - Parameter lines: of its configuration.
+  init(_ lines: [String] = []) throws {
+    folder = try Surroundings.newFolder()
+    reserved = try ReservedPort()
+    self.lines = lines
+    try start()
+  }
+
+  deinit { kill() }
+
+  /// Returns once it accepts connections.
+  func start() throws {
+    let configuration = folder + "/redis.conf"
+    let all = ["port \(port)", "bind 127.0.0.1", "dir \(folder)", "save \"\"", "logfile \"\""] + lines
+    try all.joined(separator: "\n").write(toFile: configuration, atomically: true, encoding: .utf8)
+    let process = try ChildProcess(Self.find("redis-server") ?? "redis-server", [configuration])
+    running.change { $0 = process }
+    guard process.awaitLine(where: { $0.contains("eady to accept connections") }) != nil else {
+      throw HarnessError("redis-server did not start: \(process.output)\(process.errors)")
+    }
+  }
+
+  func kill() {
+    let process = running.change { running -> ChildProcess? in
+      defer { running = nil }
+      return running
+    }
+    process?.signal(SIGKILL)
+    _ = process?.awaitEnd(seconds: 10)
+  }
+
+  /// Stops it in its tracks, as a machine does whose cable is pulled: connections stay open.
+  func freeze() { running.change { $0?.signal(SIGSTOP) } }
+  func thaw() { running.change { $0?.signal(SIGCONT) } }
+
+  /// What redis-cli prints.
+  @discardableResult
+  func command(_ words: String...) throws -> String {
+    try ChildProcess.run("redis-cli", ["-p", "\(port)"] + words).output
+  }
+}
