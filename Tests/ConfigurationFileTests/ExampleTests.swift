@@ -40,7 +40,7 @@ enum Example {
         blocks.append("")
       }
     }
-    return blocks.filter { $0 != "" }
+    return blocks.filter { $0.hasPrefix("token_store:") }
   }
 
   /// `#key: value` becomes `key: value`. Comments begin with `##` and stay.
@@ -68,6 +68,7 @@ struct ExampleTests {
         switch path.split(separator: ".").last.map(String.init) {
         case _ where path.contains("/ca/"): World.files["ca/" + (path.split(separator: "/").last ?? "")] ?? ""
         case _ where path.contains("github"): PEMSamples.rsaKey
+        case _ where path.contains("previous"): World.files["other32"] ?? ""
         case "pem": path.contains("next") ? PEMSamples.next : PEMSamples.certificate
         case "key": PEMSamples.encryptedKey
         case "crl": PEMSamples.list

@@ -44,6 +44,8 @@ final class CredentialDesk {
       loop.executor === group.executors[0] ? StoreKeeper(on: loop, group, registry.store, observer, gate: gate) : nil
     let desk = CredentialDesk(loop, group, registry, fetch, observer, keeper, ticketSource)
     loop.install(desk)
+    registry.store.installed(on: loop)
+    desk.store.begin(registry.store)
     return desk
   }
 

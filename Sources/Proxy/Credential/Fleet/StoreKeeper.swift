@@ -93,7 +93,17 @@ final class StoreKeeper {
   }
 
   private func tellAll(_ body: @escaping @Sendable (StoreLink) -> Void) {
-    for executor in group.executors { executor.call { loop in body(CredentialDesk.of(loop).store) } }
+    // A loop that has no desk yet asks once it has one.
+    let standing = standing
+    for executor in group.executors {
+      executor.call { loop in if standing.hasDesk(loop) { body(CredentialDesk.of(loop).store) } }
+    }
+  }
+
+  /// A loop has begun, perhaps after the connection.
+  func greet(_ executor: LoopExecutor) {
+    guard standing.isUp == true else { return }
+    executor.call { loop in CredentialDesk.of(loop).store.connected() }
   }
 }
 
@@ -112,6 +122,18 @@ public struct StoreReport: Sendable {
 /// What all loops know about the fleet's store.
 final class StoreStanding: Sendable {
   private let known = Mutex<StoreReport?>(nil)
+  /// Indices of the loops that have one.
+  private let desks = Mutex<Set<Int>>([])
+
+  /// The loop's desk is in place. Its messages may arrive before those of other loops.
+  func installed(on loop: EventLoop) {
+    let index = loop.executor.index
+    desks.withLock { _ = $0.insert(index) }
+  }
+  func hasDesk(_ loop: EventLoop) -> Bool {
+    let index = loop.executor.index
+    return desks.withLock { $0.contains(index) }
+  }
 
   /// nil: no credential is shared.
   var report: StoreReport? { known.withLock { $0 } }

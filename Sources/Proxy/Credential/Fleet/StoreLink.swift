@@ -17,6 +17,12 @@ final class StoreLink {
     home = group.executors[0]
   }
 
+  /// After its loop's desk is in place: from now on it is told what happens, and now what has happened.
+  func begin(_ standing: StoreStanding) {
+    let executor = executor
+    home.call { loop in if standing.hasDesk(loop) { loop.resident(StoreKeeper.self).greet(executor) } }
+  }
+
   /// - Parameter deliver: called once, on this loop, and never before this returns.
   func perform(_ command: SealedRecord.Command, under plan: StorePlan, deliver: @escaping (SealedRecord.Reply) -> Void) {
     lastTicket += 1
@@ -46,6 +52,7 @@ final class StoreLink {
   func leave(_ part: SharedPart) { parts.removeAll { $0 === part } }
 
   func connected() {
+    guard !isConnected else { return }
     isConnected = true
     for part in parts { part.connected() }
   }
