@@ -66,10 +66,6 @@ func json(_ members: [String: JSONValue?]) -> [UInt8] {
   ).text
 }
 
-extension JSONValue: ExpressibleByStringLiteral {
-  public init(stringLiteral value: String) { self = .string(value) }
-}
-
 extension EndpointAnswer {
   static func ok(_ body: [UInt8], _ status: Int = 200) -> EndpointAnswer {
     .response(status: status, retryAfter: nil, body: Secret(body))
