@@ -217,6 +217,9 @@ struct ExampleTests {
       }
     }
     collect(root, KeyPath())
+    for text in try Example.alternatives() {
+      collect(try #require(NodeComposer.compose(Array(text.utf8), report: Report(file: "proxy.conf"))), KeyPath())
+    }
     // Shown only once: the forms of a secret, a unix socket's permissions, the timeouts, and the evaluators, which a composite
     // repeats.
     let known = World.knownKeys(of: uncommented).union(World.knownKeys(of: wholeLanguage)).filter { key in

@@ -67,7 +67,7 @@ import Testing
     try fleet.start(2, Self.refreshToken)
     for answer in try fleet.askAll() {
       #expect(answer.status == 502)
-      #expect(answer.proxyDetails?.contains("invalid_grant") == true, "\(answer.head)")
+      #expect(answer.head.contains("invalid_grant"), "\(answer.head)")
     }
     let next = try fleet.start(try fleet.configuration(Self.refreshToken, name: "next"))
     #expect(try next.ask(fleet.server.url()).status == 502)
@@ -100,7 +100,9 @@ import Testing
       #expect(record.hasPrefix("authproxy1 "))
       let explained = try ChildProcess.run(
         Surroundings.program, ["explain", "--config", fleet.proxies[0].configurationPath, "GET", fleet.server.url()])
-      #expect(explained.output.contains("shared by \(fleet.redis.address) as \(key)"), "\(explained.output)\(explained.errors)")
+      // The page breaks long lines.
+      let words = explained.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(words.contains("shared by \(fleet.redis.address) as \(key)"), "\(explained.output)\(explained.errors)")
     }
   }
 }

@@ -258,7 +258,7 @@ struct SharedMachineTests {
     first.need(&store)
     #expect(first.sent.isEmpty)
     #expect(first.failed.first?.retryAfterSeconds == 1)
-    #expect(first.failed.first.map { "\($0)" } == "the token store failed: connection refused")
+    #expect(first.failed.first.map { "\($0)" } == "connection refused")
     first.returned(&store)
     first.need(&store)
     first.settle(&store)
