@@ -88,6 +88,23 @@ import Testing
     #expect(state.reuse == nil)
   }
 
+  @Test func `frozen for longer than its request may take: the answer that lies there is read, and its token saved`() throws {
+    let fleet = try fleet(#"{"held": "on"}"#)
+    defer { fleet.stop() }
+    try fleet.start(3, Self.refreshToken)
+    let asked = try fleet.begin(fleet.proxies[0])
+    #expect(try eventually { try fleet.server.state().issued.count == 1 })
+    try fleet.proxies[0].pause()
+    try fleet.server.openGate()
+    usleep(6_000_000)
+    fleet.proxies[0].goOn()
+    expect(try asked.readAnswer(), 200, fleet.proxies[0])
+    for answer in try fleet.askAll() { expect(answer, 200) }
+    let state = try fleet.server.state()
+    #expect(state.requests.count == 1)
+    #expect(state.reuse == nil)
+  }
+
   @Test func `frozen past its time before it has sent: it sends nothing`() throws {
     let fleet = try fleet("")
     defer { fleet.stop() }
