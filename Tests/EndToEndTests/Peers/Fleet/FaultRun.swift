@@ -16,6 +16,9 @@ final class FaultRun {
 
   enum Fault: String, CaseIterable {
     case kill, freeze, cut, hang, slow, storeKilled, storeFrozen
+
+    /// While the store is away, nothing can go wrong.
+    static let weighted = allCases.flatMap { Array(repeating: $0, count: $0 == .storeKilled || $0 == .storeFrozen ? 1 : 3) }
   }
 
   static let oauth = [
@@ -39,7 +42,7 @@ final class FaultRun {
     random = Random(state: seed)
     // Every refresh token that it has issued stays valid, so that the run goes on after what the table allows. Uses are counted.
     fleet = try Fleet(
-      #"{"rotate": true, "refresh_token": "first-5ecret-refresh", "grace": true}"#,
+      #"{"rotate": true, "refresh_token": "first-5ecret-refresh", "grace": true, "expires_in": 3, "delay": 0.2}"#,
       redis: ["appendonly yes", "appendfsync always"])
     try fleet.startRelayed(5, Self.oauth)
     current = Monitor(fleet.proxies)
@@ -52,7 +55,7 @@ final class FaultRun {
       try heal(until: Date())
       try strike()
       if Int.random(in: 0..<3, using: &random) == 0 { try fleet.server.set(#"{"revoke": true}"#) }
-      usleep(UInt32.random(in: 100_000...1_200_000, using: &random))
+      usleep(UInt32.random(in: 200_000...2_000_000, using: &random))
     }
     try heal(until: .distantFuture)
     isOver.change { $0 = true }
@@ -87,7 +90,7 @@ final class FaultRun {
 
   private func strike() throws {
     let index = Int.random(in: 0..<5, using: &random)
-    let fault = Fault.allCases.randomElement(using: &random) ?? .kill
+    let fault = Fault.weighted.randomElement(using: &random) ?? .kill
     let isLong = Int.random(in: 0..<5, using: &random) == 0
     let seconds = isLong ? Double.random(in: 15...19, using: &random) : Double.random(in: 0.1...4, using: &random)
     let place = fault == .storeKilled || fault == .storeFrozen ? -1 : index
