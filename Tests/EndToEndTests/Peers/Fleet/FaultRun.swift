@@ -34,6 +34,8 @@ final class FaultRun {
   private(set) var struck: [Fault: Int] = [:]
   /// By status; 0: the connection has ended.
   let answers = Monitor<[Int: Int]>([:])
+  /// Why a request was refused, with the number of such answers.
+  let reasons = Monitor<[String: Int]>([:])
   private let current: Monitor<[ProxyProcess]>
   private let isOver = Monitor(false)
   private let asking = Monitor(0)
@@ -64,7 +66,7 @@ final class FaultRun {
 
   /// A client of one process, whichever that is now.
   private func ask(_ index: Int) {
-    let (url, current, isOver, answers, asking) = (fleet.server.url(), current, isOver, answers, asking)
+    let (url, current, isOver, answers, reasons, asking) = (fleet.server.url(), current, isOver, answers, reasons, asking)
     asking.change { $0 += 1 }
     let thread = Thread {
       while !isOver.change({ $0 }) {
@@ -73,7 +75,12 @@ final class FaultRun {
         if let connection = try? proxy.connect() {
           connection.timeout = 80
           try? connection.send(ProxyProcess.request("GET", url))
-          status = (try? connection.readAnswer().status) ?? 0
+          let answer = try? connection.readAnswer()
+          status = answer?.status ?? 0
+          if status == 503, let answer {
+            let details = answer.head.components(separatedBy: "details=\"").last?.prefix { $0 != "\"" && $0 != "\r" } ?? ""
+            reasons.change { $0[String(details.map { $0.isNumber ? "#" : $0 }), default: 0] += 1 }
+          }
         }
         answers.change { $0[status, default: 0] += 1 }
         usleep(60_000)

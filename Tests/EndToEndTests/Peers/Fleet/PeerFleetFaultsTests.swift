@@ -30,6 +30,7 @@ import Testing
       faults: \(run.struck.map { "\($0.value) \($0.key.rawValue)" }.sorted().joined(separator: ", ")); \
       answers: \(answers.map { "\($0.value) × \($0.key)" }.sorted().joined(separator: ", ")); \
       \(state.requests.count) token requests, \(repeated.count) of them with a spent token; all well after \(recovery) s
+      \(run.reasons.change { $0 }.map { "\($0.value) × \($0.key)" }.sorted().joined(separator: "\n"))
       """)
     // A claim stands for its whole time between two uses of one token: its holder sends in the first part of it.
     for (token, after) in repeated {
