@@ -28,7 +28,7 @@ import Testing
     let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: \(Self.size)\r\n\r\n"
     try origin.script(name, [.gate("head"), .send(head), .pattern(Self.size)])
     try withProxy(try configuration()) { proxy throws in
-      let before = try Measures(proxy.pid)
+      let before = try Measures(proxy.pid, resettingPeak: true)
       let load = try begin(proxy, name)
       try origin.await(name, gate: "head", seconds: 60)
       #expect(try isWaiting(Self.count - 1, proxy))

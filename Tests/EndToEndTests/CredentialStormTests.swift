@@ -24,7 +24,7 @@ import Testing
           oauth2: {grant: client_credentials, token_url: "\(server.tokenURL)", client_id: me, client_secret: shh-5ecret}
       """
     try withProxy(configuration) { proxy in
-      let idle = try Measures(proxy.pid).resident
+      let idle = try Measures(proxy.pid, resettingPeak: true).resident
       let crowd = try LoadGenerator.start(
         proxy, "http://api.test/", ["--clients", String(Self.crowd), "--requests", String(Self.crowd)], seconds: 90)
       try server.origin.await(server.name, gate: "on")

@@ -94,7 +94,7 @@ import Testing
   @Test func `a bomb is cut off in bounded memory`() throws {
     try withProxy(try Configuration.https("decompress: true")) { proxy in
       #expect(try proxy.ask("http://api.test/").status == 200)
-      let before = try Measures(proxy.pid)
+      let before = try Measures(proxy.pid, resettingPeak: true)
       let result = try LoadGenerator.load(proxy, "http://api.test/bomb", "--requests", "1", seconds: 60)
       #expect(result.good == 0, "\(result)")
       #expect(result.bytes < 1 << 30)

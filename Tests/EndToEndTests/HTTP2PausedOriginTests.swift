@@ -53,7 +53,11 @@ import Testing
     try withProxy(origin.configuration(top: "threads: 1\ntimeouts: {connect: 4s, resolve: 1s}")) { proxy throws in
       let long = try Self.pause(origin, proxy)
       try origin.set(settings: ["3": 0])
-      for client in try Self.wait(3, proxy) { expectOwnAnswer(try client.readAnswer(), 503, "connection_limit_reached") }
+      for client in try Self.wait(3, proxy) {
+        let answer = try client.readAnswer()
+        expectOwnAnswer(answer, 503, "connection_limit_reached")
+        #expect(answer["Proxy-Status"]?.contains(#"details="the origin takes no requests now""#) == true, "\(answer.head)")
+      }
       #expect(try origin.tell().connections.count == 2)
       try origin.open("on")
       #expect(try long.readAnswer().text == "ab")

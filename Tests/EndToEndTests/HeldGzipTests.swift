@@ -35,7 +35,7 @@ import Testing
     try withProxy(try server.configuration(entry: ["decompress: true"], top: top)) { proxy in
       #expect(try proxy.ask(server.url()).status == 200)
       try server.set(#"{"queue": [{"gate": "on", "status": 500}]}"#)
-      let before = try Measures(proxy.pid).resident
+      let before = try Measures(proxy.pid, resettingPeak: true).resident
       let clients = try (0..<Self.count).map { _ in try proxy.connect(receiveBuffer: 4096) }
       for client in clients { try client.send(ProxyProcess.request("GET", "http://api.test/?id=\(id)")) }
       try origin.await(id, count: Self.count, state: "complete")

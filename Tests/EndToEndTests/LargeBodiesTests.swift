@@ -9,7 +9,7 @@ import Testing
 
   private func measured(_ proxy: ProxyProcess, _ body: () throws -> Void) throws {
     #expect(try proxy.ask("http://api.test/").status == 200)
-    let before = try Measures(proxy.pid)
+    let before = try Measures(proxy.pid, resettingPeak: true)
     try body()
     let after = try Measures(proxy.pid)
     #expect(after.residentPeak - before.resident < Self.growth, "\(before) \(after)")

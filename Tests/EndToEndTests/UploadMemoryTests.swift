@@ -36,7 +36,7 @@ import Testing
     let proxy = try ProxyProcess(text)
     defer { proxy.stop() }
     #expect(try proxy.ask("PUT", "http://api.test/k", body: "x").status == 200)
-    let before = try Measures(proxy.pid).resident
+    let before = try Measures(proxy.pid, resettingPeak: true).resident
     if pauses { sink.signal(SIGSTOP) }
     let crowd = try LoadGenerator.start(
       proxy, "http://api.test/k",

@@ -119,6 +119,11 @@ extension ProxyError {
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "all connections are in use",
         body: "All connections to \(upstream) are in use (limits.upstream_connections), and none became free in time.\n",
         retryAfter: 1)
+    case .noStreams:
+      return OwnAnswer(
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "the origin takes no requests now",
+        body: "\(upstream) takes no requests now (SETTINGS_MAX_CONCURRENT_STREAMS is 0), and did not change that in time.\n",
+        retryAfter: 1)
     case .clientShareUsedUp:
       return OwnAnswer(
         status: 503, reason: "Service Unavailable", error: "connection_limit_reached",

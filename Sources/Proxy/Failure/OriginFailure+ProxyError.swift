@@ -7,7 +7,7 @@ extension ProxyError {
     let failure: OriginFailure
     switch self {
     case .upstream(let error): failure = error.failure
-    case .connectTimeout, .upstreamStalled, .connectionLimit: failure = .timeout
+    case .connectTimeout, .upstreamStalled, .connectionLimit, .noStreams: failure = .timeout
     case .bodyBroken, .unexpectedUpgrade, .tooManyInterims: failure = .connection
     case .credentialUnavailable: failure = .noToken
     case .credentialMissing, .loginMissing: failure = .needsOperator

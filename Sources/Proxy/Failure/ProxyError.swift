@@ -43,6 +43,8 @@ enum ProxyError: Error {
   /// The pool opened connections, but none was ready in time.
   case connectTimeout
   case connectionLimit
+  /// Its HTTP/2 connections allow no requests now.
+  case noStreams
   /// The client has used up its share of the origin's connections.
   case clientShareUsedUp
   // The origin's answer.

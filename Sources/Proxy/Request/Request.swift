@@ -327,6 +327,7 @@ final class Request: CredentialWaiter {
     case .connection:
       if attempt.exchange?.leave() == true { return .clientShareUsedUp }
       if let error = way?.pool.hung() { return .upstream(error) }
+      if way?.pool.isPaused == true { return .noStreams }
       return way?.pool.isConnecting == true ? .connectTimeout : .connectionLimit
     case .tunnel: return .connectTimeout
     case .app: return .stalled

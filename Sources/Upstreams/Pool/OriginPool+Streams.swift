@@ -78,7 +78,7 @@ extension OriginPool {
   }
 
   /// The origin takes no requests now, and would take none on another connection either. If that lasts, one other is tried.
-  var isPaused: Bool {
+  public var isPaused: Bool {
     let paused = carriers.filter(\.isPaused)
     guard let first = paused.first else { return false }
     return paused.count > 1 || !connecting.isEmpty || !first.staysPaused

@@ -16,7 +16,8 @@ func expectOwnAnswer(
 
 /// What /proc says about a process.
 struct Measures {
-  /// KiB, now and at the maximum.
+  /// KiB of its own, now and at the maximum since the last `resettingPeak`. Pages of code come and go with what it does, and are the
+  /// page cache's.
   let resident: Int
   let residentPeak: Int
   let descriptors: Int
@@ -26,7 +27,7 @@ struct Measures {
   let processorTicks: Int
 
   /// KiB. Also of a process that hides its memory, as one with a CA does; the rest is then for root alone.
-  static func resident(_ pid: pid_t) throws -> Int { try kibibytes("VmRSS:", pid) }
+  static func resident(_ pid: pid_t) throws -> Int { try kibibytes("RssAnon:", pid) + kibibytes("RssShmem:", pid) }
 
   private static func kibibytes(_ name: String, _ pid: pid_t) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
@@ -37,9 +38,12 @@ struct Measures {
     return value
   }
 
-  init(_ pid: pid_t) throws {
+  /// - Parameter resettingPeak: the maximum begins with what is resident now: start takes more than most of what comes after it.
+  init(_ pid: pid_t, resettingPeak: Bool = false) throws {
+    // proc(5), clear_refs.
+    if resettingPeak { try "5".write(toFile: "/proc/\(pid)/clear_refs", atomically: false, encoding: .utf8) }
     resident = try Self.resident(pid)
-    residentPeak = try Self.kibibytes("VmHWM:", pid)
+    residentPeak = try Self.kibibytes("VmHWM:", pid) - Self.kibibytes("RssFile:", pid)
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
     descriptors = open.count
     // One may be closed meanwhile.
