@@ -529,7 +529,10 @@ final class Simulation {
     let isDead = server.isRevoked
     if !isDead {
       let stored = ModelServer.number(record.refreshToken)
-      let hasArrived = server.presentations.contains { $0.delivered != nil && processes[$0.process].isAlive }
+      // Who died with the answer took the newest with it.
+      let hasArrived = server.presentations.contains {
+        $0.token == stored && $0.delivered != nil && processes[$0.process].isAlive
+      }
       if hasArrived, !server.isGood(stored) { find(.newestLost) }
     }
     for process in alive {
