@@ -29,7 +29,7 @@ end-to-end-tests: build $(VENV)/complete
 
 # https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed. What measures memory and
 # time runs alone.
-CROWDS := HandshakeCrowd|HTTP2Distance|Rotation|Failover|CacheLimit
+CROWDS := HandshakeCrowd|HTTP2Distance|Rotation|Failover|CacheLimit|FleetLoad|FleetFaults
 test-peers: build $(VENV)/complete packages-peers
 	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run.sh --filter 'EndToEndTests\.Peer' \
 	  --skip 'EndToEndTests\.Peer($(CROWDS))'

@@ -156,7 +156,9 @@ let package = Package(
     .testTarget(name: "FilesTests", dependencies: ["Files"]),
     .testTarget(name: "InterceptionTests", dependencies: ["COpenSSL", "Crypto", "Files", "Interception", "TLS"]),
     .testTarget(name: "TrustTests", dependencies: ["Crypto", "RevocationAnswers", "Trust", "TLS"]),
-    .testTarget(name: "CredentialsTests", dependencies: ["Credentials", "Crypto", "JSON"]),
+    .testTarget(
+      name: "CredentialsTests", dependencies: ["Credentials", "Crypto", "JSON"],
+      swiftSettings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [

@@ -54,6 +54,7 @@ final class FetchChannel: EventHandler {
       return refuse(transfer)
     }
     transfers[ObjectIdentifier(transfer)] = transfer
+    transfer.deadline = FetchDeadline(of: transfer, timeout: transfer.timeout, on: loop)
   }
 
   /// Ends it without a request.
@@ -65,8 +66,15 @@ final class FetchChannel: EventHandler {
 
   func cancel(_ transfer: FetchTransfer) {
     failed.removeAll { $0 === transfer }
-    guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil, let multi, let easy = transfer.easy else { return }
+    guard forget(transfer), let multi, let easy = transfer.easy else { return }
     curl_multi_remove_handle(multi, easy)
+  }
+
+  /// - Returns: whether it was running.
+  private func forget(_ transfer: FetchTransfer) -> Bool {
+    if let deadline = transfer.deadline { loop.forget(deadline) }
+    transfer.deadline = nil
+    return transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil
   }
 
   // MARK: libcurl's callbacks
@@ -126,7 +134,7 @@ final class FetchChannel: EventHandler {
       // Still in `transfers`, which keeps it alive.
       let transfer = Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
       curl_multi_remove_handle(multi, easy)
-      transfers[ObjectIdentifier(transfer)] = nil
+      _ = forget(transfer)
       transfer.ended(result)
     }
   }

@@ -19,6 +19,8 @@ public final class FetchTransfer {
   private let passage: (any FetchPassage)?
   private var completion: ((HTTPFetch.Outcome) -> Void)?
   weak var channel: FetchChannel?
+  /// While it runs.
+  var deadline: FetchDeadline?
   private(set) var easy: UnsafeMutableRawPointer?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -90,7 +92,6 @@ public final class FetchTransfer {
     set(CURLOPT_URL, fetch.url)
     set(CURLOPT_PROTOCOLS_STR, trust == nil ? "http" : "http,https")
     set(CURLOPT_NOSIGNAL, 1)
-    set(CURLOPT_TIMEOUT_MS, max(fetch.timeout, 1))
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     // The environment may name this very proxy as a proxy, and the user's own files must not be read.
     set(CURLOPT_PROXY, "")
@@ -279,6 +280,14 @@ public final class FetchTransfer {
   }
 
   // MARK: End
+
+  /// Milliseconds.
+  var timeout: Int { max(fetch.timeout, 1) }
+
+  func timeUp() {
+    channel?.cancel(self)
+    finish(.failure(passage?.timeUp().map { .unreachable($0) } ?? .timedOut))
+  }
 
   func ended(_ code: CURLcode) {
     if let wait {

@@ -1,6 +1,7 @@
 import Crypto
 import EventIO
 import Fetch
+import Glibc
 import SmallHTTP
 import TLS
 import Testing
@@ -90,6 +91,28 @@ import Trust
       Issue.record("\(outcomes)")
       return
     }
+  }
+
+  @Test func `an answer that came while the whole process was held up is read, however late`() throws {
+    let (executor, handover, held) = (LoopExecutor(), Handover<HTTPFetch.Outcome>(), Handover<Bool>())
+    // It answers once the client's loop does nothing any more.
+    let address = try Self.server { _, reply in
+      executor.call { _ in
+        held.put(true)
+        sleep(2)
+      }
+      _ = held.take()
+      reply(ServedAnswer(200, text: "late"))
+    }
+    executor.start()
+    executor.call { loop in
+      let client = FetchClient(loop: loop)
+      client.start(HTTPFetch(url: "http://\(address)/", timeout: 400, limitBytes: 1_000), under: nil) { outcome in
+        handover.put(outcome)
+        withExtendedLifetime(client) {}
+      }
+    }
+    #expect(try handover.take().get().status == 200)
   }
 
   @Test func `one that is cancelled tells nothing, and the next one works`() throws {

@@ -3,7 +3,7 @@
     django_oauth.py FOLDER
 
 Prints one line of JSON: port, client_id, client_secret, refresh_token. POST /o/token/ is the token endpoint, /api requires one of its
-tokens, /revoke revokes all access tokens, /tokens returns the number of refresh tokens and of used ones. Ends with its standard input.
+tokens, /revoke revokes all access tokens, /tokens returns the number of refresh tokens, of used ones, and of token requests and refused ones. Ends with its standard input.
 """
 
 import json
@@ -51,6 +51,17 @@ from oauth2_provider.oauth2_backends import get_oauthlib_core  # noqa: E402
 from oauth2_provider.views import TokenView  # noqa: E402
 
 
+asked = []
+issue = TokenView.as_view()
+
+
+@csrf_exempt
+def token(request):
+    answer = issue(request)
+    asked.append(answer.status_code)
+    return answer
+
+
 @csrf_exempt
 def api(request):
     valid, _ = get_oauthlib_core().verify_request(request, scopes=["read"])
@@ -66,10 +77,11 @@ def revoke(request):
 
 def tokens(request):
     spent = RefreshToken.objects.exclude(revoked=None).count()
-    return JsonResponse({"all": RefreshToken.objects.count(), "spent": spent})
+    refused = sum(status != 200 for status in asked)
+    return JsonResponse({"all": RefreshToken.objects.count(), "spent": spent, "asked": len(asked), "refused": refused})
 
 
-urlpatterns = [path("o/token/", TokenView.as_view()), path("api", api), path("revoke", revoke), path("tokens", tokens)]
+urlpatterns = [path("o/token/", token), path("api", api), path("revoke", revoke), path("tokens", tokens)]
 
 
 class Server(socketserver.ThreadingMixIn, WSGIServer):

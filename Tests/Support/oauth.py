@@ -1,13 +1,16 @@
 """A token server that acts as the test says, and the API that requires its tokens. One realm per NAME, made by its first use.
 
 The test sets a realm by POST /oauth?name=NAME on the control port; every key is optional:
-    queue         answers for the next token requests, each used once: {"status", "body", "fields", "gate", "drop"}; then the default
+    queue         answers for the next token requests, each used once: {"status", "body", "fields", "gate", "held", "drop"}; then the
+                  default. The tokens change between `gate` and `held`, if it has no status or body; `drop` is in place of that change
     expires_in    of the default answer (3600); null = left out
     rotate        each refresh issues a new refresh token, and an old one is invalid_grant (false)
     reuse         the old refresh token that a client sent again, if any; it revokes all others
+    lenient       it does not: the old one is refused, and that is all (false)
     refresh_token the one that is valid now
     confirm       the old refresh token is valid until a client uses an access token that came with the new one; `lost` counts how often
                   that helped (false)
+    grace         every refresh token that it has issued stays valid; `lost` counts uses of old ones (false)
     delay         seconds before each token request is answered (0)
     same          every token is the first one again (false)
     prefix        first part of its tokens (NAME)
@@ -20,7 +23,7 @@ The test sets a realm by POST /oauth?name=NAME on the control port; every key is
     size          bytes of a refusal's body (3)
     early         a refusal neither waits for the request's body nor reads it (false)
     forget        drops the records so far
-It returns the records: {"requests": [...], "issued": [...], "concurrent": most requests at one time, "uses": [...]}. A use is a request
+It returns the records: {"requests": [..., "at" in seconds], "issued": [...], "concurrent": most requests at one time, "uses": [...]}. A use is a request
 to the API: its path, method, token, length of the body, and the resulting status; `late` if the token had expired.
 """
 
@@ -39,6 +42,7 @@ class Realm:
         self.expires_in, self.rotate, self.refresh_token, self.reuse, self.issuer = 3600, False, None, None, None
         self.refused, self.scoped, self.status, self.size, self.early, self.same = [], [], 401, 3, False, False
         self.now, self.concurrent, self.delay, self.confirm, self.lost, self.also, self.prefix = 0, 0, 0, False, 0, None, None
+        self.lenient, self.grace, self.old = False, False, set()
 
 
 def realm(name):
@@ -110,7 +114,7 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
 
     form = dict(urllib.parse.parse_qsl(exchange["body"], keep_blank_values=True))
     with lock:
-        it.requests.append({"form": form, "fields": exchange["fields"], "method": exchange["method"]})
+        it.requests.append({"form": form, "fields": exchange["fields"], "method": exchange["method"], "at": time.monotonic()})
         it.now += 1
         it.concurrent = max(it.concurrent, it.now)
         step = it.queue.pop(0) if it.queue else {}
@@ -129,6 +133,8 @@ def serve(connection, exchange, parts, answer, wait_for_gate):
             return
         with lock:
             status, body = token(it, parts[1], form)
+        if "held" in step:
+            wait_for_gate(step["held"])
         answer(connection, exchange, status, json.dumps(body), fields)
     finally:
         with lock:
@@ -140,14 +146,19 @@ def token(it, name, form):
     name = it.prefix or name
     if form.get("grant_type") == "refresh_token":
         sent = form.get("refresh_token")
-        if it.refresh_token is not None and sent not in (it.refresh_token, it.also):
+        if it.grace and sent in it.old:
+            it.lost += 1
+        elif it.refresh_token is not None and sent not in (it.refresh_token, it.also):
             # A thief may have it: revoke the tokens that followed it, too.
-            it.reuse, it.refresh_token = sent, ""
-            it.valid.clear()
+            it.reuse = sent
+            if not it.lenient:
+                it.refresh_token = ""
+                it.valid.clear()
             return 400, {"error": "invalid_grant", "error_description": f"unknown refresh token {sent}"}
         if it.rotate:
             it.lost += sent == it.also
             it.also = sent if it.confirm else None
+            it.old.add(sent)
             it.refresh_token = f"{name}-5ecret-refresh-{len(it.issued) + 1}"
             body["refresh_token"] = it.refresh_token
     body["access_token"] = f"{name}-5ecret-token-{1 if it.same else len(it.issued) + 1}"

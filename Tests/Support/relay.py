@@ -5,9 +5,12 @@
 The first line on standard output is its port. Each line of standard input is a command, which is answered with a line of JSON:
     state           {"opened": [when each connection came, in seconds of the monotonic clock], "now": ..., "open": how many now,
                     "in_flight": of how many connections that have just ended the client spoke last}
-    kept            {"bytes": what clients have sent, as latin-1 text, one item for each connection}
-    serve           connections are passed on from now on
+    kept            {"bytes": what clients have sent, as latin-1 text, one item for each connection, "answers": the same of the peer}
+    serve           connections are passed on from now on, and at once
     refuse | reset  it ends all connections with RST; new ones are refused, or accepted and reset
+    hold WHAT       keeps what comes until `serve`, and every connection: requests, answers, or both
+    delay MS        passes everything on so much later
+    to PORT         the peer is there from now on; it ends all connections
 With --listener it accepts on that inherited socket. It ends with its standard input.
 """
 
@@ -24,7 +27,8 @@ class Relay:
     def __init__(self, options):
         host, _, port = options.target.rpartition(":")
         self.target, self.keeps = (host, int(port)), options.keep
-        self.opened, self.kept, self.open = [], [], set()
+        self.opened, self.kept, self.answers, self.open = [], [], [], set()
+        self.delay, self.passes = 0, {"requests": asyncio.Event(), "answers": asyncio.Event()}
         # Connections whose client spoke last: now, and how many there were when they were ended.
         self.asking, self.in_flight = set(), 0
         self.server, self.is_dead = None, False
@@ -44,9 +48,10 @@ class Relay:
 
     async def accepted(self, reader, writer):
         self.opened.append(time.monotonic())
-        kept = bytearray()
+        kept, answered = bytearray(), bytearray()
         if self.keeps:
             self.kept.append(kept)
+            self.answers.append(answered)
         if self.is_dead:
             return self.reset(writer)
         try:
@@ -56,22 +61,26 @@ class Relay:
         pair = (writer, far_writer)
         self.open.add(pair)
         try:
-            await asyncio.gather(self.copy(reader, far_writer, kept, pair), self.copy(far_reader, writer, None, pair))
+            await asyncio.gather(
+                self.copy(reader, far_writer, "requests", kept, pair), self.copy(far_reader, writer, "answers", answered, pair))
         finally:
             self.open.discard(pair)
             self.asking.discard(pair)
             for one in pair:
                 one.close()
 
-    async def copy(self, reader, writer, kept, pair):
+    async def copy(self, reader, writer, what, kept, pair):
         try:
             while data := await reader.read(65536):
-                if kept is None:
+                if what == "answers":
                     self.asking.discard(pair)
                 else:
                     self.asking.add(pair)
-                    if self.keeps:
-                        kept += data
+                if self.keeps:
+                    kept += data
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                await self.passes[what].wait()
                 writer.write(data)
                 await writer.drain()
             if writer.can_write_eof():
@@ -79,25 +88,42 @@ class Relay:
         except OSError:
             writer.transport.abort()
 
-    async def command(self, word):
+    def end_all(self):
+        self.in_flight = len(self.asking)
+        for pair in list(self.open):
+            for one in pair:
+                self.reset(one)
+
+    async def command(self, line):
+        word, _, value = line.partition(" ")
         if word == "kept":
-            return {"bytes": [bytes(one).decode("latin-1") for one in self.kept]}
+            return {name: [bytes(one).decode("latin-1") for one in all] for name, all in (("bytes", self.kept), ("answers", self.answers))}
         if word in ("refuse", "reset"):
             self.is_dead = True
-            if word == "refuse":
+            if word == "refuse" and self.server is not None:
                 self.server.close()
                 self.listener = self.server = None
-            self.in_flight = len(self.asking)
-            for pair in list(self.open):
-                for one in pair:
-                    self.reset(one)
+            self.end_all()
+        elif word == "hold":
+            for what, passes in self.passes.items():
+                if value in (what, "both"):
+                    passes.clear()
+        elif word == "delay":
+            self.delay = int(value) / 1000
+        elif word == "to":
+            self.target = (self.target[0], int(value))
+            self.end_all()
         elif word == "serve":
-            self.is_dead = False
+            self.is_dead, self.delay = False, 0
+            for passes in self.passes.values():
+                passes.set()
             if self.server is None:
                 await self.listen()
         return {"opened": self.opened, "now": time.monotonic(), "open": len(self.open), "in_flight": self.in_flight}
 
     async def run(self):
+        for passes in self.passes.values():
+            passes.set()
         await self.listen()
         print(self.port, flush=True)
         lines = asyncio.StreamReader()

@@ -72,6 +72,9 @@ public struct SharedRecord: Sendable {
   private let terms: ClaimTerms
 
   private var latest: SharedReading?
+  /// Unix milliseconds of the store's clock at this value's time 0. What is answered without asking is as old as `latest`.
+  private var epoch: Int64?
+  private var now: Int64 = 0
   /// What the machine was told that it may claim. A later reading may show another process's claim.
   private var offered: SharedReading?
   private var held: Held?
@@ -132,8 +135,10 @@ public struct SharedRecord: Sendable {
   }
 
   public mutating func answered(id: UInt64, _ answer: SharedAnswer, now: Int64) -> [Action] {
+    self.now = now
     guard id == operation, let step else { return proceed(now) }
     let answer = answer.aged(by: now - askedAt)
+    if let clock = answer.clock { epoch = clock - now }
     switch answer {
     case .read(let reading), .conflict(let reading):
       latest = reading
@@ -174,6 +179,7 @@ public struct SharedRecord: Sendable {
 
   /// The collected actions.
   private mutating func proceed(_ now: Int64) -> [Action] {
+    self.now = now
     while job == nil, !queue.isEmpty {
       job = queue.removeFirst()
       begin(now)
@@ -204,7 +210,7 @@ public struct SharedRecord: Sendable {
 
   private mutating func finish(_ answer: TokenStoreAnswer) {
     defer { (job, step) = (nil, nil) }
-    let clock = latest.map { $0.clock / 1_000 }
+    let clock = epoch.map { ($0 + now) / 1_000 }
     if case .request(let id, _)? = job?.work { actions.append(.answer(id: id, answer, clock: clock)) }
   }
 
@@ -275,7 +281,7 @@ public struct SharedRecord: Sendable {
     claims += 1
     var claimed = record
     claimed.claim = TokenClaim(
-      holder: holder, process: process, number: claims, duration: terms.duration, since: latest.clock / 1_000)
+      holder: holder, process: process, number: claims, duration: terms.duration, since: ((epoch ?? 0) + now) / 1_000)
     run(.write(claimed, replacing: latest.version, .claim), .claiming(since: now, claimed), now)
   }
 

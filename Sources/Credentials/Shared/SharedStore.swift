@@ -59,6 +59,15 @@ public enum SharedAnswer: Sendable, Hashable {
 }
 
 extension SharedAnswer {
+  /// Unix milliseconds.
+  var clock: Int64? {
+    switch self {
+    case .read(let reading), .conflict(let reading): reading.clock
+    case .stored(_, _, let clock): clock
+    case .failed: nil
+    }
+  }
+
   /// Nobody knows when between question and answer the store's clock was read. The later it is thought to be now, the earlier tokens
   /// expire.
   func aged(by milliseconds: Int64) -> SharedAnswer {

@@ -33,6 +33,19 @@ struct Schedule: Sendable, CustomStringConvertible {
   static let delivery = -1
   /// Milliseconds until it is over: less than a claim holds, or more.
   var duration: Int64 = 1_000
+  /// Events count from the 401s on: the fault meets the refresh that they cause.
+  var isLate = false
+  /// Strikes later than the first: who takes over or puts back is itself killed, cut off, frozen or forgotten.
+  var second: Second?
+
+  struct Second: Sendable {
+    enum Moment: String, Sendable, CaseIterable { case takenOver, putBack }
+    var fault: Fault
+    var moment: Moment
+    /// Events after the moment.
+    var delay: Int
+  }
+
   /// There is no record yet: the configured first token is tried.
   var startsEmpty = false
   /// Of a hundred requests to the token server so many get lost, and some notifications.
@@ -43,6 +56,7 @@ struct Schedule: Sendable, CustomStringConvertible {
   var description: String {
     """
     seed \(seed), \(processes) processes, \(server.rawValue), \(fault.rawValue) at step \(step) for \(duration) ms\
+    \(isLate ? " after the 401s" : "")\(second.map { ", \($0.fault.rawValue) \($0.delay) after \($0.moment.rawValue)" } ?? "")\
     \(startsEmpty ? ", no record" : "")\(losses > 0 ? ", \(losses) % losses" : "")\(hasRefusals ? ", 401s" : "")
     """
   }

@@ -306,6 +306,17 @@ struct SharedRecordTests {
     #expect(actions == [.answer(id: 7, .record(nil), clock: 1_800_000_015)])
   }
 
+  @Test("an answer from what was read before has the store's clock of now")
+  func rememberedClock() {
+    var store = ModelStore(stored(3))
+    var first = Peer(1, connected: false)
+    first.note(first.record.connected(now: first.now))
+    first.settle(&store)
+    first.now += 20_000
+    let actions = first.record.perform(.save(stored(2, "late")), id: 9, now: first.now)
+    #expect(actions == [.answer(id: 9, .superseded(stored(3)), clock: (ModelStore.epoch + first.now) / 1_000)])
+  }
+
   @Test("a connection reads the record, as notifications may have been lost")
   func connection() {
     var store = ModelStore(stored(3))

@@ -1,7 +1,8 @@
 @testable import Credentials
 
-/// One process: the machine and its part in the record, with clocks of their own.
-struct SimulatedProcess {
+/// One process: the machine and its part in the record, with clocks of their own. A class, as debug builds copy a value in an array
+/// for each look at one of its fields.
+final class SimulatedProcess {
   let name: Int
   var machine: OAuth2Machine
   var record: SharedRecord

@@ -2,7 +2,7 @@
 
 /// Processes, a store and a token server in one thread and one clock of its own: a run depends on its schedule alone.
 final class Simulation {
-  enum Event {
+  indirect enum Event {
     case need
     case refusal
     case timer(Int64)
@@ -21,10 +21,17 @@ final class Simulation {
     case storeUp
   }
 
-  private struct Entry {
+  /// Boxed, as debug builds copy what is large whenever it is passed on.
+  private final class Entry {
     let time: Int64
     let process: Int
     let event: Event
+
+    init(time: Int64, process: Int, event: Event) {
+      self.time = time
+      self.process = process
+      self.event = event
+    }
   }
 
   let schedule: Schedule
@@ -36,6 +43,9 @@ final class Simulation {
   private var ranks: [Int64] = []
   private var order: Int64 = 0
   private var hasStruck = false
+  /// The second fault: whom, and before which event.
+  private var next: (victim: Int, step: Int)?
+  private var hasStruckTwice = false
   private(set) var steps = 0
   private var processes: [SimulatedProcess] = []
   private var store: ModelStore
@@ -46,13 +56,16 @@ final class Simulation {
   private(set) var seen: Set<Occurrence> = []
 
   enum Occurrence: String, CaseIterable {
-    case takenOver, putBack, superseded, adopted, operatorNeeded, claimLost, unsaved, sentNothing, secondUse
+    case takenOver, putBack, superseded, adopted, operatorNeeded, claimLost, unsaved, sentNothing, secondUse, struckTwice
   }
   /// For a failed schedule: what happened.
   private(set) var log: [String] = []
   var isLogging = false
 
   private static let end: Int64 = 120_000
+  /// When all processes meet a 401, and the number of the next event: more than there are before.
+  private static let refusals: Int64 = 60_000
+  private static let late = 1_000_000
 
   init(_ schedule: Schedule, plant: Plant? = nil) {
     self.schedule = schedule
@@ -68,7 +81,7 @@ final class Simulation {
       processes.append(SimulatedProcess(name, random: &random))
       begin(name, at: 0)
     }
-    while let index = next() {
+    while let index = earliest() {
       let entry = queue[index]
       queue.swapAt(index, queue.count - 1)
       queue.removeLast()
@@ -76,7 +89,9 @@ final class Simulation {
       ranks.removeLast()
       guard entry.time <= Self.end else { break }
       time = max(time, entry.time)
-      if steps == schedule.step { strike(entry.process) }
+      if schedule.isLate, steps < Self.late, time >= Self.refusals { steps = Self.late }
+      if steps == (schedule.isLate ? Self.late : 0) + schedule.step { strike(entry.process) }
+      if let next, steps >= next.step { strikeAgain(next.victim) }
       steps += 1
       deliver(entry)
     }
@@ -85,7 +100,7 @@ final class Simulation {
   }
 
   /// The earliest event: few are waiting, so that a search is as good as a heap.
-  private func next() -> Int? {
+  private func earliest() -> Int? {
     ranks.withUnsafeBufferPointer { ranks in
       guard var best = ranks.first else { return nil }
       var found = 0
@@ -119,7 +134,7 @@ final class Simulation {
     for later in [2_000, 17_000, 40_000, 70_000, 100_000, 110_000] where later > time + start {
       post(.need, to: name, after: Int64(later) - time + random.within(0...50))
     }
-    if schedule.hasRefusals { post(.refusal, to: name, after: max(0, 60_000 - time) + random.within(0...30)) }
+    if schedule.hasRefusals { post(.refusal, to: name, after: max(0, Self.refusals - time) + random.within(0...30)) }
   }
 
   private func deliver(_ entry: Entry) {
@@ -244,8 +259,8 @@ final class Simulation {
         switch report {
         case .claim(.lost): seen.insert(.claimLost)
         case .claim(.won), .claim(.takenOver): break
-        case .takenOver: seen.insert(.takenOver)
-        case .putBack: seen.insert(.putBack)
+        case .takenOver: reach(.takenOver, name)
+        case .putBack: reach(.putBack, name)
         }
       }
     }
@@ -389,11 +404,29 @@ final class Simulation {
   // MARK: Faults
 
   private func strike(_ victim: Int) {
-    guard schedule.fault != .none, !hasStruck else { return }
+    // It must be over before the end.
+    guard schedule.fault != .none, !hasStruck, time < Self.end - 50_000 else { return }
     hasStruck = true
-    note("\(schedule.fault.rawValue) of process \(victim)")
+    strike(victim, schedule.fault)
+  }
+
+  private func reach(_ moment: Schedule.Second.Moment, _ name: Int) {
+    seen.insert(moment == .takenOver ? .takenOver : .putBack)
+    guard let second = schedule.second, second.moment == moment, next == nil else { return }
+    next = (name, steps + second.delay)
+  }
+
+  private func strikeAgain(_ victim: Int) {
+    guard let second = schedule.second, !hasStruckTwice else { return }
+    hasStruckTwice = true
+    seen.insert(.struckTwice)
+    strike(victim, second.fault)
+  }
+
+  private func strike(_ victim: Int, _ fault: Schedule.Fault) {
+    note("\(fault.rawValue) of process \(victim)")
     let back = schedule.duration
-    switch schedule.fault {
+    switch fault {
     case .none: break
     case .kill:
       processes[victim].isAlive = false
@@ -405,7 +438,7 @@ final class Simulation {
       processes[victim].frozenUntil = time + back
       post(.thaw, to: victim, after: back)
     case .lostWrite, .lostWrites:
-      store.failOver(losing: schedule.fault == .lostWrite ? 1 : 2)
+      store.failOver(losing: fault == .lostWrite ? 1 : 2)
       for name in processes.indices {
         disconnect(name)
         post(.connect, to: name, after: random.within(20...300))
@@ -496,13 +529,17 @@ final class Simulation {
     let isDead = server.isRevoked
     if !isDead {
       let stored = ModelServer.number(record.refreshToken)
-      let hasArrived = server.presentations.contains { $0.delivered != nil && processes[$0.process].isAlive }
+      // Who died with the answer took the newest with it.
+      let hasArrived = server.presentations.contains {
+        $0.token == stored && $0.delivered != nil && processes[$0.process].isAlive
+      }
       if hasArrived, !server.isGood(stored) { find(.newestLost) }
     }
     for process in alive {
       switch process.machine.state(now: time + process.offset) {
       case .ready:
-        if !isDead, process.generation != record.generation { find(.stuck) }
+        // Who has missed a notification learns of the newer token when its own is refused or ends.
+        if !isDead, schedule.losses == 0, process.generation != record.generation { find(.stuck) }
       case .needsOperator: if !isDead { find(.stuck) }
       case .empty, .refreshing, .failed: find(.stuck)
       }

@@ -6,13 +6,17 @@ import Testing
 /// Every interleaving of one refresh with a fault at every step, as far as seeds go. A failure prints its schedule, which repeats it.
 @Suite("A simulated fleet")
 struct SimulationTests {
-  /// Seeds for each fault, server and step; `AUTHPROXY_SCHEDULES` multiplies them.
-  private static let factor = ProcessInfo.processInfo.environment["AUTHPROXY_SCHEDULES"].flatMap { UInt64($0) } ?? 1
+  private static func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
+  /// `AUTHPROXY_SCHEDULES` multiplies the seeds of each fault, server and step; `AUTHPROXY_SEED` is the first one.
+  private static let factor = number("AUTHPROXY_SCHEDULES") ?? 1
+  private static let first = number("AUTHPROXY_SEED") ?? 0
+  /// More than ten thousand schedules of all faults.
+  private static let seeds: UInt64 = 17
   private static let steps = 48
 
   private static func schedules(_ fault: Schedule.Fault, seeds: UInt64) -> [Schedule] {
     var all: [Schedule] = []
-    for seed in 0..<seeds {
+    for seed in first..<(first + seeds) {
       for server in Schedule.Server.allCases {
         for step in Schedule.delivery..<(fault == .none ? 3 : steps) {
           var random = SeededRandom(seed &* 7_919 &+ UInt64(step + 1))
@@ -25,6 +29,13 @@ struct SimulationTests {
           schedule.startsEmpty = random.happens(in: 30)
           schedule.losses = random.happens(in: 30) ? 10 : 0
           schedule.hasRefusals = random.happens(in: 30)
+          schedule.isLate = schedule.hasRefusals && step >= 0 && random.happens(in: 50)
+          if fault != .none, random.happens(in: 40) {
+            let faults = Schedule.Fault.allCases.dropFirst()
+            schedule.second = .init(
+              fault: faults[1 + Int(random.within(0...Int64(faults.count - 1)))],
+              moment: fault == .lostWrite || fault == .lostWrites ? .putBack : .takenOver, delay: Int(random.within(0...9)))
+          }
           all.append(schedule)
         }
       }
@@ -37,7 +48,9 @@ struct SimulationTests {
     arguments: Schedule.Fault.allCases)
   func everyStep(fault: Schedule.Fault) {
     var seen: Set<Simulation.Occurrence> = []
-    for schedule in Self.schedules(fault, seeds: 2 * Self.factor) {
+    let schedules = Self.schedules(fault, seeds: Self.seeds * Self.factor)
+    print("\(schedules.count) schedules with \(fault.rawValue) from seed \(Self.first) on")
+    for schedule in schedules {
       let simulation = Simulation(schedule)
       simulation.run()
       seen.formUnion(simulation.seen)
@@ -49,9 +62,11 @@ struct SimulationTests {
       return
     }
     let rare: [Schedule.Fault: Set<Simulation.Occurrence>] = [
-      .none: [.adopted, .claimLost], .kill: [.takenOver, .operatorNeeded, .secondUse],
-      .cut: [.takenOver, .unsaved, .superseded, .secondUse], .freeze: [.takenOver, .superseded, .secondUse],
-      .lostWrite: [.putBack, .secondUse], .lostWrites: [.putBack, .secondUse], .down: [.unsaved],
+      .none: [.adopted, .claimLost], .kill: [.takenOver, .operatorNeeded, .secondUse, .struckTwice],
+      .cut: [.takenOver, .unsaved, .superseded, .secondUse, .struckTwice],
+      .freeze: [.takenOver, .superseded, .secondUse, .struckTwice],
+      .lostWrite: [.putBack, .secondUse, .struckTwice],
+      .lostWrites: [.putBack, .secondUse, .struckTwice], .down: [.unsaved],
     ]
     let missing = (rare[fault] ?? []).subtracting(seen)
     #expect(missing.isEmpty, "the schedules have become too tame")

@@ -77,3 +77,8 @@ func each<Case>(_ cases: [Case], sourceLocation: SourceLocation = #_sourceLocati
     }
   }
 }
+
+/// - Parameter answer: shown if it is another one.
+func expect(_ answer: Answer, _ status: Int, _ proxy: ProxyProcess? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+  #expect(answer.status == status, "\(answer.head)\(answer.text)\n\(proxy?.tail ?? "")", sourceLocation: sourceLocation)
+}

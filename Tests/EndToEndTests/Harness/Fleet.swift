@@ -9,6 +9,9 @@ final class Fleet {
   let redis: RedisServer
   let server: TokenServer
   private(set) var proxies: [ProxyProcess] = []
+  private(set) var relays: [Relay] = []
+  /// Those that have not been killed.
+  var living: [ProxyProcess] { proxies.filter { $0.process.ending == nil } }
 
   init(_ settings: String = "{}", redis lines: [String] = []) throws {
     redis = try RedisServer(lines)
@@ -20,18 +23,20 @@ final class Fleet {
   /// - Parameters:
   ///   - oauth: lines of the credential; the grant is client_credentials unless they name another.
   ///   - store: more of `token_store.redis`.
+  ///   - redis: all of it.
   ///   - keys: of `token_store`, beside the store.
   func configuration(
-    _ oauth: [String] = [], name: String = "proxy", address: String? = nil, store: String = "", keys: String? = nil,
-    top: String = ""
+    _ oauth: [String] = [], name: String = "proxy", address: String? = nil, store: String = "", redis all: String? = nil,
+    keys: String? = nil, top: String = ""
   ) throws -> String {
-    let redis = "{address: \"\(address ?? redis.address)\", timeout: 1s\(store.isEmpty ? "" : ", " + store)}"
+    let redis = all ?? "{address: \"\(address ?? redis.address)\", timeout: 1s\(store.isEmpty ? "" : ", " + store)}"
     let lines = oauth.contains { $0.hasPrefix("timeout:") } ? oauth : oauth + ["timeout: 10s"]
     return try server.configuration(lines: lines)
       + """
       name: \(name)
       admin: 127.0.0.1:0
       threads: 2
+      timeouts: {credential: 60s}
       token_store:
         redis: \(redis)
         \(keys ?? "key: \(Self.key)")
@@ -41,15 +46,33 @@ final class Fleet {
   }
 
   @discardableResult
-  func start(_ configuration: String, folder: String? = nil) throws -> ProxyProcess {
-    let proxy = try ProxyProcess(configuration, folder: folder)
+  func start(_ configuration: String, folder: String? = nil, environment: [String: String] = [:]) throws -> ProxyProcess {
+    let proxy = try ProxyProcess(configuration, environment: environment, folder: folder)
     proxies.append(proxy)
     return proxy
   }
 
   /// Starts so many, which are connected to the store.
-  func start(_ count: Int, _ oauth: [String] = []) throws {
-    for number in 1...count { try start(try configuration(oauth, name: "proxy\(number)")) }
+  /// - Parameter redis: of all of them, if they do not use `redis` directly.
+  func start(_ count: Int, _ oauth: [String] = [], redis: String? = nil) throws {
+    for number in 1...count { try start(try configuration(oauth, name: "proxy\(number)", redis: redis)) }
+    try awaitStore()
+  }
+
+  /// The same, each with a relay between it and the store.
+  /// - Parameter timeout: of commands.
+  func startRelayed(_ count: Int, _ oauth: [String] = [], timeout: String = "1s", keep: Bool = false, store: String = "") throws
+  {
+    for number in 1...count {
+      let relay = try Relay(to: redis.port, keep: keep)
+      relays.append(relay)
+      let settings = "{address: \"redis://127.0.0.1:\(relay.port)\", timeout: \(timeout)\(store)}"
+      try start(try configuration(oauth, name: "proxy\(number)", redis: settings))
+    }
+    try awaitStore()
+  }
+
+  private func awaitStore() throws {
     for proxy in proxies {
       try #require(proxy.process.awaitLine { $0.contains("token store reachable") } != nil, "\(proxy.tail)")
     }
@@ -57,17 +80,38 @@ final class Fleet {
 
   /// Asks all of them at once.
   func askAll(_ path: String = "x") throws -> [Answer] {
-    let connections = try proxies.map { try $0.connect() }
-    for connection in connections { try connection.send(ProxyProcess.request("GET", server.url(path))) }
-    return try connections.map { try $0.readAnswer() }
+    try living.map { try begin($0, path) }.map { try $0.readAnswer() }
   }
+
+  /// Sends a request, whose answer may take longer than a claim.
+  func begin(_ proxy: ProxyProcess, _ path: String = "x") throws -> RawConnection {
+    let connection = try proxy.connect()
+    connection.timeout = 60
+    try connection.send(ProxyProcess.request("GET", server.url(path)))
+    return connection
+  }
+
+  func ask(_ proxy: ProxyProcess, _ path: String = "x") throws -> Int { try begin(proxy, path).readAnswer().status }
+
+  /// Waits until the token server has so many requests.
+  func awaitRequests(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    try #require(try eventually { try server.state().requests.count == count }, sourceLocation: sourceLocation)
+  }
+
+  func kill(_ index: Int) {
+    proxies[index].process.signal(SIGKILL)
+    _ = proxies[index].process.awaitEnd(seconds: 10)
+  }
+
+  /// How many of all processes, also dead ones, have logged this.
+  func logged(_ text: String) -> Int { proxies.filter { $0.process.lines.contains { $0.contains(text) } }.count }
 
   /// Of each process, for the first credential.
   func metric(_ name: String, _ labels: String = #"{credential="api"}"#) throws -> [Double] {
-    try proxies.map { try $0.metric("authproxy_\(name)\(labels)") ?? 0 }
+    try living.map { try $0.metric("authproxy_\(name)\(labels)") ?? 0 }
   }
 
   func stop(sourceLocation: SourceLocation = #_sourceLocation) {
-    for proxy in proxies where proxy.process.ending == nil { proxy.stop(sourceLocation: sourceLocation) }
+    for proxy in living { proxy.stop(sourceLocation: sourceLocation) }
   }
 }

@@ -12,12 +12,14 @@ final class RedisServer {
   private let reserved: ReservedPort
   private let running = Monitor<ChildProcess?>(nil)
   private let lines: [String]
+  private let isSentinel: Bool
 
   var port: Int { reserved.port }
   var address: String { "redis://127.0.0.1:\(port)" }
 
   /// - Parameter lines: of its configuration.
-  init(_ lines: [String] = []) throws {
+  init(_ lines: [String] = [], isSentinel: Bool = false) throws {
+    self.isSentinel = isSentinel
     folder = try Surroundings.newFolder()
     reserved = try ReservedPort()
     self.lines = lines
@@ -29,11 +31,13 @@ final class RedisServer {
   /// Returns once it accepts connections.
   func start() throws {
     let configuration = folder + "/redis.conf"
-    let all = ["port \(port)", "bind 127.0.0.1", "dir \(folder)", "save \"\"", "logfile \"\""] + lines
+    let common = ["port \(port)", "bind 127.0.0.1", "dir \(folder)", "logfile \"\""]
+    let all = common + (isSentinel ? [] : ["save \"\""]) + lines
     try all.joined(separator: "\n").write(toFile: configuration, atomically: true, encoding: .utf8)
-    let process = try ChildProcess(Self.find("redis-server") ?? "redis-server", [configuration])
+    let process = try ChildProcess(
+      Self.find("redis-server") ?? "redis-server", [configuration] + (isSentinel ? ["--sentinel"] : []))
     running.change { $0 = process }
-    guard process.awaitLine(where: { $0.contains("eady to accept connections") }) != nil else {
+    guard process.awaitLine(where: { $0.contains(isSentinel ? "+monitor" : "eady to accept connections") }) != nil else {
       throw HarnessError("redis-server did not start: \(process.output)\(process.errors)")
     }
   }

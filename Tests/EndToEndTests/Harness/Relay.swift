@@ -15,7 +15,8 @@ final class Relay {
       case inFlight = "in_flight"
     }
   }
-  private struct Kept: Decodable { let bytes: [String] }
+  private struct Kept: Decodable { let bytes, answers: [String] }
+  enum Direction: String { case requests, answers, both }
 
   let port: Int
   private let child: ChildProcess
@@ -43,12 +44,20 @@ final class Relay {
 
   func state() throws -> State { try ask("state", as: State.self) }
   /// What clients have sent, one item for each connection.
-  func kept() throws -> [[UInt8]] {
-    try ask("kept", as: Kept.self).bytes.map { $0.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+  func kept() throws -> [[UInt8]] { Self.bytes(try ask("kept", as: Kept.self).bytes) }
+  /// What clients were sent.
+  func answers() throws -> [[UInt8]] { Self.bytes(try ask("kept", as: Kept.self).answers) }
+  private static func bytes(_ texts: [String]) -> [[UInt8]] {
+    texts.map { $0.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
   }
   /// Ends all connections; new ones are refused.
   @discardableResult func refuse() throws -> State { try ask("refuse", as: State.self) }
   /// Ends all connections; new ones are accepted and reset.
   @discardableResult func reset() throws -> State { try ask("reset", as: State.self) }
   @discardableResult func serve() throws -> State { try ask("serve", as: State.self) }
+  /// Keeps what comes, and every connection, until `serve`.
+  @discardableResult func hold(_ what: Direction) throws -> State { try ask("hold \(what.rawValue)", as: State.self) }
+  @discardableResult func delay(milliseconds: Int) throws -> State { try ask("delay \(milliseconds)", as: State.self) }
+  /// Ends all connections; new ones go to another port of loopback.
+  @discardableResult func move(to port: Int) throws -> State { try ask("to \(port)", as: State.self) }
 }

@@ -6,6 +6,8 @@ struct TokenServer {
     let form: [String: String]
     let fields: [[String]]
     let method: String
+    /// Seconds of the monotonic clock.
+    let at: Double
     subscript(field: String) -> String? { fields.first { $0[0].lowercased() == field.lowercased() }?[1] }
   }
   struct Use: Decodable {

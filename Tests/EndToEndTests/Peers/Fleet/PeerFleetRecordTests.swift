@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+/// What lies in the store is not what a process of the fleet has put there.
+@Suite(.enabled(if: RedisServer.isInstalled)) struct PeerFleetRecordTests {
+  private static let refreshToken = ["grant: refresh_token", "refresh_token: first-5ecret-refresh"]
+
+  enum Damage: CaseIterable { case ofAnotherCredential, truncated, oneByteChanged, empty, noRecord }
+
+  @Test(arguments: Damage.allCases)
+  func `a damaged record is left as it is, no first token is tried, and who has a token uses it`(damage: Damage) throws {
+    let fleet = try Fleet(#"{"rotate": true, "refresh_token": "first-5ecret-refresh"}"#)
+    defer { fleet.stop() }
+    try fleet.start(1, Self.refreshToken)
+    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    let key = try word(fleet, "keys", "authproxy:api:*")
+    let good = try word(fleet, "get", key)
+    #expect(good.hasPrefix("authproxy1 "))
+    let value: String
+    switch damage {
+    case .ofAnotherCredential:
+      try fleet.start(try fleet.configuration(name: "other"))
+      #expect(try fleet.ask(fleet.proxies[1]) == 200)
+      let keys = try word(fleet, "keys", "authproxy:api:*").split(separator: "\n").map(String.init)
+      value = try word(fleet, "get", try #require(keys.first { $0 != key }))
+    case .truncated: value = String(good.dropLast(8))
+    case .oneByteChanged: value = good.replacing(try #require(good.suffix(40).first.map(String.init)), with: "x")
+    case .empty: value = ""
+    case .noRecord: value = "hello"
+    }
+    #expect(value != good)
+    try fleet.redis.command("set", key, value)
+    let count = try fleet.server.state().requests.count
+    let next = try fleet.start(try fleet.configuration(Self.refreshToken, name: "next"))
+    let answer = try next.ask(fleet.server.url())
+    expect(answer, 502, next)
+    #expect(answer.head.contains("proxy_configuration_error"), "\(answer.head)")
+    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    #expect(try word(fleet, "get", key) == value)
+    #expect(try fleet.server.state().requests.count == count)
+    try fleet.redis.command("set", key, good)
+    let last = try fleet.start(try fleet.configuration(Self.refreshToken, name: "last"))
+    #expect(try fleet.ask(last) == 200)
+    #expect(try fleet.server.state().requests.count == count)
+  }
+
+  @Test func `a record of another prefix is not opened`() throws {
+    let fleet = try Fleet()
+    defer { fleet.stop() }
+    try fleet.start(1)
+    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    let key = try word(fleet, "keys", "authproxy:api:*")
+    try fleet.redis.command("set", key.replacing("authproxy:", with: "elsewhere:"), try word(fleet, "get", key))
+    let other = try fleet.start(try fleet.configuration(name: "other", store: "prefix: \"elsewhere:\""))
+    expect(try other.ask(fleet.server.url()), 502, other)
+    #expect(try fleet.server.state().requests.count == 1)
+  }
+
+  private func word(_ fleet: Fleet, _ first: String, _ second: String) throws -> String {
+    try fleet.redis.command("--raw", first, second).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
