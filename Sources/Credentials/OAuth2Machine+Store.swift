@@ -36,7 +36,7 @@ extension OAuth2Machine {
       failWithoutStore(text, now)
     case (.saving(let grant, let record), .saved):
       stored.ownMark = false
-      stored.record = record
+      if record.binding == binding { stored.record = record }
       succeed(grant, now)
     case (.saving(let grant, let own), .superseded(let record)): superseded(own, by: record, grant, now, wall)
     case (.saving(let grant, let record), .failed(let text)), (.saving(let grant, let record), .unreachable(let text)):
@@ -56,6 +56,8 @@ extension OAuth2Machine {
   /// The server has rotated the token already, so not using it would help nobody. The claim keeps others from the old token.
   private mutating func useUnsaved(_ grant: TokenGrant, _ record: TokenRecord, _ why: String, _ now: Int64) {
     guard let id = flight?.id else { return }
+    // A reload has named another place meanwhile. The next refresh writes there.
+    guard record.binding == binding else { return succeed(grant, now) }
     stored.record = record
     stored.unsaved = Stored.Unsaved(id: id, record: record, retryAt: now + Self.saveRetry)
     actions.append(.report(.notSaved(why)))

@@ -185,6 +185,8 @@ public struct OAuth2Machine: Sendable {
     let token = stored.refreshToken
     stored = Stored()
     stored.refreshToken = token
+    // It is bound to the former place: written into the new one, nobody could open it.
+    flight?.record = nil
   }
 
   mutating func nextVersion() -> UInt64 {

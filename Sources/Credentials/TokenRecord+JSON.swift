@@ -42,11 +42,11 @@ extension TokenRecord {
       refreshToken = try Self.token(json["refresh_token"])
       issuedAccessToken = try Self.token(json["issued_access_token"])
       if let value = json["access_token"] {
-        guard let token = Self.decoded(value), TokenResponse.isAccessToken(token), let expiresAt = json["expires_at"]?.integer,
+        expiresAt = try Self.time(json["expires_at"])
+        guard let token = Self.decoded(value), TokenResponse.isAccessToken(token),
           let lifetime = json["lifetime"]?.integer, (1...TokenResponse.maximumLifetime).contains(lifetime)
         else { throw Damage() }
         accessToken = Secret(token)
-        self.expiresAt = expiresAt
         self.lifetime = lifetime
       }
       if let value = json["certificate"] {
@@ -97,8 +97,11 @@ extension TokenRecord {
     return mark
   }
 
+  /// Seconds or milliseconds. No sum of two, and no thousandfold of the difference, overflows.
+  private static let latest: Int64 = 1 << 50
+
   fileprivate static func time(_ value: JSONValue?) throws(Damage) -> Int64 {
-    guard let time = value?.integer else { throw Damage() }
+    guard let time = value?.integer, (-latest...latest).contains(time) else { throw Damage() }
     return time
   }
 

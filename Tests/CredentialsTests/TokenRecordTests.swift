@@ -89,6 +89,9 @@ struct TokenRecordTests {
       #"{"last_error":"no","refresh_token":"cjE="}"#, #"{"last_error":{"text":"no","at":1},"refresh_token":"cjE="}"#,
       #"{"certificate":"YTE=","refresh_token":"cjE="}"#, #"{"certificate":7,"refresh_token":"cjE="}"#,
       #"{"issued_access_token":"!","refresh_token":"cjE="}"#, #"{"access_token":"YTE=","expires_at":1,"lifetime":1}"#,
+      #"{"access_token":"YTE=","expires_at":-9223372036854775808,"lifetime":1,"refresh_token":"cjE="}"#,
+      #"{"back_off":{"until":-9223372036854775808,"count":1,"text":"no"},"refresh_token":"cjE="}"#,
+      #"{"refusals":[{"at":9223372036854775807,"client":"a","in_vain":false}],"refresh_token":"cjE="}"#,
     ])
   func damaged(members: String) throws {
     let head = #"{"binding":"\#(Data(binding).base64EncodedString())","generation":1,"#

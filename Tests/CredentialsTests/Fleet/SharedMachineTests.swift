@@ -108,6 +108,40 @@ struct SharedMachineTests {
     #expect(actions.fetches.isEmpty && actions.stored.last == .release)
   }
 
+  @Test("a token whose record a reload moves is used, and never written into the record's new place", arguments: [true, false])
+  func movedWhileSaving(isSaved: Bool) {
+    let there = [UInt8](repeating: 9, count: 32)
+    var machine = OAuth2Machine(name: "api", policy: makePolicy(), seed: 1, sharing: Replica.binding)
+    _ = machine.need(now: 1_000)
+    _ = machine.storeAnswered(id: 1, .record(nil), now: 1_000, wall: 1)
+    var actions = machine.storeAnswered(id: 1, .claimed(since: 1_000), now: 1_000, wall: 1)
+    #expect(actions.fetches == [1])
+    actions = machine.tokenAnswer(id: 1, grant("a1"), now: 1_000, wall: 1)
+    guard case .save(let record)? = actions.stored.last else {
+      Issue.record("not saved: \(actions)")
+      return
+    }
+    #expect(record.binding == Replica.binding)
+    let other = makePolicy(authentication: .basic(secret: Secret("another")))
+    actions = machine.reconfigure(other, sharing: there, now: 1_000)
+    actions += machine.storeAnswered(
+      id: 1, isSaved ? .saved : .unreachable("a reload has changed the store"), now: 1_000, wall: 1)
+    #expect(actions.published.count == 1)
+    // The new place has no record yet.
+    actions += machine.storeReturned(now: 1_000)
+    actions += machine.seen(.seen(nil, TokenStoreMark(values: [])), now: 1_000, wall: 1)
+    for second: Int64 in [10, 3_700] {
+      actions += machine.timer(now: second * 1_000)
+      actions += machine.need(now: second * 1_000).actions
+    }
+    for request in actions.stored {
+      switch request {
+      case .save(let record), .claim(let record), .note(let record), .putBack(let record): #expect(record.binding == there)
+      case .read, .confirm, .release, .look: break
+      }
+    }
+  }
+
   @Test(
     "one refresh for all: the others take the token from the record, without a request and without a place in refresh_window")
   func oneRefresh() {
