@@ -71,7 +71,7 @@ struct LanguageTests {
       ("token_store", "memory, or section | memory | Says where rotated refresh tokens live."),
       (
         "token_store.redis.timeout",
-        "duration of at least 10ms (ms, s, m or h) | 2s | Bounds the time to connect, and that of each command."
+        "duration from 10ms to 1m (ms, s, m or h) | 2s | Bounds the time to connect, and that of each command."
       ),
     ] {
       #expect(listing[path] == line)
