@@ -105,7 +105,8 @@ let package = Package(
     .target(
       name: "Operations",
       dependencies: [
-        "Proxy", "CSystem", "Cache", "Credentials", "Crypto", "EventIO", "Files", "Interception", "JSON", "Settings", "SmallHTTP", "TLS",
+        "Proxy", "CSystem", "Cache", "Credentials", "Crypto", "EventIO", "Files", "Interception", "JSON", "Settings",
+        "SmallHTTP", "TLS",
         "Trust", "Upstreams", "WayOut",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -162,7 +163,8 @@ let package = Package(
     .testTarget(
       name: "ConfigurationFileTests",
       dependencies: [
-        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "RedisProtocol", "Routing", "Settings", "Trust",
+        "Cache", "ConfigurationFile", "Crypto", "Files", "Interception", "JSON", "RedisProtocol", "Routing", "Settings",
+        "Trust",
         "Credentials", "TLS", "WayOut",
       ]),
     .testTarget(name: "UpstreamsTests", dependencies: ["EventIO", "HTTPWire", "Upstreams", "WayOut"]),

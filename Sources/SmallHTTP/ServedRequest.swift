@@ -42,7 +42,8 @@ public struct ServedAnswer: Sendable {
   private static let reasons = [
     200: "OK", 201: "Created", 303: "See Other", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
     405: "Method Not Allowed", 413: "Content Too Large",
-    414: "URI Too Long", 415: "Unsupported Media Type", 421: "Misdirected Request", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
+    414: "URI Too Long", 415: "Unsupported Media Type", 421: "Misdirected Request", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
     501: "Not Implemented",
     503: "Service Unavailable", 505: "HTTP Version Not Supported",
   ]

@@ -4,7 +4,7 @@ import Testing
 /// How handshakes of apps show in metrics and log.
 @Suite struct HandshakeReportTests {
   private func count(_ proxy: ProxyProcess, _ result: String) throws -> Int {
-    let text = try proxy.admin("/metrics").text
+    let text = try proxy.admin("metrics").text
     let line = text.split(separator: "\n").first { $0.hasPrefix("authproxy_intercept_handshakes_total{result=\"\(result)\"}") }
     return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
   }
@@ -36,7 +36,7 @@ import Testing
       for word in ["\"alert\":\"unknown_ca\"", "SSL_CERT_FILE", "connect.allow", "api.test:443", "127.0.0.1"] {
         #expect(lines.first?.contains(word) == true, "\(word)")
       }
-      let text = try proxy.admin("/metrics").text
+      let text = try proxy.admin("metrics").text
       #expect(text.contains("\nauthproxy_intercept_leafs_total 1\n"))
       #expect(text.contains("\nauthproxy_intercept_leaf_cache_entries 1\n"))
       #expect(text.contains("\nauthproxy_ca_expiry_timestamp_seconds{ca=\""))

@@ -121,7 +121,8 @@ extension ProxyError {
         retryAfter: 1)
     case .noStreams:
       return OwnAnswer(
-        status: 503, reason: "Service Unavailable", error: "connection_limit_reached", details: "the origin takes no requests now",
+        status: 503, reason: "Service Unavailable", error: "connection_limit_reached",
+        details: "the origin takes no requests now",
         body: "\(upstream) takes no requests now (SETTINGS_MAX_CONCURRENT_STREAMS is 0), and did not change that in time.\n",
         retryAfter: 1)
     case .clientShareUsedUp:
