@@ -57,6 +57,23 @@ import Testing
     }
   }
 
+  @Test(arguments: ["Content-Length: 100000", "Connection: close"])
+  func `so may who has read one that is stored while it comes`(framing: String) throws {
+    let origin = try Origin.shared()
+    let names = (0..<100).map { _ in Origin.newName() }
+    for name in names {
+      try origin.script(
+        name, [.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n\(framing)\r\n\r\n"), .pattern(100_000), .close])
+    }
+    try withProxy(try Self.clients(1) + Configuration.https("cache: {}", top: "threads: 2")) { proxy in
+      var statuses: [Int: Int] = [:]
+      for name in names {
+        statuses[try proxy.ask("http://api.test/?id=\(name)", [Self.basic("small")]).status, default: 0] += 1
+      }
+      #expect(statuses == [200: 100], "\(statuses)")
+    }
+  }
+
   @Test(arguments: [1, 2])
   func `one more than max_requests is 429 with Retry-After, and one is served again when another has ended`(_ threads: Int)
     throws

@@ -20,7 +20,7 @@ struct BodyReading {
   private static let joined = 8 << 10
 
   private var reader: BodyReader
-  /// Bytes of the body that are still to be sent; nil: until it ends.
+  /// Bytes of the body that are still to be sent; nil: nobody knows how many.
   private var left: Int?
   private let isChunked: Bool
   /// Bytes of the current chunk that are still to be sent.
@@ -43,6 +43,8 @@ struct BodyReading {
     self.reader = reader
     self.interim = interim
     left = range?.count
+    // The fetch may end later than its body is sent.
+    if left == nil, case .length(let length) = framing { left = Int(length) }
     isChunked = framing == .chunked
     isTerminated = !isChunked
     endsByClose = framing == .untilClose
@@ -79,7 +81,7 @@ struct BodyReading {
       if isChunked { frame(&body, isEnd: end != nil && end != .blocked, app) }
       if body.isEmpty, app.outbound == nil { return end ?? .blocked }
       // As of other answers: before the last bytes leave.
-      if left == body.count { app.clientPlace?.leave() }
+      if left == body.count || (isChunked && isTerminated && body.isEmpty) { app.clientPlace?.leave() }
       switch isChunked || body.count < BodyBlock.size / 8 || left == body.count ? write(body, app) : writeBlocks(app) {
       case .bytes(let count):
         total += Int64(count)
