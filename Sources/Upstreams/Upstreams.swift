@@ -234,9 +234,30 @@ public final class Upstreams {
     }
   }
 
-  /// A pool, current or retired, that holds back requests of that client.
-  func pool(holdingBackFor share: OriginShare) -> OriginPool? {
-    pools.pools(of: share).first { $0.holdsBack(for: share) } ?? retiredPools.values.first { $0.holdsBack(for: share) }
+  /// The pool, current or retired, that holds back a request of that client longest.
+  func pool(holdingBackFor share: OriginShare, otherThan own: OriginPool? = nil) -> OriginPool? {
+    var longest: OriginPool?
+    var earliest = Int64.max
+    func look(at pool: OriginPool) {
+      guard pool !== own, let since = pool.holdsBackSince(for: share), since < earliest else { return }
+      (longest, earliest) = (pool, since)
+    }
+    for pool in pools.pools(of: share) { look(at: pool) }
+    for pool in retiredPools.values { look(at: pool) }
+    return longest
+  }
+
+  /// A place of that client's share was given back. If no request here is held back for it any more, it wakes another loop. As with places
+  /// of the origin, the loop was taken off the list for all its pools: the first that gets none lists it again.
+  func shareFreed(_ share: OriginShare) {
+    guard pool(holdingBackFor: share) != nil else {
+      share.wakeOne()
+      return
+    }
+    while let pool = pool(holdingBackFor: share) {
+      pool.shareFreed(share)
+      if pool.holdsBack(for: share) { return }
+    }
   }
 
   /// Drops the record of an empty pool, unless an entry of the current configuration refers to it.

@@ -224,6 +224,8 @@ public final class OriginPool {
 
   /// Whether requests of that client are held back here.
   func holdsBack(for share: OriginShare) -> Bool { heldBack.contains(share) }
+  /// Since when; nil: they are not.
+  func holdsBackSince(for share: OriginShare) -> Int64? { heldBack.since(of: share) }
 
   /// Places of the share may be free: held back requests of that client take them and join the line.
   func shareFreed(_ share: OriginShare) {
@@ -247,7 +249,7 @@ public final class OriginPool {
   }
 
   /// Gives a place of the share back, as an exchange or a wait in line has ended. The client's next held back request here
-  /// joins the end of the line, or another loop that holds its requests back is woken. The caller must call `advance` after it.
+  /// joins the end of the line, or another loop or pool that holds its requests back is woken. The caller must call `advance` after it.
   private func free(_ share: OriginShare) {
     share.giveBack()
     guard !heldBack.isEmpty, heldBack.contains(share) else {
@@ -255,11 +257,13 @@ public final class OriginPool {
       return
     }
     let executor = upstreams.loop.executor
-    let othersWait = share.isWaitedFor(byOtherThan: executor)
+    let sibling = hasSibling ? upstreams.pool(holdingBackFor: share, otherThan: self) : nil
+    let othersWait = sibling != nil || share.isWaitedFor(byOtherThan: executor)
     if heldBack.isOwnTurnOver(share, at: upstreams.loop.now, othersWait: othersWait) {
       // This loop still waits for the next place.
       share.wait(executor)
       if share.wakeOne(otherThan: executor) { return }
+      sibling?.shareFreed(share)
     }
     admit(share)
   }

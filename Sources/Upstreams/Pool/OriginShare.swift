@@ -42,10 +42,7 @@ final class OriginShare: Sendable {
   @discardableResult
   func wakeOne(otherThan own: LoopExecutor? = nil) -> Bool {
     guard let next = waiting.next(otherThan: own) else { return false }
-    next.call { loop in
-      // The requests may have left meanwhile, and their pool with them.
-      if let pool = Upstreams.of(loop).pool(holdingBackFor: self) { pool.shareFreed(self) } else { self.wakeOne() }
-    }
+    next.call { Upstreams.of($0).shareFreed(self) }
     return true
   }
 }

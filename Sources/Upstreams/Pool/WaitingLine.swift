@@ -67,6 +67,9 @@ struct HeldBack<Waiter: AnyObject> {
 
   func contains(_ share: OriginShare) -> Bool { queues[ObjectIdentifier(share)] != nil }
 
+  /// Since when the first request of that client waits; nil: there is none.
+  func since(of share: OriginShare) -> Int64? { queues[ObjectIdentifier(share)]?.line.since }
+
   mutating func append(_ waiter: Waiter, of share: OriginShare, at time: Int64) {
     queues[ObjectIdentifier(share), default: Queue(share: share)].line.append(waiter, at: time)
   }
