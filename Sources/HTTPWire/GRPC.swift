@@ -11,7 +11,10 @@ extension RequestHead {
     return type.count == count || type[count] == UInt8(ascii: "+") || type[count] == UInt8(ascii: ";")
   }
 
-  /// `grpc-timeout` in nanoseconds: up to eight digits and a unit; nil: none, or it is no such value.
+  /// Nanoseconds, a year: what an app can say besides, 99,999,999 hours, is more than a clock can count.
+  private static let longestCall: Int64 = 365 * 86_400 * 1_000_000_000
+
+  /// `grpc-timeout` in nanoseconds: up to eight digits and a unit; nil: none, or it is no such value. At most a year.
   public func callTimeout(in bytes: UnsafeRawBufferPointer) -> Int64? {
     guard let value = field(named: "grpc-timeout", in: bytes), 2...9 ~= value.count else { return nil }
     var number: Int64 = 0
@@ -19,15 +22,17 @@ extension RequestHead {
       guard ASCII.isDigit(byte) else { return nil }
       number = number * 10 + Int64(byte - UInt8(ascii: "0"))
     }
+    let unit: Int64
     switch value[value.count - 1] {
-    case UInt8(ascii: "H"): return number * 3_600_000_000_000
-    case UInt8(ascii: "M"): return number * 60_000_000_000
-    case UInt8(ascii: "S"): return number * 1_000_000_000
-    case UInt8(ascii: "m"): return number * 1_000_000
-    case UInt8(ascii: "u"): return number * 1_000
-    case UInt8(ascii: "n"): return number
+    case UInt8(ascii: "H"): unit = 3_600_000_000_000
+    case UInt8(ascii: "M"): unit = 60_000_000_000
+    case UInt8(ascii: "S"): unit = 1_000_000_000
+    case UInt8(ascii: "m"): unit = 1_000_000
+    case UInt8(ascii: "u"): unit = 1_000
+    case UInt8(ascii: "n"): unit = 1
     default: return nil
     }
+    return min(number, Self.longestCall / unit) * unit
   }
 
   private func field(named name: StaticString, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {

@@ -1,7 +1,7 @@
 """Makes a certificate authority and the certificates of the tests' origins in the folder named on the command line.
 
-Names: ca.pem; good (localhost, *.example.test, 127.0.0.1, ::1), wrong-host (other.example), expired, self-signed; each NAME.pem
-with its NAME.key. `good.pem` has only the leaf, as the CA is its direct issuer.
+Names: ca.pem; good (localhost, *.example.test, 127.0.0.1, ::1), endless (the same until 9999, RFC 5280 section 4.1.2.5), wrong-host
+(other.example), expired, self-signed; each NAME.pem with its NAME.key. `good.pem` has only the leaf, as the CA is its direct issuer.
 """
 
 import datetime
@@ -84,6 +84,7 @@ def main():
     ca = authority("Tests CA")
     write(folder, "ca", *ca)
     write(folder, "good", *leaf(ca, hosts))
+    write(folder, "endless", *leaf(ca, hosts, not_after=datetime.datetime(9999, 12, 31, 23, 59, 59)))
     write(folder, "wrong-host", *leaf(ca, ["other.example"]))
     write(folder, "expired", *leaf(ca, hosts, NOW - 20 * DAY, NOW - 10 * DAY))
     write(folder, "self-signed", *leaf(None, hosts))

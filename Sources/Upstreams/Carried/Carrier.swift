@@ -73,9 +73,12 @@ final class Carrier {
       windows: upstreams.windows, now: loop.now)
     pipe = SessionPipe(session, over: root.stream, on: loop)
     lastReceived = loop.now
-    var end = loop.now + Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
-    if let expiry = pool.certificateExpiry { end = min(end, loop.now + max(expiry - wallClockSeconds(), 0) * 1_000_000_000) }
-    ageEnd = end
+    var age = Self.age / 10 * 9 + Int64.random(in: 0...Self.age / 5)
+    // A certificate may be valid for longer than the loop's clock can count.
+    if let expiry = pool.certificateExpiry {
+      age = min(age, min(max(expiry - wallClockSeconds(), 0), Self.age / 1_000_000_000 * 2) * 1_000_000_000)
+    }
+    ageEnd = loop.now + age
   }
 
   // MARK: Requests
