@@ -3,8 +3,8 @@
 struct FrameScanner {
   enum Finding: Equatable {
     case end, push, headerBlock
-    /// DATA of this stream: its header ends where scanning stopped.
-    case data(Int32)
+    /// DATA of this stream: its header ends where scanning stopped, and so many bytes follow.
+    case data(Int32, Int)
   }
 
   private var frames = 0
@@ -64,7 +64,7 @@ struct FrameScanner {
     frames += 1
     skip = length
     switch type {
-    case 0x0: return .data(Int32(bitPattern: stream & 0x7fff_ffff))
+    case 0x0: return .data(Int32(bitPattern: stream & 0x7fff_ffff), length)
     case 0x1:
       block = length
       continuations = 0

@@ -11,6 +11,8 @@ struct Inbound {
   /// The peer has acknowledged our SETTINGS.
   var knowsOurs = false
   var windowGrowth: WindowGrowth
+  /// What may still come for streams that we have reset: what was left of their windows.
+  var lateBytes = 0
 
   init(isServer: Bool, limits: SessionLimits, windows: (any WindowBudget)?, now: Int64) {
     windowGrowth = WindowGrowth(windows)

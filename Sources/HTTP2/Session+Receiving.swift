@@ -15,10 +15,11 @@ extension Session {
       case .end: feed(base + fed, index - fed)
       case .push: fail(.push)
       case .headerBlock: fail(.headerBlock)
-      case .data(let id):
+      case .data(let id, let count):
         // All but the last byte of its header, so that what came before it has had its effect.
         feed(base + fed, index - 1 - fed)
         fed = index - 1
+        excuseLate(id, count)
         beginData(id)
         if index == bytes.count { feed(base + fed, 1) }
       }
@@ -33,6 +34,13 @@ extension Session {
     inbound.budget.charge(inbound.scanner.takeFrames(), now: now)
     let taken = nghttp2_session_mem_recv(handle, bytes.assumingMemoryBound(to: UInt8.self), count)
     if taken < 0 { fail(failure(Int32(taken))) }
+  }
+
+  /// Bytes of a stream that we have reset may have been on their way: as many as its window allowed are no fault of the peer.
+  private final func excuseLate(_ id: Int32, _ count: Int) {
+    guard count > 0, count <= inbound.lateBytes, stream(id: id)?.isAbandoned ?? true else { return }
+    inbound.lateBytes -= count
+    inbound.budget.excuse()
   }
 
   /// The transport gave its end, or failed.
@@ -133,11 +141,12 @@ extension Session {
   final func receivedData(_ id: Int32, _ bytes: UnsafeRawBufferPointer) {
     // The connection's window bounds nothing here: each stream's own does.
     nghttp2_session_consume_connection(handle, bytes.count)
-    guard let stream = stream(id: id), !stream.isOver, !stream.body.isDiscarded else {
+    let stream = stream(id: id)
+    if stream?.isOver == false { inbound.budget.earn() }
+    guard let stream, !stream.isOver, !stream.body.isDiscarded else {
       nghttp2_session_consume_stream(handle, id, bytes.count)
       return
     }
-    inbound.budget.earn()
     stream.body.bytes.append(bytes)
     if !stream.body.isAnnounced {
       stream.body.isAnnounced = true

@@ -135,6 +135,10 @@ public class Session {
   final func abandon(_ stream: StreamState, _ code: ErrorCode) {
     guard failure == nil, !stream.isClosed else { return }
     stream.sending.isOver = true
+    if !stream.isAbandoned, !stream.body.isWhole {
+      inbound.lateBytes += max(Int(nghttp2_session_get_stream_local_window_size(handle, stream.id)), 0)
+    }
+    stream.isAbandoned = true
     nghttp2_submit_rst_stream(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, code.rawValue)
   }
 

@@ -17,6 +17,8 @@ final class StreamState {
   var resetCode: ErrorCode?
   /// Why we reset it.
   var ownEnd: StreamEnd?
+  /// We have reset it.
+  var isAbandoned = false
   /// nghttp2 has closed the stream.
   var isClosed = false
 
@@ -36,6 +38,7 @@ final class StreamState {
     isOver = false
     resetCode = nil
     ownEnd = nil
+    isAbandoned = false
     isClosed = false
   }
 }

@@ -29,4 +29,25 @@ import Testing
       #expect(try origin.tell().connections.count == 1)
     }
   }
+
+  @Test func `many small messages that were on their way end nobody else's request`() throws {
+    let origin = try HTTP2Origin()
+    // Within the window of the second stream, which the proxy has reset meanwhile.
+    let rest = HTTP2Origin.Step.frames(3000, 0, 0, 3, "a short message")
+    try origin.script("long", [.head([[":status", "200"]]), .gate("reset"), rest, .last("whole")])
+    try origin.script("short", [.head([[":status", "200"]]), .data("first"), .gate("never")])
+    try withProxy(origin.configuration()) { proxy throws in
+      let long = try proxy.connect()
+      try long.send(ProxyProcess.request("GET", "http://api.test/?id=long"))
+      try origin.await(.standing, of: "reset")
+      let short = try proxy.connect()
+      try short.send(ProxyProcess.request("GET", "http://api.test/?id=short"))
+      #expect(try short.readHead().status == 200)
+      short.close()
+      try origin.await(.resets, of: "short")
+      try origin.open("reset")
+      #expect(try long.readAnswer().text == "whole")
+      #expect(try proxy.ask("http://api.test/").told().connection == 1)
+    }
+  }
 }

@@ -102,7 +102,8 @@ struct ClientBoundsTests {
     ("SETTINGS", .settings()), ("PING", .ping()), ("PRIORITY", Frame(kind: .priority, stream: 1, payload: [0, 0, 0, 0, 9])),
     ("empty DATA", .data(1, "")), ("unknown", Frame(kind: .unknown, payload: [1])),
     ("WINDOW_UPDATE", .window(0, 1)), ("WINDOW_UPDATE of the stream", .window(1, 1)),
-    ("DATA of an ended stream", .data(3, "x")), ("RST_STREAM of an ended stream", .reset(3, 0)),
+    ("DATA of an ended stream, beyond its window", .data(3, [UInt8](repeating: 0x78, count: 16_384))),
+    ("RST_STREAM of an ended stream", .reset(3, 0)),
     ("answers to no PING", .ping(ack: true)),
   ]
 
@@ -128,6 +129,33 @@ struct ClientBoundsTests {
     #expect(probe.session.failure == nil)
     flood(30)
     #expect(probe.session.failure == .emptyFrames)
+  }
+
+  @Test("leave room for what was on its way when we reset a stream, as far as its window reached")
+  func late() {
+    let probe = ClientProbe()
+    let ended = probe.get()
+    probe.feed(.head(1, [(":status", "200")]), .data(1, [UInt8](repeating: 0x78, count: 5_535)))
+    // Unread, so the window is 60,000 bytes.
+    probe.client.release(ended)
+    _ = probe.sentBytes()
+    for _ in 0..<3_000 { probe.feed(.data(1, [UInt8](repeating: 0x78, count: 20))) }
+    #expect(probe.session.failure == nil)
+    for _ in 0..<1_010 { probe.feed(.data(1, [UInt8](repeating: 0x78, count: 20))) }
+    #expect(probe.session.failure == .emptyFrames)
+  }
+
+  @Test("leave room for what was on its way on each of two streams")
+  func lateOfTwo() {
+    let probe = ClientProbe()
+    for stream: UInt32 in [1, 3] {
+      let ended = probe.get()
+      probe.feed(.head(stream, [(":status", "200")]))
+      probe.client.release(ended)
+      _ = probe.sentBytes()
+    }
+    for _ in 0..<3_000 { for stream: UInt32 in [1, 3] { probe.feed(.data(stream, [UInt8](repeating: 0x78, count: 20))) } }
+    #expect(probe.session.failure == nil)
   }
 
   @Test("leave room for origins that measure with PING while they send, or answer small frames with WINDOW_UPDATE")
