@@ -36,6 +36,44 @@ import Testing
     }
   }
 
+  @Test func `a connection that sends is not dead, though it owes the answer to a PING`() throws {
+    let origin = try HTTP2Origin()
+    try origin.setIgnoring(true)
+    let pieces = (0..<12).flatMap { [HTTP2Origin.Step.gate("\($0)"), .data("\($0)")] }
+    try origin.script("long", [.head([[":status", "200"]])] + pieces + [.end([])])
+    try withProxy(origin.configuration()) { proxy throws in
+      #expect(try proxy.ask("http://api.test/").status == 200)
+      usleep(Self.silence)
+      let client = try proxy.connect()
+      client.timeout = 30
+      try client.send(ProxyProcess.request("GET", "http://api.test/?id=long"))
+      for piece in 0..<12 {
+        try origin.await(.standing, of: "\(piece)")
+        // Longer than the patience in all.
+        usleep(300_000)
+        if piece == 1 { #expect(try proxy.ask("POST", "http://api.test/", body: "x").told().connection == 2) }
+        try origin.open("\(piece)")
+      }
+      #expect(try client.readAnswer().text == "01234567891011")
+      #expect(try origin.tell().connections[0].frames["PING"] == 1)
+    }
+  }
+
+  @Test func `apps that leave a silent origin ask nothing`() throws {
+    let origin = try HTTP2Origin()
+    try origin.script("never", [.awaitEnd, .gate("never")])
+    try withProxy(origin.configuration()) { proxy throws in
+      let clients = try (0..<3).map { _ in try proxy.connect() }
+      for client in clients { try client.send(ProxyProcess.request("GET", "http://api.test/?id=never")) }
+      try origin.await(.standing, 3, of: "never")
+      usleep(1_300_000)
+      for client in clients { client.close() }
+      try origin.await(.resets, 3, of: "never")
+      #expect(try proxy.ask("http://api.test/").told().connection == 1)
+      #expect(try origin.tell().connections[0].frames["PING"] ?? 0 == 0)
+    }
+  }
+
   @Test func `a connection that died in silence loses no request`() throws {
     let origin = try HTTP2Origin()
     let other = try HTTP2Origin()

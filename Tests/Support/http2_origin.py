@@ -9,7 +9,7 @@ line on standard input is an order, one JSON object with `do`; its answer is one
 | --- | --- | --- |
 | script | name, plays | what it does with requests whose query has `id=NAME`: one list of steps for each in turn, the last for all others |
 | open | gate | steps that wait at the gate go on, also later ones |
-| set | any of: alpn, settings (id: value), holds (no WINDOW_UPDATE), cipher (of TLS 1.2), late (gate before the first SETTINGS), farewell (GOAWAY right behind them, as for `goaway`) | for connections that begin from now on |
+| set | any of: alpn, settings (id: value), holds (no WINDOW_UPDATE), ignores (no answer to PING), cipher (of TLS 1.2), late (gate before the first SETTINGS), farewell (GOAWAY right behind them, as for `goaway`) | for connections that begin from now on |
 | await | what, count, seconds; perhaps name | waits until so many `requests` (of the name) have a head, or `bodies` are whole, `closed` connections are gone, `standing` steps are at the gate `name` |
 | tell | | `connections` and `requests` since the last `forget` |
 | forget | | what was noted until now |
@@ -53,7 +53,7 @@ HEADERS, CONTINUATION, DATA = 1, 9, 0
 changed = None
 scripts, gates, standing = {}, {}, {}
 connections, requests = [], []
-current = {"alpn": None, "settings": {}, "holds": False, "late": None, "farewell": None}
+current = {"alpn": None, "settings": {}, "holds": False, "ignores": False, "late": None, "farewell": None}
 
 
 def touch():
@@ -367,7 +367,7 @@ class Connection:
                         other.window += value - self.first_window
                     self.first_window = value
             self.send(raw(4, 1, 0))
-        elif kind == 6 and not flags & 1:
+        elif kind == 6 and not flags & 1 and not self.config["ignores"]:
             self.send(raw(6, 1, 0, payload))
         elif kind == 7:
             self.note["goaways"].append(int.from_bytes(payload[4:8], "big"))

@@ -17,6 +17,8 @@ final class CarriedStream: StreamLayer {
   var answer = ArrivingMessage()
   /// Its user has read the whole answer, as its head says.
   private(set) var isAnswered = false
+  /// No head came in time.
+  var isOverdue = false
   /// Why the answer will not come whole.
   var failure: HTTP2Failure?
 

@@ -154,7 +154,8 @@ final class Carrier {
     if let ticket = stream.ticket {
       if !isWhole, !isClosed {
         let isSilent = loop.now - max(lastReceived, stream.written) > 1_000_000_000
-        if isSilent, !stream.answer.hasHead { ping() }
+        // An app that leaves says nothing of the origin, which may count PINGs.
+        if isSilent, stream.isOverdue, !stream.answer.hasHead { ping() }
       }
       let cancelled = session.cancelled
       session.release(ticket)
@@ -396,14 +397,24 @@ final class Carrier {
     if let first = ending.first { deadline = min(deadline, first.limit) }
     if isYielding { deadline = min(deadline, yieldEnd) }
     if let end = pauseEnd, loop.now < end { deadline = min(deadline, end) }
-    if let pinged { deadline = min(deadline, pinged + (isAwaited ? Self.patience.others : pingLimit)) }
+    if let pinged { deadline = min(deadline, isAwaited ? pinged + Self.patience.others : deathEnd) }
     if deadline < .max { loop.arm(root, at: deadline) }
   }
 
-  private var pingLimit: Int64 { min(Self.patience.all, pool.timeouts.connect) }
+  /// When it counts as dead. The answer to a PING may be behind large bodies, so whatever comes is a sign of life while there are streams.
+  private var deathEnd: Int64 {
+    guard let pinged else { return .max }
+    return (count == 0 ? pinged : max(pinged, lastReceived)) + min(Self.patience.all, pool.timeouts.connect)
+  }
 
   func timeUp() {
-    if let pinged, loop.now >= pinged + pingLimit {
+    if loop.now >= deathEnd {
+      // What has come while the loop was busy.
+      root.stream.readLastWords()
+      pump()
+      if isClosed { return }
+    }
+    if loop.now >= deathEnd {
       upstreams.observer.pinged(upstream: pool.upstream, isAnswered: false)
       failure = .dead
       session.connectionLost()

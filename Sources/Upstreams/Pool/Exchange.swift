@@ -77,7 +77,9 @@ open class Exchange {
     let loop = pool.upstreams.loop
     let isHeld = connection.holdsRequest
     let end = moved + (isHeld ? stall : headTimeout)
-    if loop.now < end { loop.arm(connection, at: end) } else if isHeld { stalled() } else { timeUp() }
+    guard loop.now >= end else { return loop.arm(connection, at: end) }
+    connection.noteOverdue()
+    if isHeld { stalled() } else { timeUp() }
   }
 
   /// Sends bytes of the request, and restarts the deadline of the final head.

@@ -128,6 +128,9 @@ public final class UpstreamConnection: EventHandler {
   /// Those trailers, once the body was read: lines with CRLF, and a blank one; empty: none.
   public var trailersBehindLength: [UInt8] { carried?.answer.trailersBehindLength ?? [] }
 
+  /// No head has come in time.
+  func noteOverdue() { carried?.isOverdue = true }
+
   /// The origin has answered 421.
   public func misdirected() { carried?.misdirected() }
 

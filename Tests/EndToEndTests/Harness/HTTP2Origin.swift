@@ -132,6 +132,8 @@ final class HTTP2Origin: Sendable {
   }
   /// It gives no window for bodies back.
   func setHolding(_ holds: Bool) throws { try order(#"{"do": "set", "values": {"holds": \#(holds)}}"#) }
+  /// It answers no PING.
+  func setIgnoring(_ ignores: Bool) throws { try order(#"{"do": "set", "values": {"ignores": \#(ignores)}}"#) }
   /// It speaks TLS 1.2 with this cipher.
   func set(cipher: String) throws { try order(#"{"do": "set", "values": {"cipher": "\#(cipher)"}}"#) }
   /// Its first SETTINGS wait at the gate.
