@@ -1,10 +1,11 @@
 """An app that speaks HTTP/2 inside of a CONNECT, and may read badly.
 
-    http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--fields JSON ...] [--window BYTES] [--deaf] [--pings N]
+    http2_app.py PORT AUTHORITY CA --path PATH [--requests N] [--fields JSON ...] [--upload JSON ...] [--window BYTES] [--deaf] [--pings N] [--ping-every SECONDS]
         [--flood HEX --times N | --resets N | --provoked N] [--half-close | --cut] [--until-answered] [--patience SECONDS]
 
-Begins so many GETs at once, then one request for each list of fields ([name, value]), which is sent as it is. --window: of each stream,
-never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --flood: these bytes, so often.
+Begins so many GETs at once, then one request for each list of fields ([name, value], or [name, value, true]
+if nobody may index it), which is sent as it is, then one for each upload: {"fields": [...], "data": [text, ...], "trailers": [...]}. --window: of each stream,
+never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --ping-every: one whenever nothing comes for so long. --flood: these bytes, so often.
 --resets: so many requests more, each given up at once. --provoked: so many that the proxy must reset, by a WINDOW_UPDATE of 0. --half-close: sends close_notify and FIN
 behind the requests, once a line comes on standard input; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
 how it ended (eof, reset or open), after how many seconds, how many answers had a head, how many streams were reset, and by stream what
@@ -22,7 +23,7 @@ import time
 import hpack
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
-END_STREAM, END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 1, 5, 4
+END_STREAM, END_HEADERS, END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 1, 4, 5, 4
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -60,18 +61,23 @@ def note(seen, decoder, kind, flags, stream, payload):
         came.append(["end"])
 
 
-def read(client, seen, patience, wanted, data):
+def read(client, seen, patience, wanted, data, pause):
     """Notes what comes, until the connection ends, so many streams have ended, or the time is up."""
     decoder = hpack.Decoder()
     began = time.monotonic()
     while time.monotonic() - began < patience:
         if wanted and sum(came[-1][0] in ("end", "reset") for came in seen["streams"].values() if came) == wanted:
             break
-        client.settimeout(max(patience - (time.monotonic() - began), 0.01))
+        client.settimeout(max(min(patience - (time.monotonic() - began), pause), 0.01))
         try:
             more = client.recv(65536)
         except TimeoutError:
-            break
+            try:
+                if pause < patience:
+                    client.sendall(frame(PING, 0, 0, b"are you?"))
+            except OSError:
+                return "reset"
+            continue
         except (ConnectionError, ssl.SSLError):
             return "reset"
         if not more:
@@ -134,12 +140,14 @@ def main():
     parser.add_argument("--path", default="/")
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--fields", action="append", default=[])
+    parser.add_argument("--upload", action="append", default=[])
     parser.add_argument("--half-close", action="store_true")
     parser.add_argument("--cut", action="store_true")
     parser.add_argument("--until-answered", action="store_true")
     parser.add_argument("--window", type=int, default=65535)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--pings", type=int, default=0)
+    parser.add_argument("--ping-every", type=float, default=1000)
     parser.add_argument("--flood", default="")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--resets", type=int, default=0)
@@ -156,7 +164,14 @@ def main():
         sent += frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 28))
     requests = [fields] * options.requests + [json.loads(text) for text in options.fields]
     for index, fields in enumerate(requests):
-        sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode(fields))
+        sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode([tuple(field) for field in fields]))
+    for text in options.upload:
+        upload, stream = json.loads(text), 2 * len(requests) + 1
+        requests.append(upload["fields"])
+        sent += frame(HEADERS, END_HEADERS, stream, encoder.encode([tuple(field) for field in upload["fields"]]))
+        for piece in upload["data"]:
+            sent += frame(DATA, 0, stream, piece.encode())
+        sent += frame(HEADERS, END_STREAM_AND_HEADERS, stream, encoder.encode([tuple(field) for field in upload["trailers"]]))
     client.sendall(sent)
     came = b""
     if options.half_close or options.cut:
@@ -177,7 +192,7 @@ def main():
     except OSError:
         pass
     end = ended(client, options.patience) if options.deaf else read(
-        client, seen, options.patience, len(requests) if options.until_answered else 0, came)
+        client, seen, options.patience, len(requests) if options.until_answered else 0, came, options.ping_every)
     print(json.dumps({"end": end, "seconds": time.monotonic() - began, **seen}))
 
 

@@ -28,6 +28,8 @@ final class AppCarrier {
   private var isBlocked = false
   /// Answers that are whole, and not written yet: their requests are over, and have no deadline any more.
   private var unsent = 0
+  /// When it is looked whether the app takes some of each of them.
+  private var unsentEnd = Int64.max
   /// When bytes were last written, and how many there were then.
   private var progressed: Int64
   private var written = 0
@@ -204,15 +206,16 @@ final class AppCarrier {
   }
 
   private func awaitSending(of stream: AppStream) {
-    if unsent == 0 { progressed = loop.now }
+    if unsent == 0 { unsentEnd = loop.now + stall }
     unsent += 1
-    stream.isAwaited = true
+    stream.awaited = loop.now
   }
 
   private func release(_ stream: AppStream) {
     guard streams.remove(stream.ticket) else { return }
     count -= 1
-    if stream.isAwaited { unsent -= 1 }
+    if stream.awaited != nil { unsent -= 1 }
+    if unsent == 0 { unsentEnd = .max }
     if count == 0 { idleSince = loop.now }
     session.release(stream.ticket, code: .internalError)
     wantsFlush()
@@ -220,10 +223,19 @@ final class AppCarrier {
 
   // MARK: Life
 
-  /// The app takes nothing of what is ready for it: so long it may.
-  private var stallEnd: Int64 {
-    guard isBlocked || unsent > 0 else { return .max }
-    return progressed + Int64(services.snapshot.settings.timeouts.stall) * 1_000_000
+  /// Nanoseconds for which the app may take nothing of what is ready for it.
+  private var stall: Int64 { Int64(services.snapshot.settings.timeouts.stall) * 1_000_000 }
+  private var stallEnd: Int64 { isBlocked ? progressed + stall : .max }
+
+  /// Ends the answers of which the app has taken nothing for so long: what it takes besides, of others or of its PINGs, changes nothing.
+  private func endUnsent() {
+    var next = Int64.max
+    for stream in streams.all {
+      guard let awaited = stream.awaited else { continue }
+      let end = max(awaited, session.lastWritten(of: stream.ticket)) + stall
+      if loop.now >= end { release(stream) } else { next = min(next, end) }
+    }
+    unsentEnd = next
   }
 
   private var idleEnd: Int64 {
@@ -232,12 +244,16 @@ final class AppCarrier {
   }
 
   private func arm() {
-    let deadline = min(stallEnd, idleEnd, drainEnd)
+    let deadline = min(stallEnd, unsentEnd, idleEnd, drainEnd)
     if deadline < .max { loop.arm(root, at: deadline) } else { loop.disarm(root) }
   }
 
   func timeUp() {
     if loop.now >= stallEnd { return root.close(reset: true) }
+    if loop.now >= unsentEnd {
+      endUnsent()
+      if count == 0 { return root.close(reset: true) }
+    }
     if loop.now >= drainEnd {
       drain = .ended
       drainEnd = .max

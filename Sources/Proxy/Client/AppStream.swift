@@ -18,8 +18,8 @@ final class AppStream: StreamLayer {
   var isBroken = false
   /// The answer was written whole.
   var isSent = false
-  /// Its request is over, and the answer is not written whole yet.
-  var isAwaited = false
+  /// Since when its request is over, in nanoseconds of the loop's clock, and the answer is not written whole yet; nil: it is not so.
+  var awaited: Int64?
 
   /// - Parameter head: of a request; nil: there is none, as what came cannot be one.
   init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer? = nil) {
