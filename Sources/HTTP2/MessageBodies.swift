@@ -9,7 +9,7 @@ struct IncomingBody: ~Copyable {
   var isWhole = false
   /// Nothing of it is kept.
   var isDiscarded = false
-  /// Of an answer: how many bytes its head says that there will be; nil: it does not say.
+  /// How many bytes its head says that there will be; nil: it does not say.
   var length: Int?
 
   mutating func clear() {

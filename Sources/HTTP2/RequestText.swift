@@ -12,7 +12,8 @@ struct RequestText: ~Copyable {
   private var lines = ByteQueue()
   private var cookies = ByteQueue()
   private var count = 0
-  private var hasLength = false
+  /// Value of Content-Length, which nghttp2 has checked; nil: there is none.
+  private(set) var length: Int?
   /// The section is above the limit: nothing more of it is kept.
   var isTooLarge = false
   /// What the app wants never indexed.
@@ -30,7 +31,7 @@ struct RequestText: ~Copyable {
     path = .empty
     host = .empty
     count = 0
-    hasLength = false
+    length = nil
     isTooLarge = false
     marked = []
   }
@@ -62,7 +63,7 @@ struct RequestText: ~Copyable {
       cookies.append(cookies.isEmpty ? "Cookie: " : "; ")
       cookies.append(value)
       return
-    case .contentLength: hasLength = true
+    case .contentLength: length = value.reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) }
     case .http2Settings: return
     default: break
     }
@@ -104,7 +105,7 @@ struct RequestText: ~Copyable {
       text.append(cookies.bytes)
       text.append("\r\n")
     }
-    if !ends, !hasLength { text.append("Transfer-Encoding: chunked\r\n") }
+    if !ends, length == nil { text.append("Transfer-Encoding: chunked\r\n") }
   }
 
   private mutating func keep(_ value: UnsafeRawBufferPointer) -> ByteSlice {

@@ -137,6 +137,7 @@ public final class ServerSession: Session {
       _ = stream.section.end()
       events.append(.refused(stream.ticket, RefusedRequest(reason, isHead: request.isHead)))
     } else {
+      stream.body.length = request.length
       request.write(to: &stream.section.text, ends: ends)
       events.append(.head(stream.ticket, stream.section.end(), ends: ends))
     }

@@ -10,7 +10,7 @@ extension Session {
     stream(ticket)?.body.bytes.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// Content-Length of an answer that may have a body; nil: it has none.
+  /// Content-Length of a message that may have a body; nil: it has none.
   public final func bodyLength(of ticket: StreamTicket) -> Int? { stream(ticket)?.body.length }
 
   /// Whether nothing is left of the body, and nothing follows.

@@ -58,6 +58,22 @@ import Testing
     }
   }
 
+  @Test func `what an app wants in no table is in none`() throws {
+    let origin = try HTTP2Origin()
+    try withProxy(origin.interception()) { proxy throws in
+      let marked = [
+        ["user-agent", "5ecret-agent", "never"], ["accept-language", "5ecret-language", "never"], ["accept", "a/b"],
+      ]
+      let requests = (0..<2).map { _ in HTTP2App.get("/", [:], marked) }
+      let app = try HTTP2App(proxy, requests, "--until-answered")
+      #expect(app.head(3)[":status"] == "200", "\(app)")
+      let told = try origin.tell()
+      #expect(told.requests.allSatisfy { $0["user-agent"] == "5ecret-agent" && $0["accept-language"] == "5ecret-language" })
+      try expectClean(origin)
+      #expect(told.connections[0].table.contains { $0[0] == "accept" })
+    }
+  }
+
   @Test func `a credential with an allowed name is never indexed`() throws {
     let origin = try HTTP2Origin()
     let credentials = "credentials: {api: {header: {name: User-Agent, value: 5ecret-agent}}}"

@@ -1,4 +1,5 @@
 import EventIO
+import HTTP2
 import HTTPWire
 import Routing
 import Streams
@@ -84,6 +85,12 @@ class AppConnection: EventHandler {
   /// Takes what follows the body of an answer with a length, before its last byte is written: HTTP/1.1 has no place for it.
   /// - Parameter lines: each with CRLF.
   func take(trailers lines: [UInt8]) {}
+  /// The origin can take trailers behind the body of a request with a length, which only HTTP/2 has.
+  func awaitTrailers() {}
+  /// Those trailers, once the body was read: lines with CRLF, and a blank one; empty: none.
+  var trailersBehindLength: [UInt8] { [] }
+  /// Names whose fields the app wants in no table of HPACK.
+  var marked: IndexedNames { [] }
   /// The request was answered in full.
   /// - Parameter keepAlive: its message was read completely, and another one may follow.
   func requestEnded(keepAlive: Bool) {}

@@ -127,7 +127,7 @@ final class AppCarrier {
   private func takeEvents() {
     while let event = session.nextEvent() {
       switch event {
-      case .head(let ticket, let head, _): begin(ticket, session.bytes(of: ticket, head))
+      case .head(let ticket, let head, _): begin(ticket, session.bytes(of: ticket, head), session.bodyLength(of: ticket))
       case .refused(let ticket, let refused): refuse(ticket, refused)
       case .data(let ticket), .room(let ticket): streams.touch(ticket)
       case .trailers(let ticket, let lines): streams.touch(ticket)?.request.take(trailers: session.bytes(of: ticket, lines))
@@ -155,8 +155,8 @@ final class AppCarrier {
 
   // MARK: Requests
 
-  private func begin(_ ticket: StreamTicket, _ head: UnsafeRawBufferPointer) {
-    _ = serve(AppStream(self, ticket, head: head))
+  private func begin(_ ticket: StreamTicket, _ head: UnsafeRawBufferPointer, _ length: Int?) {
+    _ = serve(AppStream(self, ticket, head: head, length: length))
     streams.touch(ticket)
   }
 

@@ -21,13 +21,18 @@ final class AppStream: StreamLayer {
   /// Since when its request is over, in nanoseconds of the loop's clock, and the answer is not written whole yet; nil: it is not so.
   var awaited: Int64?
 
-  /// - Parameter head: of a request; nil: there is none, as what came cannot be one.
-  init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer? = nil) {
+  /// - Parameters:
+  ///   - head: of a request; nil: there is none, as what came cannot be one.
+  ///   - length: the value of its Content-Length; nil: it has none.
+  init(_ carrier: AppCarrier, _ ticket: StreamTicket, head: UnsafeRawBufferPointer? = nil, length: Int? = nil) {
     self.carrier = carrier
     self.ticket = ticket
     super.init()
-    if let head { request.take(head: head) }
+    if let head { request.take(head: head, length: length) }
   }
+
+  /// What the app wants in no table of HPACK.
+  var marked: IndexedNames { carrier.session.marked(ticket) }
 
   override func read(into space: UnsafeMutableRawBufferPointer) -> ByteStream.Read {
     let result = request.read(into: space, from: carrier.session, ticket, failed: isBroken)

@@ -1,5 +1,6 @@
 import CSystem
 import EventIO
+import HTTP2
 import HTTPWire
 import Routing
 import Streams
@@ -323,6 +324,9 @@ final class ClientConnection: AppConnection {
   override var isStream: Bool { carried != nil }
 
   override func take(trailers lines: [UInt8]) { carried?.take(trailers: lines) }
+  override func awaitTrailers() { carried?.request.awaitsTrailers = true }
+  override var trailersBehindLength: [UInt8] { carried?.request.trailersBehindLength ?? [] }
+  override var marked: IndexedNames { carried?.marked ?? [] }
 
   override var isClosing: Bool { closesAfterAnswer || services.isDraining }
 

@@ -115,12 +115,27 @@ struct BodySource {
   /// - Parameter lines: each with CRLF, and a blank one.
   /// - Returns: lines with CRLF.
   static func trailers(_ lines: [UInt8], ofAnswerBy rules: ForwardingRules?, isElsewhere: Bool) -> [UInt8] {
+    trailers(lines) { source in
+      if let rules { source.dropTrailers(ofAnswerBy: rules, isElsewhere: isElsewhere) }
+    }
+  }
+
+  /// The same of a request.
+  static func trailers(_ lines: [UInt8], droppingNamed names: [[UInt8]], by rules: HeaderRules?) -> [UInt8] {
+    trailers(lines) { source in
+      for name in names { source.dropTrailers(named: name) }
+      if let rules { source.dropTrailers(by: rules) }
+    }
+  }
+
+  /// - Parameter drop: drops those that may not pass.
+  private static func trailers(_ lines: [UInt8], _ drop: (BodySource) -> Void) -> [UInt8] {
     var source = BodySource(.chunked)
     let block = Block(capacity: lines.count + 3)
     block.append("0\r\n")
     lines.withUnsafeBytes { block.append($0) }
     guard (try? source.take(from: block)) != nil, source.isDone else { return [] }
-    if let rules { source.dropTrailers(ofAnswerBy: rules, isElsewhere: isElsewhere) }
+    drop(source)
     let end = source.lastChunk()
     // Its bytes last no longer than the block. Without the chunk's size and the blank line.
     return withExtendedLifetime(end) { Array(end.bytes.dropFirst(3).dropLast(2)) }

@@ -49,6 +49,8 @@ struct Upload {
   private var credentialFields: [[UInt8]] = []
   /// They hold for trailers, too.
   private var headerRules: HeaderRules?
+  /// What follows a body with a length was given to the connection.
+  private var gaveTrailers = false
 
   var isSent: Bool { state == .sent }
   /// The origin does not wait for the app: it has all of the request, or has not asked for the body.
@@ -116,9 +118,11 @@ struct Upload {
   // MARK: Bytes
 
   mutating func pump(_ exchange: Exchange, _ body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome {
-    guard exchange.connection != nil else { return .blocked }
+    guard let connection = exchange.connection else { return .blocked }
     var budget = 32
     while !isOver {
+      // Its last byte, with which the message ends, is still to be written.
+      if body.isDone, !gaveTrailers { giveTrailers(behind: body, from: app, to: connection) }
       if let out {
         guard let count = write(out.bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
         out.consume(count)
@@ -170,6 +174,15 @@ struct Upload {
       state = .stopped
       return nil
     }
+  }
+
+  private mutating func giveTrailers(behind body: borrowing AppBody, from app: AppConnection, to connection: UpstreamConnection)
+  {
+    gaveTrailers = true
+    guard connection.isCarried, app.isStream, !body.isChunked, transformed == nil else { return }
+    let lines = app.trailersBehindLength
+    guard !lines.isEmpty else { return }
+    connection.take(trailers: BodySource.trailers(lines, droppingNamed: credentialFields, by: headerRules))
   }
 
   /// Sends what an earlier attempt already read of the body.

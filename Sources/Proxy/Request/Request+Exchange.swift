@@ -142,7 +142,11 @@ extension Request {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
     record.upstream.stream = 0
-    if app.isStream { connection.awaitTrailers() }
+    if app.isStream, connection.isCarried {
+      connection.awaitTrailers()
+      connection.mark(app.marked)
+      app.awaitTrailers()
+    }
     if let parent = connection.parent { record.upstream.parent = parent.name }
     guard !connection.isReused else { return }
     record.times.connectStarted = connection.began

@@ -14,7 +14,7 @@ public struct ArrivingMessage {
   /// Bytes of the body that are still to be read, if the head says how many there are.
   private var left: Int?
   /// Its last byte waits for the message's end: trailers may follow it.
-  var awaitsTrailers = false
+  public var awaitsTrailers = false
   /// It is whole; bytes of it may be unread.
   public var hasEnded = false
   private var hasEndedChunks = false
@@ -36,7 +36,7 @@ public struct ArrivingMessage {
   private static let chunkedEnd: StaticString = "\r\nTransfer-Encoding: chunked\r\n\r\n"
 
   /// What followed a body with a length. HTTP/1.1 has no place for it, so it is not among what is read.
-  var trailersBehindLength: [UInt8] { isChunked ? [] : trailers }
+  public var trailersBehindLength: [UInt8] { isChunked ? [] : trailers }
 
   /// - Parameter lines: each with CRLF, and a blank one.
   public mutating func take(trailers lines: UnsafeRawBufferPointer) { trailers = Array(lines) }

@@ -12,8 +12,12 @@ final class CarriedStream: StreamLayer {
   weak var user: UpstreamConnection?
   /// When the last bytes were written, in nanoseconds of the loop's clock.
   private(set) var written: Int64 = 0
+  /// Names that the app wants never indexed (RFC 7541 section 7.1.3).
+  var marked: IndexedNames = []
   /// Of the request; nil: its head was not sent.
   private var upload: LeavingBody?
+  /// What follows a body with a length: lines with CRLF.
+  private var trailers: [UInt8] = []
   var answer = ArrivingMessage()
   /// Its user has read the whole answer, as its head says.
   private(set) var isAnswered = false
@@ -37,6 +41,13 @@ final class CarriedStream: StreamLayer {
 
   func answered() { isAnswered = true }
 
+  /// What follows a body with a length, before its last byte is written.
+  /// - Parameter lines: each with CRLF.
+  func take(trailers lines: [UInt8]) {
+    trailers = lines
+    upload?.trailers = lines
+  }
+
   /// The answer is 421.
   func misdirected() { carrier.misdirected() }
 
@@ -48,7 +59,7 @@ final class CarriedStream: StreamLayer {
       // The whole of it is offered at once.
       guard let end = headEnd(bytes), let framing = carrier.submit(self, UnsafeRawBufferPointer(rebasing: bytes[..<end]))
       else { return .failed }
-      upload = LeavingBody(framing)
+      upload = LeavingBody(framing, trailers: trailers)
       rest = UnsafeRawBufferPointer(rebasing: bytes[end...])
     }
     guard let ticket, let count = upload?.send(rest, to: carrier.session, ticket) else { return .failed }

@@ -127,7 +127,7 @@ final class Carrier {
     let indexes = pool.origin.identity.streams?.indexesFields ?? false
     guard
       case .stream(let ticket, let framing) = session.submit(
-        head: head, secretFrom: indexes ? .max : 0, isSecretPath: true)
+        head: head, secretFrom: indexes ? .max : 0, marked: stream.marked, isSecretPath: true)
     else { return nil }
     stream.ticket = ticket
     streams.insert(stream, ticket)

@@ -1,6 +1,7 @@
 import CSystem
 import Crypto
 import EventIO
+import HTTP2
 import HTTPWire
 import Streams
 import TLS
@@ -127,6 +128,13 @@ public final class UpstreamConnection: EventHandler {
   public func awaitTrailers() { carried?.answer.awaitsTrailers = true }
   /// Those trailers, once the body was read: lines with CRLF, and a blank one; empty: none.
   public var trailersBehindLength: [UInt8] { carried?.answer.trailersBehindLength ?? [] }
+
+  /// What follows the body of a request with a length, before its last byte is written; over 1.1 it has no place.
+  /// - Parameter lines: each with CRLF.
+  public func take(trailers lines: [UInt8]) { carried?.take(trailers: lines) }
+
+  /// Names that the app wants in no table of HPACK.
+  public func mark(_ names: IndexedNames) { carried?.marked = names }
 
   /// No head has come in time.
   func noteOverdue() { carried?.isOverdue = true }
