@@ -91,8 +91,8 @@ def main():
                 # A program that fails costs its row, not the run.
                 try:
                     measure(bench)
-                except (SystemExit, subprocess.SubprocessError) as error:
-                    failures.append(f"{measure.__name__}: {error}")
+                except (SystemExit, OSError, ValueError, subprocess.SubprocessError) as error:
+                    failures.append(f"{measure.__module__}.{measure.__name__}: {error}")
                     print(failures[-1], flush=True)
             if not arguments.only:
                 print(f"-- {bench.section}: {time.monotonic() - began:.0f} s", flush=True)

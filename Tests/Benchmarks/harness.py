@@ -70,7 +70,7 @@ class Bench:
         words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--timeout", str(timeout)]
         if server.app_ca:
             words += ["--ca", str(server.app_ca), *["--connect"][: server.connects]]
-        return [*words, "--url", f"{'https' if server.app_ca else 'http'}://{servers.SERVED}{path}"]
+        return [*words, "--url", f"{'https' if server.app_ca else 'http'}://{server.asked}{path}"]
 
     def load(self, server, path, *options, timeout=120):
         words = [*self.load_words(server, path, timeout), *map(str, options)]

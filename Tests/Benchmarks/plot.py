@@ -32,7 +32,7 @@ def picture(machine, results):
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        '<text x="16" y="24" font-size="16">Cost compared with nginx, HAProxy, Envoy and Squid: shorter is better, nginx is 1</text>',
+        '<text x="16" y="24" font-size="16">Cost compared with nginx and other proxies: shorter is better, nginx is 1</text>',
         f'<text x="16" y="44" fill="#555">{escape(facts)}; median of the rounds, whiskers from least to most</text>',
     ]
     full, y = WIDTH - LEFT - 150, 60

@@ -1,4 +1,4 @@
-"""Rows with an origin that speaks HTTP/2, and the same requests over HTTP/1.1. To origins nginx 1.22 and Squid 5 speak only 1.1."""
+"""Rows with an origin that speaks HTTP/2, and the same requests over 1.1. To origins nginx 1.22 and Squid 5 speak only 1.1."""
 
 from harness import CPU, SPEED
 

@@ -36,6 +36,14 @@ def wait_for_port(port, process, seconds=10):
     raise SystemExit(f"{process.args[0]} does not listen on {port}")
 
 
+def wait_for_file(path, process, seconds):
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        if time.monotonic() > deadline or process.poll() is not None:
+            raise SystemExit(f"{process.args[0]} does not write {path}")
+        time.sleep(0.001)
+
+
 class Server:
     """A process with its children: for nginx and HAProxy the figures cover master and worker together."""
 
@@ -48,6 +56,8 @@ class Server:
         wait_for_port(port, self.process, seconds)
         # With TLS towards apps: the CA that they trust, and whether they begin with CONNECT.
         self.app_ca, self.connects = None, False
+        # The host, with its port, that apps ask for.
+        self.asked = SERVED
 
     def pids(self):
         """The process and its children. All of these programs have only one level."""
@@ -366,12 +376,16 @@ trust:
     - default: {{ca_file: {folder}/ca.pem, system_roots: false}}
 """)
     path.chmod(0o600)
+    # The CA of an earlier process.
+    shutil.rmtree(published, ignore_errors=True)
     # For a process that is not dumpable, only root sees descriptors and memory map.
     # One with a CA stays so.
     debugging = [] if os.geteuid() == 0 or front else ["--allow-debugging"]
     server = Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
     if front:
         server.app_ca, server.connects = published / "ca.pem", True
+        # The proxy listens before it writes this file.
+        wait_for_file(server.app_ca, server.process, seconds)
     return server
 
 

@@ -7,9 +7,16 @@ import pathlib
 import shutil
 import subprocess
 
-from servers import SERVED, TOKEN, Server, free_port
+from servers import TOKEN, Server, free_port
 
 CERTIFICATES = "/usr/lib/squid/security_file_certgen"
+FIELDS = f"""\
+http_access allow all
+request_header_access Authorization deny all
+request_header_add Authorization "Bearer {TOKEN}" all
+via off
+forwarded_for delete
+"""
 
 
 def settings(root, rest, access_log=False):
@@ -34,42 +41,29 @@ shutdown_lifetime 0 seconds
     return ["squid", "-N", "-f", str(path)]
 
 
-def origin_rules(folder, origin, tls, cache):
-    """To the origin alone, over connections that are kept, with a verified certificate; the field is replaced."""
-    target = origin.tls_port if tls else origin.port
-    verified = f" tls tls-cafile={folder}/ca.pem tls-default-ca=off tls-min-version=1.2 ssldomain=localhost" if tls else ""
-    peer = f"localhost parent {target} 0 originserver no-query no-digest no-netdb-exchange name=api login=PASSTHRU"
-    store = "cache allow all\ncache_mem 64 MB\nmaximum_object_size_in_memory 1 MB" if cache else "cache deny all\ncache_mem 8 MB"
-    return f"""\
-cache_peer {peer} forcedomain=localhost:{target}{verified}
-never_direct allow all
-http_access allow all
-request_header_access Authorization deny all
-request_header_add Authorization "Bearer {TOKEN}" all
-via off
-forwarded_for delete
-{store}
-"""
+def store(cache):
+    kept = "cache allow all\ncache_mem 64 MB\nmaximum_object_size_in_memory 1 MB\n"
+    return kept if cache else "cache deny all\ncache_mem 8 MB\n"
 
 
-def accelerator(folder, origin, tls, access_log=False, front=False, cache=False):
+def accelerator(folder, origin, tls, access_log=False, cache=False):
     port = free_port()
     target = origin.tls_port if tls else origin.port
-    kind = f"{'-front' if front else ''}{'-cache' if cache else ''}{'-log' if access_log else ''}"
-    name = f"squid-{'https' if tls else 'http'}{kind}"
-    listen = "https_port" if front else "http_port"
-    certificate = f" tls-cert={folder}/front.pem tls-key={folder}/front.key" if front else ""
-    rest = f"{listen} 127.0.0.1:{port} accel defaultsite=localhost:{target} no-vhost{certificate}\n"
-    command = settings(folder / name, rest + origin_rules(folder, origin, tls, cache), access_log)
-    server = Server("squid", command, port)
-    server.app_ca = folder / "ca.pem" if front else None
-    return server
+    security = f" tls tls-cafile={folder}/ca.pem tls-default-ca=off tls-min-version=1.2 ssldomain=localhost" if tls else ""
+    rest = f"""\
+http_port 127.0.0.1:{port} accel defaultsite=localhost:{target} no-vhost
+cache_peer localhost parent {target} 0 originserver no-query no-digest no-netdb-exchange login=PASSTHRU{security}
+never_direct allow all
+{FIELDS}{store(cache)}"""
+    name = f"squid-{'https' if tls else 'http'}{'-cache' if cache else ''}{'-log' if access_log else ''}"
+    return Server("squid", settings(folder / name, rest, access_log), port)
 
 
 def interceptor(folder, origin):
-    """CONNECT, a leaf that Squid makes, and the requests inside to the origin. Its helper makes and stores the leaves."""
+    """CONNECT, a leaf that Squid makes, and the requests inside to their host: it keeps no connection of such requests to a
+    `cache_peer`. So apps ask for the origin's own name and port."""
     port = free_port()
-    root = folder / "squid-bump"
+    root = folder / "squid-intercept"
     leaves = root / "leaves"
     root.mkdir(exist_ok=True)
     shutil.rmtree(leaves, ignore_errors=True)
@@ -80,13 +74,15 @@ def interceptor(folder, origin):
 http_port 127.0.0.1:{port} ssl-bump tls-cert={folder}/ca.pem tls-key={folder}/ca.key generate-host-certificates=on
 sslcrtd_program {CERTIFICATES} -s {leaves} -M 4MB
 ssl_bump bump all
-"""
-    server = Server("squid", settings(root, rest + origin_rules(folder, origin, True, False)), port)
-    server.app_ca, server.connects = folder / "ca.pem", True
+tls_outgoing_options cafile={folder}/ca.pem default-ca=off min-version=1.2
+{FIELDS}{store(False)}"""
+    server = Server("squid", settings(root, rest), port)
+    server.app_ca, server.connects, server.asked = folder / "ca.pem", True, f"localhost:{origin.tls_port}"
     return server
 
 
 def can_intercept():
+    """Debian's package `squid` cannot, `squid-openssl` can."""
     return shutil.which("squid") and pathlib.Path(CERTIFICATES).exists()
 
 
@@ -95,9 +91,7 @@ def tunnels(folder, target):
     port = free_port()
     rest = f"""\
 http_port 127.0.0.1:{port}
-cache deny all
-cache_mem 8 MB
-acl target port {target}
+{store(False)}acl target port {target}
 http_access allow target
 http_access deny all
 """

@@ -18,6 +18,10 @@ def spread(it):
     return text if it["least"] == it["most"] else f"{text} ({number(it['least'])} to {number(it['most'])})"
 
 
+def figure(name, it):
+    return spread(it) if name == "authproxy" else number(it["median"])
+
+
 def more_is_better(row):
     return row["unit"].endswith("/s") or row["row"].endswith("per CPU second")
 
@@ -34,7 +38,7 @@ def ratio(row, peer):
 
 
 def compared(rows):
-    """One column for each program. Only authproxy's figures have their spread, as the table would be too wide. (The JSON has all.)"""
+    """One column for each program. Only authproxy's figures have their spread, else the table would be too wide."""
     names = [name for name in ("authproxy", "over 1.1", *PEERS) if any(name in row["programs"] for row in rows)]
     ratios = ["best"] if "nginx" not in names else ["nginx", "best"]
     heads = ["", "unit", *(TITLES.get(name, name) for name in names), *(f"/ {peer}" for peer in ratios)]
@@ -42,8 +46,7 @@ def compared(rows):
     for row in rows:
         programs = row["programs"]
         cells = [row["row"], row["unit"]]
-        cells += ["" if name not in programs else spread(programs[name]) if name == "authproxy" else number(programs[name]["median"])
-                  for name in names]
+        cells += [figure(name, programs[name]) if name in programs else "" for name in names]
         first = best(row)
         cells += [ratio(row, "nginx")] * ("nginx" in ratios)
         cells.append(f"{ratio(row, first)} {TITLES.get(first, first)}" if ratio(row, first) else "")
@@ -64,7 +67,8 @@ def alone(rows):
 
 def markdown(machine, results):
     versions = [f"{TITLES.get(name, name)} {machine[name]}" for name in PEERS]
-    facts = [machine["processor"], f"{machine['processors']} processors", f"Linux {machine['kernel']}", *versions, machine["date"]]
+    kind = [machine["processor"], f"{machine['processors']} processors", f"Linux {machine['kernel']}"]
+    facts = [*kind, *versions, machine["date"]]
     lines = [", ".join(facts) + "."]
     for section, rows in itertools.groupby(results, lambda row: row["section"]):
         rows = list(rows)
