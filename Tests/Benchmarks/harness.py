@@ -25,6 +25,10 @@ PEERS = {
 PROGRAMS = {"mitmproxy": "mitmdump"}
 
 
+def apps(count):
+    return "1 client" if count == 1 else f"{count} clients"
+
+
 def scheme(tls):
     return "https origin" if tls else "http origin"
 

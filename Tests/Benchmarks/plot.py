@@ -2,6 +2,8 @@
 
 from xml.sax.saxutils import escape
 
+from table import TITLES
+
 COLOURS = {"authproxy": "#d95f02", "nginx": "#1b9e77", "haproxy": "#7570b3", "envoy": "#e7298a", "squid": "#66a61e"}
 ROWS = [
     "small, https origin, 64 clients: CPU",
@@ -41,7 +43,7 @@ def picture(machine, results):
         top = y
         for name, it in group:
             length, low, high = (min(it[key] / base / MOST, 1) * full for key in ("median", "least", "most"))
-            middle, label = y + BAR / 2 - 1, f'{name} {it["median"]:.1f} {row["unit"]}'
+            middle, label = y + BAR / 2 - 1, f'{TITLES.get(name, name)} {it["median"]:.1f} {row["unit"]}'
             out += [
                 f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 3}" fill="{COLOURS[name]}"/>',
                 f'<path d="M{LEFT + low:.1f} {middle}H{LEFT + high:.1f}" stroke="#222" stroke-width="1"/>',

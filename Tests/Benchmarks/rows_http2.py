@@ -1,6 +1,6 @@
 """Rows with an origin that speaks HTTP/2, and the same requests over 1.1. To origins nginx 1.22 and Squid 5 speak only 1.1."""
 
-from harness import CPU, SPEED
+from harness import CPU, SPEED, apps
 
 
 def multiplexed(bench):
@@ -18,7 +18,7 @@ def multiplexed(bench):
             result = bench.requests(server, warm_up, count, "/small", "--clients", clients)
             return {CPU: result["each"], ("p99", "us"): result["p99_us"]}
 
-        bench.compare(f"small, HTTP/2 origin, {clients} clients", True, measure, starts=starts)
+        bench.compare(f"small, HTTP/2 origin, {apps(clients)}", True, measure, starts=starts)
 
     def larger(server, warm_up):
         return {CPU: bench.requests(server, warm_up, int(10000 * bench.scale), "/64k", "--clients", 64)["each"]}

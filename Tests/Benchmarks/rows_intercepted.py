@@ -13,7 +13,7 @@ import subprocess
 import time
 
 import squid_server
-from harness import CPU, installed
+from harness import CPU, apps, installed
 
 
 def start(bench, name):
@@ -46,7 +46,7 @@ def requests(bench):
 
         # A thousand connections take mitmproxy minutes.
         some = names + slow if clients < 1000 else names
-        bench.compare(f"small, intercepted, {clients} clients", True, measure, starts=starts(bench, some))
+        bench.compare(f"small, intercepted, {apps(clients)}", True, measure, starts=starts(bench, some))
 
     def larger(server, warm_up):
         result = bench.requests(server, warm_up, fewer(server, int(10000 * bench.scale)), "/64k", "--clients", 64, least=64)

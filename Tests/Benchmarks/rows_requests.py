@@ -4,7 +4,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import CPU, SPEED, scheme
+from harness import CPU, SPEED, apps, scheme
 
 DATA = {"read", "write", "readv", "writev", "recvfrom", "sendto", "recvmsg", "sendmsg", "splice", "sendfile"}
 WAITING = {"epoll_wait", "epoll_pwait", "epoll_pwait2"}
@@ -19,7 +19,7 @@ def small_answers(bench):
                 result = bench.requests(server, warm_up, count, "/small", "--clients", clients)
                 return {CPU: result["each"], ("throughput", "requests/s"): result["count"] / result["seconds"]}
 
-            bench.compare(f"small, {scheme(tls)}, {clients} clients", tls, measure)
+            bench.compare(f"small, {scheme(tls)}, {apps(clients)}", tls, measure)
 
 
 def access_log(bench):

@@ -85,6 +85,7 @@ def many(bench, parent):
     for _ in range(bench.rounds):
         server = bench.start("authproxy", True, name="authproxy-tunnels", parent=parent.urls["http parent"], tunnels=target)
         try:
+            bench.load(server, "/small", "--clients", 64, "--requests", 2000)
             before = server.memory_kib("Rss")
             words = ["hold", "--to", f"127.0.0.1:{server.port}", "--connections", str(count), "--answered", "--send", request]
             holder = subprocess.Popen([bench.loadgen, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
