@@ -36,7 +36,7 @@ extension OAuth2Machine {
   mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
     if let record, record.binding == binding {
       flight?.interrupted = record.inFlight && !stored.ownMark
-      if record.generation > stored.generation {
+      if isNews(record) {
         if follow(record, now, wall) { return }
       } else if record.generation == stored.generation {
         stored.record = record

@@ -5,7 +5,7 @@ extension OAuth2Machine {
 
   public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
     noteClock(answer, now, wall)
-    if let pending = stored.unsaved, pending.id == id, flight == nil {
+    if let pending = stored.unsaved, pending.id == id, flight == nil || isShared && flight?.id != id {
       saved(pending.record, answer, now, wall)
       return flush(now)
     }
@@ -23,10 +23,13 @@ extension OAuth2Machine {
       stored.holdsLock = true
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
-    case (.reading, .busy(let holder)), (.claiming, .busy(let holder)): waitForOther(holder, now)
+    case (.reading, .busy(let holder)), (.claiming, .busy(let holder)):
+      // What was read has another process's claim by now, and what becomes of it counts.
+      if isShared { stored.holdsLock = false }
+      waitForOther(holder, now)
     case (.claiming, .claimed(let since)): claimed(since: since, now)
     case (.confirming(let refusal), .record(let record, _)):
-      if let record, record.binding == binding, record.generation > stored.generation {
+      if let record, record.binding == binding, isNews(record) {
         take(record, now, wall)
       } else {
         confirmed(refusal, now)
@@ -60,6 +63,8 @@ extension OAuth2Machine {
     guard record.binding == binding else { return succeed(grant, now) }
     stored.record = record
     stored.unsaved = Stored.Unsaved(id: id, record: record, retryAt: now + Self.saveRetry)
+    // Others may take the claim over: what they do must be seen, and is a reason to save at once.
+    if isShared { stored.holdsLock = false }
     actions.append(.report(.notSaved(why)))
     succeed(grant, now)
   }
@@ -176,7 +181,7 @@ extension OAuth2Machine {
   }
 
   mutating func retrySaving(_ now: Int64) {
-    guard flight == nil, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
+    guard flight == nil || isShared && awaitsOther, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
     stored.unsaved?.retryAt = nil
     actions.append(.store(id: pending.id, .save(pending.record)))
   }
@@ -186,11 +191,11 @@ extension OAuth2Machine {
     case .saved:
       stored.unsaved = nil
       stored.ownMark = false
-      unlock()
+      if flight == nil { unlock() }
     case .superseded(let other):
       stored.unsaved = nil
       stored.ownMark = false
-      unlock()
+      if flight == nil { unlock() }
       giveWay(record, to: other, now, wall)
     case .failed, .unreachable, .wrongKey, .damaged: stored.unsaved?.retryAt = now + Self.saveRetry
     default: break

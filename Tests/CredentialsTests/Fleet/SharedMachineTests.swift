@@ -391,6 +391,59 @@ struct SharedMachineTests {
     }
   }
 
+  @Test("a store that lost the record: one that knows it puts it back while it waits for who has claimed the first token")
+  func putBackBeforeUse() {
+    var store = ModelStore(stored(3, expiresAt: 4_600))
+    var (first, next) = (Replica(1), Replica(2))
+    first.need(&store)
+    store.flush(at: 0)
+    next.need(&store)
+    #expect(store.current.record?.generation == 0 && store.current.record?.claim != nil)
+    // No notification has come yet.
+    first.refused(&store)
+    #expect(store.current.record?.generation == 3 && store.current.record?.claim == nil)
+    next.settle(&store)
+    #expect(next.sent.isEmpty && next.published == ["a3"])
+    first.now += 1_000
+    first.timer(&store)
+    #expect(first.sent == ["r3"])
+  }
+
+  @Test("a store that lost the record: another token under the number of one's own is the one that counts")
+  func sameNumber() {
+    var store = ModelStore(stored(1, expiresAt: 4_600))
+    var (first, other) = (Replica(1), Replica(2))
+    first.need(&store)
+    other.need(&store)
+    var fork = TokenRecord(
+      binding: Replica.binding, generation: 1, refreshToken: Secret("r7"), accessToken: Secret("a7"),
+      expiresAt: ModelStore.epoch / 1_000 + 4_600, lifetime: 3_600)
+    fork.note(request: TokenBinding.request(of: first.machine.policy))
+    store.flush(at: 0)
+    _ = store.perform(.write(fork, replacing: nil, .save), of: 9, at: 0)
+    first.refused(&store)
+    #expect(first.published == ["a1", "a7"] && first.sent.isEmpty)
+    other.look(&store)
+    other.refused(&store)
+    #expect(other.sent == ["r7"] && !store.wentBack)
+  }
+
+  @Test("a new token that could not be saved is saved when another process claims the spent one")
+  func unsavedMeanwhile() {
+    var store = ModelStore(stored(1))
+    var (first, other) = (Replica(1), Replica(2))
+    first.need(&store)
+    first.isConnected = false
+    first.answer(grant("a2", refreshToken: "r2"), &store)
+    // The connection is back, but the answer of the save was lost after that.
+    first.isConnected = true
+    store.failOver(losing: 1)
+    other.need(&store)
+    #expect(store.current.record?.claim?.process == 2)
+    first.look(&store)
+    #expect(store.current.record?.generation == 2 && store.current.record?.claim == nil && !first.machine.hasUnsaved)
+  }
+
   @Test("a logout during a refresh: the tokens that it did not know of are left for the next one to revoke")
   func logoutMeanwhile() {
     var store = ModelStore(stored(1))
