@@ -41,7 +41,8 @@ extension OAuth2Machine {
   /// It is newer than what this machine knows. Or the store had lost records, and another process has got another token under the number
   /// of this one's: what stands in the store is what counts.
   func isNews(_ record: TokenRecord) -> Bool {
-    record.generation > stored.generation || record.generation == stored.generation && record.refreshToken != stored.refreshToken
+    record.generation > stored.generation
+      || record.generation == stored.generation && record.refreshToken != stored.refreshToken
   }
 
   /// An operator has cleared what the record said: the next request tries again.

@@ -181,7 +181,8 @@ extension OAuth2Machine {
   }
 
   mutating func retrySaving(_ now: Int64) {
-    guard flight == nil || isShared && awaitsOther, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
+    guard flight == nil || isShared && awaitsOther, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt
+    else { return }
     stored.unsaved?.retryAt = nil
     actions.append(.store(id: pending.id, .save(pending.record)))
   }

@@ -514,7 +514,9 @@ final class Simulation {
   private func isKnownElsewhere(than next: ModelServer.Presentation) -> Bool {
     guard schedule.losses == 0, let claimed = store.claim(of: next.process)?.record?.generation else { return false }
     return processes.contains { other in
-      guard other.isAlive, other.frozenUntil.map({ time >= $0 }) ?? true, let connected = other.connectedSince else { return false }
+      guard other.isAlive, other.frozenUntil.map({ time >= $0 }) ?? true, let connected = other.connectedSince else {
+        return false
+      }
       return other.generation > claimed && time - max(connected, other.thawedSince, other.learned.since) > 600
     }
   }

@@ -34,7 +34,8 @@ struct SimulationTests {
             let faults = Schedule.Fault.allCases.dropFirst()
             schedule.second = .init(
               fault: faults[1 + Int(random.within(0...Int64(faults.count - 1)))],
-              moment: [.lostWrite, .lostWrites, .flush].contains(fault) ? .putBack : .takenOver, delay: Int(random.within(0...9)))
+              moment: [.lostWrite, .lostWrites, .flush].contains(fault) ? .putBack : .takenOver,
+              delay: Int(random.within(0...9)))
           }
           all.append(schedule)
         }

@@ -12,7 +12,7 @@ import Testing
     let fleet = try Fleet(#"{"rotate": true, "refresh_token": "first-5ecret-refresh"}"#)
     defer { fleet.stop() }
     try fleet.start(1, Self.refreshToken)
-    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    #expect(try fleet.ask(fleet.proxies[0]) == 200, "\(fleet.story)")
     let key = try word(fleet, "keys", "authproxy:api:*")
     let good = try word(fleet, "get", key)
     #expect(good.hasPrefix("authproxy1 "))
@@ -20,7 +20,7 @@ import Testing
     switch damage {
     case .ofAnotherCredential:
       try fleet.start(try fleet.configuration(name: "other"))
-      #expect(try fleet.ask(fleet.proxies[1]) == 200)
+      #expect(try fleet.ask(fleet.proxies[1]) == 200, "\(fleet.story)")
       let keys = try word(fleet, "keys", "authproxy:api:*").split(separator: "\n").map(String.init)
       value = try word(fleet, "get", try #require(keys.first { $0 != key }))
     case .truncated: value = String(good.dropLast(8))
@@ -35,25 +35,25 @@ import Testing
     let answer = try next.ask(fleet.server.url())
     expect(answer, 502, next)
     #expect(answer.head.contains("proxy_configuration_error"), "\(answer.head)")
-    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    #expect(try fleet.ask(fleet.proxies[0]) == 200, "\(fleet.story)")
     #expect(try word(fleet, "get", key) == value)
-    #expect(try fleet.server.state().requests.count == count)
+    #expect(try fleet.server.state().requests.count == count, "\(fleet.story)")
     try fleet.redis.command("set", key, good)
     let last = try fleet.start(try fleet.configuration(Self.refreshToken, name: "last"))
-    #expect(try fleet.ask(last) == 200)
-    #expect(try fleet.server.state().requests.count == count)
+    #expect(try fleet.ask(last) == 200, "\(fleet.story)")
+    #expect(try fleet.server.state().requests.count == count, "\(fleet.story)")
   }
 
   @Test func `a record of another prefix is not opened`() throws {
     let fleet = try Fleet()
     defer { fleet.stop() }
     try fleet.start(1)
-    #expect(try fleet.ask(fleet.proxies[0]) == 200)
+    #expect(try fleet.ask(fleet.proxies[0]) == 200, "\(fleet.story)")
     let key = try word(fleet, "keys", "authproxy:api:*")
     try fleet.redis.command("set", key.replacing("authproxy:", with: "elsewhere:"), try word(fleet, "get", key))
     let other = try fleet.start(try fleet.configuration(name: "other", store: "prefix: \"elsewhere:\""))
     expect(try other.ask(fleet.server.url()), 502, other)
-    #expect(try fleet.server.state().requests.count == 1)
+    #expect(try fleet.server.state().requests.count == 1, "\(fleet.story)")
   }
 
   private func word(_ fleet: Fleet, _ first: String, _ second: String) throws -> String {
