@@ -9,6 +9,7 @@ extension OAuth2Machine {
       if case .seen(let record?, _) = answer { leave(record) }
       return flush(now)
     }
+    if case .seen = answer, failures.isUnreadable { failures.forgive() }
     switch answer {
     case .seen(let record?, _) where record.binding == binding:
       if isNews(record) {
@@ -27,10 +28,10 @@ extension OAuth2Machine {
       stored.isKnown = true
     case .wrongKey, .damaged:
       if hasLogin, !stored.isKnown, flight == nil, failures.operatorReason == nil {
-        let how = answer == .damaged ? "damaged" : "encrypted with another key"
-        let text = "\(TokenFailure.store("its record is \(how)"))"
+        let text = unreadable(isDamaged: answer == .damaged)
         failures.last = text
         failures.operatorReason = text
+        failures.isUnreadable = true
         actions.append(.report(.needsOperator(text)))
       }
     case .record, .busy, .claimed, .saved, .superseded, .released, .failed, .unreachable, .unchanged: break
@@ -42,7 +43,7 @@ extension OAuth2Machine {
   /// of this one's: what stands in the store is what counts.
   func isNews(_ record: TokenRecord) -> Bool {
     record.generation > stored.generation
-      || record.generation == stored.generation && record.refreshToken != stored.refreshToken
+      || record.generation == stored.generation && record.generation > 0 && record.refreshToken != stored.refreshToken
   }
 
   /// An operator has cleared what the record said: the next request tries again.

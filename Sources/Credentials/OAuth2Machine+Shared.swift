@@ -11,6 +11,14 @@ extension OAuth2Machine {
     return flush(now)
   }
 
+  /// No configuration has the store of this retired machine any more: what is not saved there never will be.
+  public mutating func storeRemoved(now: Int64) -> [Action] {
+    guard retired, stored.unsaved != nil else { return flush(now) }
+    stored.unsaved = nil
+    actions.append(.report(.lost))
+    return flush(now)
+  }
+
   /// Only this process has the newest token.
   private mutating func saveNow(_ now: Int64) {
     guard stored.unsaved?.retryAt != nil else { return }

@@ -46,8 +46,8 @@ extension OAuth2Machine {
       useUnsaved(grant, record, text, now)
     case (.saving(let grant, let record), .wrongKey), (.saving(let grant, let record), .damaged):
       useUnsaved(grant, record, "what is in the place of its record cannot be read", now)
-    case (_, .wrongKey): failUnreadable("encrypted with another key", now)
-    case (_, .damaged): failUnreadable("damaged", now)
+    case (_, .wrongKey): failUnreadable(isDamaged: false, now)
+    case (_, .damaged): failUnreadable(isDamaged: true, now)
     case (.reading, .unreachable(let text)), (.claiming, .unreachable(let text)): goOnAlone(text, now)
     case (.reading, .failed(let text)), (.claiming, .failed(let text)):
       fail("\(TokenFailure.store(text))", retryAfter: nil, now)
@@ -70,8 +70,21 @@ extension OAuth2Machine {
   }
 
   /// An unreadable record stays as it is. The configured first token may be used up: nobody tries it.
-  private mutating func failUnreadable(_ how: String, _ now: Int64) {
-    fail("\(TokenFailure.store("its record is \(how)"))", retryAfter: nil, needsOperator: true, now)
+  private mutating func failUnreadable(isDamaged: Bool, _ now: Int64) {
+    let isOutdated = flight?.outdated ?? true
+    fail(unreadable(isDamaged: isDamaged), retryAfter: nil, needsOperator: true, now)
+    failures.isUnreadable = !isOutdated
+  }
+
+  /// What is wrong with a record that cannot be read, and how to repair it.
+  func unreadable(isDamaged: Bool) -> String {
+    let what =
+      isDamaged
+      ? "its record is damaged"
+      : "its record is encrypted with another key" + (isShared ? ": add that key to previous_keys, or" : ":")
+    // A login takes the place of a fleet's record. A file's is only set aside if it is damaged.
+    let command = hasLogin && isShared ? "login" : "tokens --clear"
+    return "\(TokenFailure.store("\(what)\(isDamaged ? ":" : "") run \"authproxy \(command) \(name)\""))"
   }
 
   mutating func noteClock(_ answer: TokenStoreAnswer, _ now: Int64, _ wall: Int64) {

@@ -444,6 +444,69 @@ struct SharedMachineTests {
     #expect(store.current.record?.generation == 2 && store.current.record?.claim == nil && !first.machine.hasUnsaved)
   }
 
+  @Test("a reload that moves the record gives the claim in its former place up")
+  func movedClaim() {
+    var store = ModelStore(nil)
+    var first = Replica(1, makePolicy())
+    first.need(&store)
+    #expect(store.current.record?.claim != nil)
+    let other = makePolicy(authentication: .basic(secret: Secret("another")))
+    first.run(first.machine.reconfigure(other, sharing: [UInt8](repeating: 9, count: 32), now: first.now), &store)
+    #expect(store.current.record?.claim == nil)
+    first.answer(grant("a1"), &store)
+    #expect(first.published == ["a1"])
+  }
+
+  @Test("a retired machine whose store is gone gives up what is not saved, and no other does", arguments: [true, false])
+  func storeRemoved(isRetired: Bool) {
+    var store = ModelStore(stored(1))
+    var first = Replica(1)
+    first.need(&store)
+    first.isConnected = false
+    first.answer(grant("a2", refreshToken: "r2"), &store)
+    if isRetired { first.run(first.machine.retire(now: first.now), &store) }
+    first.run(first.machine.storeRemoved(now: first.now), &store)
+    #expect(first.machine.hasUnsaved == !isRetired && first.machine.mustFinish == !isRetired)
+    #expect(first.reports.contains(.lost) == isRetired)
+  }
+
+  @Test(
+    "a record that could not be read: all go on once it can",
+    arguments: [nil, stored(0), stored(5, expiresAt: 4_600)] as [TokenRecord?])
+  func readableAgain(repaired: TokenRecord?) {
+    var store = ModelStore(repaired)
+    var first = Replica(1)
+    _ = first.machine.need(now: first.now)
+    _ = first.machine.storeAnswered(id: 1, .damaged, now: first.now, wall: 0)
+    guard case .unavailable(.needsOperator(let why)) = first.machine.need(now: first.now).need else {
+      Issue.record("it does not need an operator")
+      return
+    }
+    #expect(why.contains("run \"authproxy tokens --clear api\""))
+    first.look(&store)
+    #expect(first.machine.need(now: first.now).need.unavailable == nil)
+  }
+
+  @Test(
+    "what stands for a record that could not be read: who knows a token puts it back, others begin with the configured one",
+    arguments: [true, false])
+  func replaced(isKnown: Bool) {
+    var store = ModelStore(stored(3, expiresAt: 4_600))
+    var first = Replica(1)
+    if isKnown { first.need(&store) }
+    var empty = TokenRecord(binding: Replica.binding, generation: 0, refreshToken: nil)
+    empty.lastError = .clearance(at: 1_800_000_000)
+    store.flush(at: 0)
+    _ = store.perform(.write(empty, replacing: nil, .note), of: 9, at: 0)
+    first.look(&store)
+    #expect(store.current.record?.generation == (isKnown ? 3 : 0))
+    first.now += 1_000
+    first.refused(&store)
+    first.need(&store)
+    first.settle(&store)
+    #expect(first.sent == [isKnown ? "r3" : "r1"])
+  }
+
   @Test("a logout during a refresh: the tokens that it did not know of are left for the next one to revoke")
   func logoutMeanwhile() {
     var store = ModelStore(stored(1))
