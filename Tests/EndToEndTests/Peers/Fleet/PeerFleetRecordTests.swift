@@ -61,7 +61,8 @@ import Testing
     #expect(shown.output.contains("damaged") && shown.output.contains("tokens --clear api"), "\(shown.output)\(shown.errors)")
     // One proxy knows its token.
     try clear(fleet, next, keeping: "hello")
-    #expect(try eventually { try fleet.metric("credential_needs_operator") == [0, 0] }, "\(fleet.story)")
+    #expect(try eventually { try fleet.metric("credential_generation") == [1, 1] }, "\(fleet.story)")
+    #expect(try fleet.metric("credential_needs_operator") == [0, 0], "\(fleet.story)")
     #expect(try fleet.ask(next) == 200, "\(fleet.story)")
     #expect(try fleet.server.state().requests.count == 1, "\(fleet.story)")
     // Nobody knows it.
