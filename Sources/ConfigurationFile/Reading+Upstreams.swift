@@ -48,6 +48,12 @@ extension Reading {
           "\(entry.path.shown): there is already an upstream named \(shown(draft.name.value)) at \(place); "
             + "give one of them another 'name'")
       }
+      if ["none", "tunnel"].contains(draft.name.value) {
+        error(
+          draft.name.place,
+          "\(entry.path.shown): metrics use the name \(shown(draft.name.value)) for requests without an entry; "
+            + "give it another 'name'")
+      }
       for match in draft.matches {
         if let other = matches[match.match]?.first(where: { collide($0.settings, draft.settings) }) {
           error(match.place, "\(entry.path.shown): the same match for the same clients is at \(other.place)")

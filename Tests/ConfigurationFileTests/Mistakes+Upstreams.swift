@@ -94,6 +94,17 @@ extension Mistake {
         "7:22: error: upstreams[1]: the same match for the same clients is at 6:22"
       ]),
     Mistake(
+      "a name that metrics use already",
+      #"""
+      upstreams:
+        - {name: none, match: h}
+        - {name: tunnel, match: i}
+      """#,
+      [
+        "3:12: error: upstreams[0]: metrics use the name 'none' for requests without an entry; give it another 'name'",
+        "4:12: error: upstreams[1]: metrics use the name 'tunnel' for requests without an entry; give it another 'name'",
+      ]),
+    Mistake(
       "two upstreams with one name",
       #"""
       upstreams:

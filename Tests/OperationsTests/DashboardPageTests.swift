@@ -15,12 +15,12 @@ import Upstreams
   /// - Parameter name: of all; nil: each has its own.
   private static func report(
     _ count: Int, name: String? = nil, credentials: [CredentialReport] = [], trouble: [Trouble] = [],
-    showsPaths: Bool = false, _ change: (inout Figures) -> Void = { _ in }
+    showsPaths: Bool = false, originPath: String = "", _ change: (inout Figures) -> Void = { _ in }
   ) -> StatusReport {
     let upstreams = (0..<count).map { index in
       UpstreamSettings(
         name: name ?? "u\(index).test", match: .init(host: "u\(index).test", isWildcard: false),
-        origin: .init(scheme: .https, host: "origin\(index).test", port: 443), timeouts: Timeouts())
+        origin: .init(scheme: .https, host: "origin\(index).test", port: 443, path: originPath), timeouts: Timeouts())
     }
     var lifecycle = LifecycleReport()
     lifecycle.phase = .serving
@@ -53,7 +53,7 @@ import Upstreams
   }
 
   private static func rows(_ page: String) -> [String] {
-    page.matches(of: /<tr id="u\d+"><th scope="row" title="([^"]*)"/).map { String($0.1) }
+    page.matches(of: /<tr id="u\d+"><th scope="row"><bdi>([^<]*)</).map { String($0.1) }
   }
 
   private static func trouble(_ path: String, details: String = "") -> Trouble {
@@ -139,6 +139,30 @@ import Upstreams
     let page = Self.page(Self.report(1, trouble: trouble))
     #expect(page.contains("a.test/bot-5ecret/…") && !page.contains("/send"))
     #expect(!String(decoding: Self.report(1, trouble: trouble).json(), as: UTF8.self).contains("/send"))
+  }
+
+  @Test func `an origin's path is whole for readers of a unix socket alone, too`() {
+    let whole = Self.report(1, showsPaths: true, originPath: "/services/T1/5ecret")
+    #expect(Self.page(whole).contains("https://origin0.test/services/T1/5ecret"))
+    let report = Self.report(1, originPath: "/services/T1/5ecret")
+    #expect(Self.page(report).contains("https://origin0.test/services/…"))
+    #expect(Self.page(report, "q=5ecret").contains("No upstream matches."))
+    for text in [Self.page(report), String(decoding: report.json(), as: UTF8.self)] { #expect(!text.contains("T1")) }
+    #expect(String(decoding: report.json(), as: UTF8.self).contains("https://origin0.test/services/…"))
+  }
+
+  @Test func `what a reader has chosen stays chosen when it filters`() {
+    let page = Self.page(Self.report(60), "sort=-rate&span=6h&all=1")
+    for (name, value) in [("sort", "-rate"), ("span", "6h"), ("all", "1")] {
+      #expect(page.contains("<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"), "\(name)")
+    }
+  }
+
+  @Test(arguments: [("%41b", "Ab"), ("a+b", "a b"), ("%+5", "% 5"), ("%4", "%4"), ("%", "%"), ("%zz", "%zz"), ("%C3%A9", "é")])
+  func `a filter is decoded as browsers encode it`(_ text: String, _ filter: String) {
+    let query = PageQuery("q=\(text)")
+    #expect(query.filter == filter)
+    #expect(PageQuery(String(query.text.dropFirst())) == query)
   }
 
   @Test func `states of credentials in words`() {

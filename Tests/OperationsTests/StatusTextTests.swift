@@ -29,12 +29,16 @@ import Testing
       ,"addresses":["127.0.0.1:3128"],"config":{"generation":2,"last_reload_successful":false,"last_reload_errors":["proxy.conf:3: error: x"]},\
       "client_connections":5,"tunnels":1,"cache":{"bytes":2097152,"limit":67108864,"objects":7},\
       "upstreams":[{"name":"api.test","requests":{"200":90,"304":2,"404":3,"502":4,"none":1},"connections_idle":2,\
-      "connections_active":1,"certificate_expiry":\(Self.now + 86_400),"cache":{"hit":3,"miss":1},\
+      "connections_active":1,"5m":{"per_second":1.250,"p50_seconds":0.012,"p99_seconds":1.300},\
+      "trust_state":{"state":"refused","reason":"revoked"},"certificate_expiry":\(Self.now + 86_400),"cache":{"hit":3,"miss":1},\
       "origins":[{"origin":"https://a","up":true},{"origin":"https://b","up":false}]}],\
       "credentials":[{"name":"api","state":"ready","waiting_requests":0,"expiry":\(Self.now + 90)},\
       {"name":"mine","state":"failed","waiting_requests":3,"reason":"token server: 500","subjects":4},\
       {"name":"calendar","state":"needs_operator","waiting_requests":0,"login":{"needed":true}}],\
-      "pins":[{"trust":"strict","expiry":\(Self.now - 60)}]
+      "pins":[{"trust":"strict","expiry":\(Self.now - 60)}],\
+      "revocation":[{"subject":"a.test","state":"good"},{"subject":"b.test","state":"revoked","responder":"http://o.test","fetched":\(Self.now - 60)}],\
+      "trouble":[{"time":\(Self.now - 5),"peer":"127.0.0.1:5","method":"GET","authority":"api.test","path":"/v1/…","status":502,\
+      "author":"proxy","error":"connection_refused","details":"no"},{"time":\(Self.now - 9),"client":"ci","method":"GET","status":0}]
       """
     let expected = [
       "authproxy 0.1.0  serving  ready  started 1 h 2 m ago  configuration 2",
@@ -44,8 +48,10 @@ import Testing
       "The last reload failed; the configuration before it is in use:",
       "  proxy.conf:3: error: x",
       "",
-      "UPSTREAM  REQUESTS  2XX  3XX  4XX  5XX  OTHER  BUSY  IDLE  HITS  CERTIFICATE ENDS  ORIGINS DOWN",
-      "api.test       100   90    2    3    4      1     1     2  75 %  in 1 d 0 h        https://b",
+      "UPSTREAM  REQUESTS  REQ/S  2XX  3XX  4XX  5XX  OTHER    P50    P99  BUSY  IDLE  HITS  TRUST             "
+        + "CERTIFICATE ENDS  ORIGINS DOWN",
+      "api.test       100    1.3   90    2    3    4      1  12 ms  1.3 s     1     2  75 %  refused: revoked  "
+        + "in 1 d 0 h        https://b",
       "",
       "CREDENTIAL  STATE                                EXPIRES  WAITING  USERS",
       "api         fresh                                in 1 m         0       ",
@@ -55,8 +61,16 @@ import Testing
       "",
       "PINS OF  END",
       "strict   1 m ago",
+      "",
+      "REVOCATION OF  STATE    RESPONDER      FETCHED",
+      "b.test         revoked  http://o.test  1 m ago",
+      "",
+      "TROUBLE  STATUS  CLIENT       UPSTREAM  REQUEST              ERROR               DETAILS",
+      "5 s ago     502  127.0.0.1:5  none      GET api.test/v1/...  connection_refused  no",
+      "9 s ago    none  ci           none      GET                  answered            ",
     ]
-    #expect(try Self.lines(more, width: 200) == expected)
+    let lines = try Self.lines(more, width: 200)
+    #expect(lines == expected, "\(lines.joined(separator: "\n"))")
   }
 
   @Test func `rates are of the time between two readings, and none after a restart`() throws {

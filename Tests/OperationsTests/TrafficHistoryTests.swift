@@ -42,6 +42,17 @@ import Testing
     #expect(world.requests(.hours).reduce(0, +) == 9)
   }
 
+  @Test func `a history that begins later leaves out what was counted before`() {
+    var world = World()
+    world.add(1_000_000)
+    world.history = TrafficHistory(from: TrafficCounts(world.counters), now: world.start + 5)
+    world.add(3)
+    world.sample(at: 8)
+    #expect(world.requests().reduce(0, +) == 3 && world.requests().last == 3)
+    #expect(world.history.windows(.hours).map(\.window.requests) == [3])
+    #expect(world.history.windows(.minutes).map { $0.window.durations.reduce(0, +) } == [3])
+  }
+
   @Test func `before the end of a slot its counts are there already, and count once`() {
     var world = World()
     for second in 1...9 {

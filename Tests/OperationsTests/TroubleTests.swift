@@ -24,6 +24,8 @@ import Testing
       (503, nil, false, true),
       (403, "http_request_denied", true, true), (200, "http_response_incomplete", false, true),
       (504, "connection_read_timeout", true, true), (304, nil, false, false), (0, nil, true, false),
+      // A tunnel, and OPTIONS *.
+      (200, nil, true, false),
     ].map({ ((status: $0.0, error: $0.1, byProxy: $0.2), $0.3) }) as [((status: Int, error: String?, byProxy: Bool), Bool)] {
       let request = request(record.status, error: record.error, byProxy: record.byProxy)
       #expect(Trouble.isTrouble(request) == isTrouble, "\(record)")
@@ -32,9 +34,10 @@ import Testing
 
   @Test(arguments: [
     ("/", "/"), ("", ""), ("*", "*"), ("/v1", "/v1"), ("/v1/", "/v1/…"), ("/bot123/sendMessage", "/bot123/…"),
-    ("//x", "//…"),
+    ("//x", "//…"), ("/bot123456:AAE5ecret/send", "/…"), ("/T024BE7LD", "/…"), ("/8f14e45fceea167a", "/…"),
+    ("/a%3Asecret", "/…"), ("/averylongsegmentthatmaybeasecret/x", "/…"),
   ])
-  func `of a path the first segment is shown`(_ path: String, _ shown: String) {
+  func `of a path the first segment is shown, if it looks like a word`(_ path: String, _ shown: String) {
     #expect(Trouble(request(500, path: path)).shortPath == shown)
   }
 

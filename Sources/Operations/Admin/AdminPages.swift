@@ -15,6 +15,8 @@ struct AdminPages {
     limits.body = 8 << 10
     limits.patience = 10_000
     limits.persists = false
+    // Probes get a place, however many connections say nothing.
+    limits.evictsIdle = true
     return limits
   }
 
@@ -73,7 +75,10 @@ struct AdminPages {
 }
 
 extension ServedAnswer {
-  private static let uncached = [(name: "Cache-Control", value: "no-store")]
+  private static let uncached = [
+    (name: "Cache-Control", value: "no-store"), (name: "X-Content-Type-Options", value: "nosniff"),
+    (name: "Cross-Origin-Resource-Policy", value: "same-origin"),
+  ]
 
   static func text(_ status: Int, _ body: String) -> ServedAnswer { ServedAnswer(status, text: body, fields: uncached) }
 
@@ -85,8 +90,7 @@ extension ServedAnswer {
   static func page(_ html: [UInt8]) -> ServedAnswer {
     let fields = [
       ("Content-Security-Policy", DashboardPage.securityPolicy), ("X-Frame-Options", "DENY"),
-      ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
-      ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Referrer-Policy", "no-referrer"),
       ("Cross-Origin-Opener-Policy", "same-origin"),
     ]
     return ServedAnswer(200, type: "text/html; charset=utf-8", fields: uncached + fields, body: html)

@@ -16,7 +16,9 @@ extension DashboardPage {
       if refused > 5 { continue }
       note(.bad, "Not trusted", &html)
       html.name(upstream.name)
-      html.text(": \(reason), by \(evaluator), \(VisibleText.span(ago)) ago. It gets no request and no credential.")
+      html.text(
+        ": \(reason), by \(evaluator), \(VisibleText.span(ago)) ago. A connection that is refused gets no request and no credential."
+      )
       html.markup("</span></div>")
     }
     if refused > 5 {

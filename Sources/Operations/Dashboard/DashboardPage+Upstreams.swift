@@ -40,6 +40,7 @@ extension DashboardPage {
     // The rest of what the reader has chosen.
     if let column = query.column { hidden("sort", (query.descends ? "-" : "") + column.rawValue, &html) }
     if query.span != .minutes { hidden("span", query.span.rawValue, &html) }
+    if query.showsAll { hidden("all", "1", &html) }
     html.markup("<noscript><button>Filter</button></noscript></form></div>")
     open("Upstreams", &html)
     html.markup("<thead><tr>")
@@ -54,7 +55,7 @@ extension DashboardPage {
 
   private func span(_ span: TrafficHistory.Span, _ title: StaticString, _ html: inout HTML) {
     html.markup("<a")
-    html.attribute("href", query.with(span).text)
+    html.attribute("href", query.with(span).text, limit: .max)
     if query.span == span { html.markup(" aria-current=\"true\"") }
     html.markup(">")
     html.markup(title)
@@ -105,7 +106,7 @@ extension DashboardPage {
     let wanted = query.filter.lowercased()
     let texts =
       [upstream.name, upstream.settings?.credential ?? "", upstream.judgement.word]
-      + (upstream.settings?.origins.map(\.shown) ?? [])
+      + (upstream.settings?.origins.map(report.shown) ?? [])
     return texts.contains { $0.lowercased().contains(wanted) }
   }
 
@@ -173,7 +174,7 @@ extension DashboardPage {
     html.markup("<small>")
     for (index, origin) in settings.origins.prefix(3).enumerated() {
       html.markup(index == 0 ? "→ " : ", else ")
-      html.name(origin.shown, limit: 80)
+      html.name(report.shown(origin), limit: 80)
     }
     if upstream.ways != ["direct"] { html.text(" via \(upstream.ways.joined(separator: ", else "))") }
     let down = upstream.origins.filter { !$0.isUp }

@@ -111,7 +111,8 @@ struct DashboardPage {
   /// A row's name.
   func rowHead(_ name: String, _ html: inout HTML) {
     html.markup("<th scope=\"row\"")
-    html.attribute("title", name)
+    // What is cut is there as a whole.
+    if name.unicodeScalars.count > HTML.longestText { html.attribute("title", name, limit: 300) }
     html.markup(">")
     html.name(name)
   }

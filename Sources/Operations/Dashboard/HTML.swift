@@ -5,6 +5,8 @@ struct HTML {
 
   /// Scalars of a text that are shown; a table must stay one.
   static let longestText = 120
+  /// Marks on one letter that are shown: no language needs more, and a pile of them covers other lines.
+  private static let mostMarks = 3
 
   mutating func markup(_ literal: StaticString) {
     literal.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -13,10 +15,12 @@ struct HTML {
   /// - Parameter limit: scalars; the rest is cut.
   mutating func text(_ text: String, limit: Int = longestText) {
     var rest = limit
+    var marks = 0
     for scalar in text.unicodeScalars {
       if rest == 0 { return bytes.append(contentsOf: "…".utf8) }
       rest -= 1
-      append(scalar)
+      marks = scalar.isCombining ? marks + 1 : 0
+      if marks <= Self.mostMarks { append(scalar) }
     }
   }
 
@@ -53,5 +57,12 @@ struct HTML {
       default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
       }
     }
+  }
+}
+
+extension Unicode.Scalar {
+  /// It has no place of its own, but stands over or under the letter before it.
+  fileprivate var isCombining: Bool {
+    value > 0x2ff && (properties.generalCategory == .nonspacingMark || properties.generalCategory == .enclosingMark)
   }
 }

@@ -28,7 +28,7 @@ struct PageQuery: Sendable, Hashable {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = parts.count > 1 ? Self.decoded(parts[1]) : ""
       switch parts[0] {
-      case "q": filter = String(value.prefix(Self.longestFilter))
+      case "q": filter = String(String.UnicodeScalarView(value.unicodeScalars.prefix(Self.longestFilter)))
       case "sort":
         descends = value.hasPrefix("-")
         column = Column(rawValue: descends ? String(value.dropFirst()) : value)
@@ -74,9 +74,10 @@ struct PageQuery: Sendable, Hashable {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-        rest.count >= 2
-      {
+      let digits = rest.prefix(2).compactMap {
+        Unicode.Scalar($0).properties.isASCIIHexDigit ? Character(Unicode.Scalar($0)) : nil
+      }
+      if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(digits), radix: 16) {
         bytes.append(value)
         rest = rest.dropFirst(2)
       } else {

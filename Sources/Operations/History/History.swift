@@ -36,10 +36,12 @@ final class History: Sendable {
     // Before the loops are asked: requests after their answers stir again.
     isScheduled.store(false, ordering: .sequentiallyConsistent)
     let sampler = state.withLock { $0.sampler }
-    sampler? { counts in
-      // Not on the loop that answered last.
-      self.queue.async { @Sendable in self.state.withLock { $0.traffic.advance(to: counts, at: Self.now) } }
-    }
+    sampler? { counts in self.state.withLock { $0.traffic.advance(to: counts, at: Self.now) } }
+  }
+
+  /// Begins anew: nobody could look before, so that there were no samples.
+  func begin(from counts: TrafficCounts) {
+    state.withLock { $0.traffic = TrafficHistory(from: counts, now: Self.now) }
   }
 
   /// The history up to these counters.

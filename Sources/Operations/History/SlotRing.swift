@@ -14,13 +14,14 @@ struct SlotRing: Sendable {
 
   /// - Parameters:
   ///   - slots: with the present one.
+  ///   - base: the counters of all series, as they are now.
   ///   - seconds: of the monotonic clock.
-  init(slots: Int, length: Int64, width: Int, series: Int = 0, at seconds: Int64) {
+  init(slots: Int, length: Int64, width: Int, base: [UInt32] = [], at seconds: Int64) {
     self.slots = slots
     self.length = length
     self.width = width
-    past = [UInt16](repeating: 0, count: (slots - 1) * width * series)
-    base = [UInt32](repeating: 0, count: width * series)
+    self.base = base
+    past = [UInt16](repeating: 0, count: (slots - 1) * base.count)
     present = seconds / length
   }
 

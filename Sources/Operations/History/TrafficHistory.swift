@@ -12,23 +12,27 @@ struct TrafficHistory: Sendable {
   static let interval: Int64 = 10
 
   /// As of the last sample.
-  private var totals = TrafficCounts()
+  private var totals: TrafficCounts
   private var statuses: [SlotRing]
   private var durations: [SlotRing]
   /// Monotonic seconds.
   private var sampled: Int64
   private let started: Int64
 
-  /// - Parameter now: monotonic seconds.
-  init(now: Int64) {
+  /// - Parameters:
+  ///   - counts: what they have counted up to now is no part of it.
+  ///   - now: monotonic seconds.
+  init(from counts: TrafficCounts = TrafficCounts(), now: Int64) {
+    totals = counts
     let (classes, buckets) = (TrafficCounts.Class.allCases.count, TrafficCounts.buckets)
     statuses = [
-      SlotRing(slots: 30, length: Self.interval, width: classes, at: now),
-      SlotRing(slots: 24, length: 900, width: classes, at: now),
+      SlotRing(slots: 30, length: Self.interval, width: classes, base: counts.statuses, at: now),
+      SlotRing(slots: 24, length: 900, width: classes, base: counts.statuses, at: now),
     ]
     // Percentiles are of the whole span, so that few slots are enough.
     durations = [
-      SlotRing(slots: 5, length: 60, width: buckets, at: now), SlotRing(slots: 4, length: 5_400, width: buckets, at: now),
+      SlotRing(slots: 5, length: 60, width: buckets, base: counts.durations, at: now),
+      SlotRing(slots: 4, length: 5_400, width: buckets, base: counts.durations, at: now),
     ]
     (sampled, started) = (now, now)
   }

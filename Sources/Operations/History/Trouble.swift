@@ -27,7 +27,7 @@ struct Trouble: Sendable, Hashable {
 
   static func isTrouble(_ request: borrowing RequestRecord) -> Bool {
     request.answer.status >= 500 || request.answer.error != nil
-      || (request.answer.author == .proxy && request.answer.status > 0)
+      || (request.answer.author == .proxy && request.answer.status >= 400)
   }
 
   init(_ request: borrowing RequestRecord) {
@@ -49,12 +49,20 @@ struct Trouble: Sendable, Hashable {
     text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
   }
 
-  /// `/v1/…`: what follows the first segment may be a secret of a bot or a webhook.
-  var shortPath: String {
+  var shortPath: String { Self.short(path) }
+
+  /// `/v1/…`: what follows the first segment may be a secret of a bot or a webhook; so may the first one, unless it looks like a word.
+  static func short(_ path: String) -> String {
     guard path.utf8.first == UInt8(ascii: "/") else { return path }
     let segment = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+    guard isWord(segment) else { return "/…" }
     let rest = path.utf8.dropFirst(1 + segment.count)
     return "/" + String(decoding: segment, as: UTF8.self) + (rest.isEmpty ? "" : "/…")
+  }
+
+  private static func isWord(_ segment: Substring.UTF8View) -> Bool {
+    let digits = segment.count { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return segment.count <= 24 && digits <= 3 && !segment.contains { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
   }
 }
 

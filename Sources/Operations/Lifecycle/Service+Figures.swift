@@ -68,27 +68,33 @@ extension Service {
   }
 }
 
-/// Collects a value in parts; the last part delivers it.
+/// Collects a value in parts, which loops hand over. What they add up to is computed elsewhere, so that no loop waits for another one.
 private final class Gathering<Value: Sendable>: Sendable {
-  private struct State {
-    var value: Value
-    var left: Int
-  }
-  private let state: Mutex<State>
+  typealias Part = @Sendable (inout Value) -> Void
+
+  private let start: Value
+  private let count: Int
+  private let parts = Mutex<[Part]>([])
   private let deliver: @Sendable (Value) -> Void
 
-  init(_ value: Value, parts: Int, _ deliver: @escaping @Sendable (Value) -> Void) {
-    state = Mutex(State(value: value, left: parts))
+  /// - Parameter deliver: is called on a thread of Dispatch when there are so many parts.
+  init(_ start: Value, parts count: Int, _ deliver: @escaping @Sendable (Value) -> Void) {
+    self.start = start
+    self.count = count
     self.deliver = deliver
   }
 
-  func add(_ part: (inout Value) -> Void) {
-    let whole: Value? = state.withLock {
-      part(&$0.value)
-      $0.left -= 1
-      return $0.left == 0 ? $0.value : nil
+  func add(_ part: @escaping Part) {
+    let all = parts.withLock { parts in
+      parts.append(part)
+      return parts.count == count ? parts : nil
     }
-    if let whole { deliver(whole) }
+    guard let all else { return }
+    DispatchQueue.global().async { @Sendable in
+      var value = self.start
+      for part in all { part(&value) }
+      self.deliver(value)
+    }
   }
 }
 

@@ -123,6 +123,9 @@ extension Service {
       logger.warning("a change of threads needs a restart", metadata: ["threads": "\(group.executors.count)"])
     }
     swap(to: snapshot, bound.0, bound.1, leaving: plan.leaving, formerAdmin: admin)
+    if settings.admin?.expose.contains(.status) == true, before?.admin?.expose.contains(.status) != true {
+      sampleTraffic { self.history.begin(from: $0) }
+    }
     shared.dropStored(under: snapshot)
     shared.cache.set(limit: settings.limits.cache)
     return .changed

@@ -19,7 +19,7 @@ extension StatusReport {
       "tunnels": .integer(figures.counters.tunnels),
       "loops": .array(load.map { ["load": .decimal($0)] }),
       "history": .object(TrafficHistory.Span.allCases.map { .init(name: $0.rawValue, value: traffic.course($0).json) }),
-      "upstreams": .array(upstreams.map(\.json)),
+      "upstreams": .array(upstreams.map { $0.json(shown) }),
       "cache": figures.cache.json,
       "credentials": .array(figures.credentials.map { json($0) }),
       "trust": .array(
@@ -98,7 +98,8 @@ extension StatusReport.Upstream {
   /// Connections are counted once.
   private var ownPool: PoolReport? { sharesWith == nil ? pool : nil }
 
-  fileprivate var json: JSONValue {
+  /// - Parameter shown: how an origin is shown.
+  fileprivate func json(_ shown: (UpstreamSettings.Origin) -> String) -> JSONValue {
     .object(
       .init(name: "name", value: .string(name)),
       .init(name: "requests", value: .object(codes.map { .init(name: "\($0.code)", value: .integer($0.count)) })),
@@ -117,7 +118,7 @@ extension StatusReport.Upstream {
         ? nil
         : .init(
           name: "origins", value: .array(origins.map { ["origin": .string($0.origin), "up": .bool($0.isUp)] })),
-      settings.map { .init(name: "origin", value: .array($0.origins.map { .string($0.shown) })) },
+      settings.map { .init(name: "origin", value: .array($0.origins.map { .string(shown($0)) })) },
       settings.map { _ in .init(name: "via", value: .array(ways.map { .string($0) })) },
       optional("credential", settings?.credential),
       settings.map { _ in .init(name: "trust", value: .string(trust)) },

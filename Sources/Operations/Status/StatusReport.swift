@@ -91,6 +91,14 @@ struct StatusReport: Sendable {
     upstreams = Self.upstreams(figures, settings, traffic, monotonic)
   }
 
+  /// For a reader who may not know whole paths: those of webhooks are secrets.
+  func shown(_ origin: UpstreamSettings.Origin) -> String {
+    guard !showsPaths, !origin.path.isEmpty else { return origin.shown }
+    var origin = origin
+    origin.path = Trouble.short(origin.path)
+    return origin.shown
+  }
+
   private static func upstreams(
     _ figures: Figures, _ settings: Settings, _ traffic: TrafficHistory, _ monotonic: Int64
   ) -> [Upstream] {

@@ -17,11 +17,11 @@ public struct StatusText {
   /// Seconds for which a certificate must still be valid to need no attention.
   private static let near: Int64 = 30 * 86_400
 
-  private let status: JSONValue
+  let status: JSONValue
   private let earlier: Earlier?
-  private let now: Int64
-  private let ink: Ink
-  private let width: Int
+  let now: Int64
+  let ink: Ink
+  let width: Int
 
   /// - Parameters:
   ///   - width: columns; longer lines are cut.
@@ -38,7 +38,7 @@ public struct StatusText {
 
   public var lines: [String] {
     var lines = overview
-    for section in [upstreams, credentials, pins] where !section.isEmpty { lines += [""] + section }
+    for section in [upstreams, credentials, pins, revocation, trouble] where !section.isEmpty { lines += [""] + section }
     return lines
   }
 
@@ -83,8 +83,9 @@ public struct StatusText {
     var table = TextTable([
       .init(title: "UPSTREAM"), .init(title: "REQUESTS", isNumber: true), .init(title: "REQ/S", isNumber: true),
       .init(title: "2XX", isNumber: true), .init(title: "3XX", isNumber: true), .init(title: "4XX", isNumber: true),
-      .init(title: "5XX", isNumber: true), .init(title: "OTHER", isNumber: true), .init(title: "BUSY", isNumber: true),
-      .init(title: "IDLE", isNumber: true), .init(title: "HITS", isNumber: true), .init(title: "CERTIFICATE ENDS"),
+      .init(title: "5XX", isNumber: true), .init(title: "OTHER", isNumber: true), .init(title: "P50", isNumber: true),
+      .init(title: "P99", isNumber: true), .init(title: "BUSY", isNumber: true), .init(title: "IDLE", isNumber: true),
+      .init(title: "HITS", isNumber: true), .init(title: "TRUST"), .init(title: "CERTIFICATE ENDS"),
       .init(title: "ORIGINS DOWN"),
     ])
     let all = elements(status["upstreams"])
@@ -97,8 +98,10 @@ public struct StatusText {
       table.add([
         .init(text(upstream["name"]) ?? "?"), .init("\(classes.reduce(0, Self.sum))"), .init(rate(upstream)), count(2),
         count(3),
-        count(4, .warning), count(5, .bad), count(0, .warning), .init(number(upstream["connections_active"])),
-        .init(number(upstream["connections_idle"])), .init(Self.hits(upstream["cache"])), end(upstream["certificate_expiry"]),
+        count(4, .warning), count(5, .bad), count(0, .warning), .init(duration(upstream["5m"]?["p50_seconds"])),
+        .init(duration(upstream["5m"]?["p99_seconds"])), .init(number(upstream["connections_active"])),
+        .init(number(upstream["connections_idle"])), .init(Self.hits(upstream["cache"])), trust(upstream["trust_state"]),
+        end(upstream["certificate_expiry"]),
         .init(down.joined(separator: " "), .bad),
       ])
     }
@@ -123,18 +126,33 @@ public struct StatusText {
     return overflows ? .max : sum
   }
 
+  /// Between two readings; of a single one: in the last 10 to 20 seconds, as the page says.
   private func rate(_ upstream: JSONValue) -> String {
-    guard let earlier, earlier.seconds > 0, let name = upstream["name"],
+    guard let earlier else { return decimal(upstream["5m"]?["per_second"]).map(Self.rate) ?? "" }
+    guard earlier.seconds > 0, let name = upstream["name"],
       let before = elements(earlier.status["upstreams"]).first(where: { $0["name"] == name })
     else { return "" }
     let new = Self.classes(of: upstream).reduce(0, Self.sum)
     let old = Self.classes(of: before).reduce(0, Self.sum)
     // The proxy has been started again.
     guard new >= old else { return "" }
-    let rate = Double(new - old) / earlier.seconds
-    guard rate < 1e9 else { return "?" }
-    let tenths = Int64((rate * 10).rounded())
-    return tenths >= 100 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    return Self.rate(Double(new - old) / earlier.seconds)
+  }
+
+  private static func rate(_ rate: Double) -> String { rate < 1e9 ? Figure.rate(rate) : "?" }
+
+  private func duration(_ seconds: JSONValue?) -> String {
+    guard let seconds = decimal(seconds) else { return "" }
+    return seconds < 1e9 ? Figure.duration(seconds) : "?"
+  }
+
+  private func trust(_ state: JSONValue?) -> TextTable.Cell {
+    switch state?["state"]?.string {
+    case nil, "unknown": .init("")
+    case "clear": .init("no TLS")
+    case "refused": .init("refused: \(text(state?["reason"]) ?? "?")", .bad)
+    case let word?: .init(VisibleText.of(word), .good)
+    }
   }
 
   /// The share of requests that the store answered, of those that it was asked for.
@@ -188,7 +206,7 @@ public struct StatusText {
     return all.isEmpty ? [] : table.lines(width: width, ink: ink)
   }
 
-  private func end(_ value: JSONValue?) -> TextTable.Cell {
+  func end(_ value: JSONValue?) -> TextTable.Cell {
     guard let time = value?.integer else { return .init("") }
     let left = time.subtractingReportingOverflow(now).partialValue
     return .init(distance(time), left < 0 ? .bad : left < Self.near ? .warning : .plain)
@@ -196,11 +214,16 @@ public struct StatusText {
 
   // MARK: Values
 
-  private func distance(_ time: Int64) -> String { VisibleText.distance(time, from: now) }
-  private func text(_ value: JSONValue?) -> String? { value?.string.map(VisibleText.of) }
-  private func number(_ value: JSONValue?) -> String { value?.integer.map(String.init) ?? "" }
-  private func cut(_ line: String) -> String { VisibleText.cut(line, to: width) }
-  private func elements(_ value: JSONValue?) -> [JSONValue] {
+  func distance(_ time: Int64) -> String { VisibleText.distance(time, from: now) }
+  func text(_ value: JSONValue?) -> String? { value?.string.map(VisibleText.of) }
+  /// Not negative.
+  private func decimal(_ value: JSONValue?) -> Double? {
+    guard case .number(let text)? = value else { return nil }
+    return Double(text).flatMap { $0 >= 0 ? $0 : nil }
+  }
+  func number(_ value: JSONValue?) -> String { value?.integer.map(String.init) ?? "" }
+  func cut(_ line: String) -> String { VisibleText.cut(line, to: width) }
+  func elements(_ value: JSONValue?) -> [JSONValue] {
     if case .array(let elements)? = value { elements } else { [] }
   }
 }

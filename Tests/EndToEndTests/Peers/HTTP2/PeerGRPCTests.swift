@@ -49,7 +49,7 @@ import Testing
       try run(["unary", "metadata", "credential", "down", "up", "talk", "failure", "crowd"], through: proxy)
       // The server's end learns that nobody waits any more.
       try run(["deadline", "cancel"], through: proxy)
-      #expect(try eventually { server.process.lines.filter { $0 == "ended" }.count == 2 })
+      #expect(try eventually(seconds: 60) { server.process.lines.filter { $0 == "ended" }.count == 2 })
       let log = try #require(proxy.process.awaitLine { $0.contains("/test.Desk/Talk") })
       #expect(log.contains(#""status":200"#), "\(log)")
       #expect(!proxy.process.output.contains("5ecret") && !proxy.process.errors.contains("5ecret"))
