@@ -12,6 +12,8 @@ struct SystemFailure: Error, Sendable, Hashable, CustomStringConvertible {
     description = "\(call): " + (known ? String(decoding: text, as: UTF8.self) : "error \(code)")
   }
 
+  init(text: String) { description = text }
+
   init(reading error: FileError) { description = "read: \(error)" }
 }
 

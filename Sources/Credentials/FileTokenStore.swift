@@ -18,6 +18,8 @@ public final class FileTokenStore: TokenStore {
   static let maximumFile = 16_777_216
   /// Milliseconds to wait while another process reads and rewrites the file.
   static let fileLockWait = 5_000
+  /// Milliseconds that a command waits for a refresh to end.
+  private static let clearWait: Int64 = 30_000
 
   private let path: String
   private let key: Secret?
@@ -133,6 +135,55 @@ public final class FileTokenStore: TokenStore {
     guard let text, !text.isEmpty else { return [] }
     guard let file = TokenFile(text) else { throw TokenStoreFailure("\(path): not a token file") }
     return file.entries.map { StoredRecord(name: $0.name, file.record(of: $0.name, key: key)) }
+  }
+
+  /// What `clear` found, and did.
+  public enum Clearance: Sendable, Hashable {
+    case nothing
+    case cleared
+    /// The record could not be read: the store keeps it separately.
+    case setAside
+  }
+
+  /// Forgets that the server has refused the record's token, and its back-off; the tokens stay. Blocks while a refresh is under way.
+  /// - Parameter wall: Unix seconds.
+  public func clear(_ credential: String, at wall: Int64) throws(TokenStoreFailure) -> Clearance {
+    var left = Self.clearWait
+    while true {
+      do throws(SystemFailure) {
+        if let descriptor = try FileSystem.lock(lockPath(of: credential)) {
+          defer { close(descriptor) }
+          return try exclusively { () throws(SystemFailure) -> Clearance in try cleared(credential, wall) }
+        }
+      } catch { throw TokenStoreFailure("\(path): \(error)") }
+      guard left > 0 else { throw TokenStoreFailure("another process refreshes the token now: run the command again") }
+      usleep(useconds_t(lockPause * 1_000))
+      left -= lockPause
+    }
+  }
+
+  private func cleared(_ credential: String, _ wall: Int64) throws(SystemFailure) -> Clearance {
+    guard let text = try FileSystem.read(path, limit: Self.maximumFile), !text.isEmpty else { return .nothing }
+    guard var file = TokenFile(text) else {
+      try FileSystem.setAside(path)
+      return .setAside
+    }
+    switch file.record(of: credential, key: key) {
+    case .absent: return .nothing
+    case .record(var record):
+      guard record.backOff != nil || record.lastError.map({ !$0.isClearance }) == true else { return .nothing }
+      record.backOff = nil
+      record.lastError = .clearance(at: wall)
+      do throws(OpenSSLError) { try file.put(record, for: credential, key: key) } catch {
+        throw SystemFailure(text: error.message)
+      }
+      try FileSystem.replace(path, with: file.text)
+      return .cleared
+    case .damaged, .wrongKey:
+      file.setAsideRecord(of: credential)
+      try FileSystem.replace(path, with: file.text)
+      return .setAside
+    }
   }
 
   private func write(_ record: TokenRecord, for credential: String) throws(SystemFailure) -> TokenStoreAnswer {

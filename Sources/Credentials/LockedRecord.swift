@@ -72,7 +72,9 @@ public struct LockedRecord: Sendable {
 
   /// What a logout revokes: the tokens in use, or what an earlier logout left.
   public var revocableTokens: [RevocableToken] {
-    record?.revocableTokens ?? configuredToken.map { [RevocableToken($0, hint: .refreshToken)] } ?? []
+    // What `tokens --clear` leaves in the place of an unreadable record has no tokens yet.
+    if let record, record.generation > 0 || record.refreshToken != nil { return record.revocableTokens }
+    return configuredToken.map { [RevocableToken($0, hint: .refreshToken)] } ?? []
   }
 
   private var configuredToken: Secret? {

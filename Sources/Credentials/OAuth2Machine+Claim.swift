@@ -35,8 +35,9 @@ extension OAuth2Machine {
   /// or what another process has learned about the server, ends the flight.
   mutating func take(_ record: TokenRecord?, _ now: Int64, _ wall: Int64) {
     if let record, record.binding == binding {
-      flight?.interrupted = record.inFlight && !stored.ownMark
-      if record.generation > stored.generation {
+      let isInterrupted = hasRefreshToken && record.inFlight && !stored.ownMark
+      flight?.interrupted = isInterrupted
+      if isNews(record) {
         if follow(record, now, wall) { return }
       } else if record.generation == stored.generation {
         stored.record = record
@@ -73,6 +74,7 @@ extension OAuth2Machine {
       ?? TokenRecord(
         binding: binding, generation: stored.generation, refreshToken: stored.refreshToken, dpopKey: generatedKey)
     record.refreshToken = stored.refreshToken
+    if record.generation == 0, record.dpopKey == nil { record.dpopKey = generatedKey }
     record.login = stored.login
     guard admit(&record, now) else { return refuseForWindow(now) }
     flight?.record = record

@@ -9,33 +9,41 @@ extension OAuth2Machine {
       if case .seen(let record?, _) = answer { leave(record) }
       return flush(now)
     }
+    if case .seen = answer, failures.isUnreadable { failures.forgive() }
     switch answer {
     case .seen(let record?, _) where record.binding == binding:
-      if record.generation > stored.generation {
+      if isNews(record) {
         _ = follow(record, now, wall)
       } else if record.generation == stored.generation {
         if isRefused(record) { stopForOperator(record.lastError?.text) } else { followClearance(record) }
       } else {
-        putBackIfLost(record.generation)
+        putBackIfLost(record.generation, now)
       }
       if flight == nil { followFailures(record, now) }
       stored.isKnown = true
     case .seen:
-      putBackIfLost(nil)
+      putBackIfLost(nil, now)
       // A file that was deleted or damaged is no logout: what this process has, it goes on with, and writes again.
       if hasLogin, !stored.isKnown { needLogin(nil, refused: false) }
       stored.isKnown = true
     case .wrongKey, .damaged:
       if hasLogin, !stored.isKnown, flight == nil, failures.operatorReason == nil {
-        let how = answer == .damaged ? "damaged" : "encrypted with another key"
-        let text = "\(TokenFailure.store("its record is \(how)"))"
+        let text = unreadable(isDamaged: answer == .damaged)
         failures.last = text
         failures.operatorReason = text
+        failures.isUnreadable = true
         actions.append(.report(.needsOperator(text)))
       }
     case .record, .busy, .claimed, .saved, .superseded, .released, .failed, .unreachable, .unchanged: break
     }
     return flush(now)
+  }
+
+  /// It is newer than what this machine knows. Or the store had lost records, and another process has got another token under the number
+  /// of this one's: what stands in the store is what counts.
+  func isNews(_ record: TokenRecord) -> Bool {
+    record.generation > stored.generation
+      || record.generation == stored.generation && record.generation > 0 && record.refreshToken != stored.refreshToken
   }
 
   /// An operator has cleared what the record said: the next request tries again.

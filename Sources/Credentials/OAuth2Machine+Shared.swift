@@ -2,16 +2,28 @@
 extension OAuth2Machine {
   /// The shared store can be reached again: what could not be saved is saved before anything else, and what waited for the store goes on.
   public mutating func storeReturned(now: Int64) -> [Action] {
-    if flight == nil, stored.unsaved?.retryAt != nil {
-      stored.unsaved?.retryAt = now
-      retrySaving(now)
-    }
+    saveNow(now)
     stored.shared.aloneAt = nil
     if failures.awaitsStore {
       failures.backOffUntil = nil
       failures.awaitsStore = false
     }
     return flush(now)
+  }
+
+  /// No configuration has the store of this retired machine any more: what is not saved there never will be.
+  public mutating func storeRemoved(now: Int64) -> [Action] {
+    guard retired, stored.unsaved != nil else { return flush(now) }
+    stored.unsaved = nil
+    actions.append(.report(.lost))
+    return flush(now)
+  }
+
+  /// Only this process has the newest token.
+  private mutating func saveNow(_ now: Int64) {
+    guard stored.unsaved?.retryAt != nil else { return }
+    stored.unsaved?.retryAt = now
+    retrySaving(now)
   }
 
   /// Ends the flight: without the store, nobody can know whether another process uses the refresh token.
@@ -39,10 +51,11 @@ extension OAuth2Machine {
   }
 
   /// The store has no record, or an older one than this process knows: a fail-over, an eviction or a restored backup has lost it.
-  mutating func putBackIfLost(_ generation: UInt64?) {
-    guard isShared, flight == nil, stored.unsaved == nil, let known = stored.record, known.generation > 0,
-      generation ?? 0 < known.generation
-    else { return }
+  /// Also while this one waits for the holder of a claim: if the claim is on the older record, its holder is about to use a spent token.
+  mutating func putBackIfLost(_ generation: UInt64?, _ now: Int64) {
+    guard isShared, flight == nil || awaitsOther else { return }
+    guard stored.unsaved == nil else { return saveNow(now) }
+    guard let known = stored.record, known.generation > 0, generation ?? 0 < known.generation else { return }
     actions.append(.store(id: nextID(), .putBack(known)))
   }
 

@@ -5,7 +5,7 @@ extension OAuth2Machine {
 
   public mutating func storeAnswered(id: UInt64, _ answer: TokenStoreAnswer, now: Int64, wall: Int64) -> [Action] {
     noteClock(answer, now, wall)
-    if let pending = stored.unsaved, pending.id == id, flight == nil {
+    if let pending = stored.unsaved, pending.id == id, flight == nil || isShared && flight?.id != id {
       saved(pending.record, answer, now, wall)
       return flush(now)
     }
@@ -23,10 +23,13 @@ extension OAuth2Machine {
       stored.holdsLock = true
       if setAside { actions.append(.report(.recordSetAside)) }
       take(record, now, wall)
-    case (.reading, .busy(let holder)), (.claiming, .busy(let holder)): waitForOther(holder, now)
+    case (.reading, .busy(let holder)), (.claiming, .busy(let holder)):
+      // What was read has another process's claim by now, and what becomes of it counts.
+      if isShared { stored.holdsLock = false }
+      waitForOther(holder, now)
     case (.claiming, .claimed(let since)): claimed(since: since, now)
     case (.confirming(let refusal), .record(let record, _)):
-      if let record, record.binding == binding, record.generation > stored.generation {
+      if let record, record.binding == binding, isNews(record) {
         take(record, now, wall)
       } else {
         confirmed(refusal, now)
@@ -43,8 +46,8 @@ extension OAuth2Machine {
       useUnsaved(grant, record, text, now)
     case (.saving(let grant, let record), .wrongKey), (.saving(let grant, let record), .damaged):
       useUnsaved(grant, record, "what is in the place of its record cannot be read", now)
-    case (_, .wrongKey): failUnreadable("encrypted with another key", now)
-    case (_, .damaged): failUnreadable("damaged", now)
+    case (_, .wrongKey): failUnreadable(isDamaged: false, now)
+    case (_, .damaged): failUnreadable(isDamaged: true, now)
     case (.reading, .unreachable(let text)), (.claiming, .unreachable(let text)): goOnAlone(text, now)
     case (.reading, .failed(let text)), (.claiming, .failed(let text)):
       fail("\(TokenFailure.store(text))", retryAfter: nil, now)
@@ -60,13 +63,28 @@ extension OAuth2Machine {
     guard record.binding == binding else { return succeed(grant, now) }
     stored.record = record
     stored.unsaved = Stored.Unsaved(id: id, record: record, retryAt: now + Self.saveRetry)
+    // Others may take the claim over: what they do must be seen, and is a reason to save at once.
+    if isShared { stored.holdsLock = false }
     actions.append(.report(.notSaved(why)))
     succeed(grant, now)
   }
 
   /// An unreadable record stays as it is. The configured first token may be used up: nobody tries it.
-  private mutating func failUnreadable(_ how: String, _ now: Int64) {
-    fail("\(TokenFailure.store("its record is \(how)"))", retryAfter: nil, needsOperator: true, now)
+  private mutating func failUnreadable(isDamaged: Bool, _ now: Int64) {
+    let isOutdated = flight?.outdated ?? true
+    fail(unreadable(isDamaged: isDamaged), retryAfter: nil, needsOperator: true, now)
+    failures.isUnreadable = !isOutdated
+  }
+
+  /// What is wrong with a record that cannot be read, and how to repair it.
+  func unreadable(isDamaged: Bool) -> String {
+    let what =
+      isDamaged
+      ? "its record is damaged"
+      : "its record is encrypted with another key" + (isShared ? ": add that key to previous_keys, or" : ":")
+    // A login takes the place of a fleet's record. A file's is only set aside if it is damaged.
+    let command = hasLogin && isShared ? "login" : "tokens --clear"
+    return "\(TokenFailure.store("\(what)\(isDamaged ? ":" : "") run \"authproxy \(command) \(name)\""))"
   }
 
   mutating func noteClock(_ answer: TokenStoreAnswer, _ now: Int64, _ wall: Int64) {
@@ -176,7 +194,8 @@ extension OAuth2Machine {
   }
 
   mutating func retrySaving(_ now: Int64) {
-    guard flight == nil, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt else { return }
+    guard flight == nil || isShared && awaitsOther, let pending = stored.unsaved, let retryAt = pending.retryAt, now >= retryAt
+    else { return }
     stored.unsaved?.retryAt = nil
     actions.append(.store(id: pending.id, .save(pending.record)))
   }
@@ -186,11 +205,11 @@ extension OAuth2Machine {
     case .saved:
       stored.unsaved = nil
       stored.ownMark = false
-      unlock()
+      if flight == nil { unlock() }
     case .superseded(let other):
       stored.unsaved = nil
       stored.ownMark = false
-      unlock()
+      if flight == nil { unlock() }
       giveWay(record, to: other, now, wall)
     case .failed, .unreachable, .wrongKey, .damaged: stored.unsaved?.retryAt = now + Self.saveRetry
     default: break

@@ -55,6 +55,8 @@ public struct OAuth2Machine: Sendable {
     case loggedOut
     /// The new token is in use but not saved yet.
     case notSaved(String)
+    /// The new token could not be saved, and its store is no longer configured.
+    case lost
     case recordSetAside
     /// There is a token, with a reservation.
     case warning(String)
@@ -182,6 +184,8 @@ public struct OAuth2Machine: Sendable {
   mutating func move(to binding: [UInt8]) {
     guard binding != self.binding else { return }
     self.binding = binding
+    // Others wait in the former place, as long as a claim stands there.
+    unlock()
     let token = stored.refreshToken
     stored = Stored()
     stored.refreshToken = token
@@ -257,6 +261,8 @@ public struct OAuth2Machine: Sendable {
     var last = ""
     /// No fetch before the configuration or a secret changes.
     var operatorReason: String?
+    /// What is in the place of the record cannot be read. Once it can, requests go on.
+    var isUnreadable = false
     /// The operator is a person who logs in.
     var needsLogin = false
     /// The last one lasts until an operator or a person acts elsewhere, so that requests are told so. Attempts go on.
@@ -273,6 +279,7 @@ public struct OAuth2Machine: Sendable {
       count = 0
       backOffUntil = nil
       operatorReason = nil
+      isUnreadable = false
       needsLogin = false
       operatorMustAct = false
       awaitsStore = false

@@ -18,7 +18,7 @@ public struct TokenRecord: Sendable, Hashable {
   /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
   public var lifetime: Int64
   /// The generated key to which the tokens are bound: a private key, in PEM. nil without DPoP, and with a configured key.
-  public let dpopKey: Secret?
+  public internal(set) var dpopKey: Secret?
   /// Set before a request sends `refreshToken`, cleared by its answer. If another process finds it set, the token may be used
   /// up.
   public var inFlight: Bool

@@ -33,6 +33,8 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
   /// Changes are announced, and commands are sent.
   private var isConnected = false
   private var isLost = false
+  /// The version that the last watch went on at had just been read.
+  private var isFresh = false
   /// When the last watch began; nanoseconds of the loop's clock.
   private var beganAt: Int64 = 0
   /// What the last event said: later ones are compared with it.
@@ -104,7 +106,7 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
     switch home {
     case .waiting where plan.next(isUrgent: isUrgent) <= loop.now: look()
     case .resting(let version) where plan.next(isUrgent: false) <= loop.now:
-      if let version { open(from: version) } else { look() }
+      if let version { open(from: version, isFresh: false) } else { look() }
     case .waiting, .resting, .looking, .opening, .watching, .stopped: break
     }
     commands.advance(isConnected: isConnected)
@@ -121,7 +123,7 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
       case .success(let object):
         // After a connection everything is read.
         if isConnected { announce(object) } else { announced = object }
-        if !isStopped { open(from: object.version) }
+        if !isStopped { open(from: object.version, isFresh: true) }
       case .failure(let failure): attemptFailed(failure)
       }
       schedule()
@@ -129,8 +131,9 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
     home = .looking(exchange)
   }
 
-  private func open(from version: String) {
+  private func open(from version: String, isFresh: Bool) {
     plan.began(now: loop.now)
+    self.isFresh = isFresh
     let watch = SecretWatch(client, from: version, on: loop) { [unowned self] in happened($0, $1) }
     home = .opening(watch)
     watch.start(chance: chance())
@@ -140,6 +143,7 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
     switch event {
     case .began:
       home = .watching(watch)
+      isFresh = false
       beganAt = loop.now
       isLost = false
       if !isConnected {
@@ -151,11 +155,11 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
     case .ended(let version, let failure):
       if let failure {
         if case .opening = home { attemptFailed(failure) } else { lost(failure) }
-      } else if isConnected {
+      } else if isConnected, !isFresh {
         home = .resting(version: version)
         plan.ended(after: loop.now - beganAt, now: loop.now, chance: chance())
       } else {
-        // 410 for what was read a moment ago.
+        // 410 for what was read a moment ago: the next attempt is no better at once.
         attemptFailed(.expired)
       }
     }

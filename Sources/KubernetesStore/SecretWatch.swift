@@ -67,8 +67,8 @@ final class SecretWatch: EventHandler {
   }
 
   private func read(_ line: [UInt8]) {
-    guard !line.isEmpty else { return }
     guard budget.take(bytes: line.count, now: loop.now) else { return end(.flood) }
+    guard !line.isEmpty else { return }
     let settings = client.settings
     switch WatchEvent.parse(line, name: settings.secret, namespace: settings.namespace) {
     case .object(let object):

@@ -18,6 +18,17 @@ public struct SharedStoreSettings: Sendable, Hashable {
   public enum Engine: Sendable, Hashable {
     case redis(RedisStoreSettings)
     case kubernetes(KubernetesStoreSettings)
+
+    /// The same records, however the store is reached.
+    public func isSamePlace(as other: Engine) -> Bool {
+      switch (self, other) {
+      case (.redis(let one), .redis(let other)):
+        one.location == other.location && one.database == other.database && one.prefix == other.prefix
+      case (.kubernetes(let one), .kubernetes(let other)):
+        one.address == other.address && one.namespace == other.namespace && one.secret == other.secret
+      case (.redis, .kubernetes), (.kubernetes, .redis): false
+      }
+    }
   }
   public var engine: Engine
   public var seal: RecordSeal

@@ -32,6 +32,32 @@ final class FileTokenStoreTests {
     _ = store.perform(.release, for: name)
   }
 
+  @Test("clear: what the server refused is tried again; a record with another key, or a damaged one, is kept aside")
+  func clear() throws {
+    let store = try FileTokenStore(path: path, key: key)
+    #expect(try store.clear("api", at: 5) == .nothing)
+    var record = makeRecord("one")
+    record.lastError = TokenRecord.RefreshError("invalid_grant", at: 1, isFinal: true)
+    record.backOff = SharedBackOff(until: 9, count: 1, text: "invalid_grant")
+    save(record, for: "api", in: store)
+    save(makeRecord("other"), for: "other", in: store)
+    #expect(try store.clear("api", at: 5) == .cleared)
+    record.lastError = .clearance(at: 5)
+    record.backOff = nil
+    #expect(load("api", from: store) == .record(record))
+    #expect(try store.clear("api", at: 6) == .nothing)
+    let turned = try FileTokenStore(path: path, key: Secret([UInt8](repeating: 0x43, count: 32)))
+    #expect(load("api", from: turned) == .wrongKey)
+    #expect(try turned.clear("api", at: 7) == .setAside)
+    #expect(load("api", from: turned) == .record(nil))
+    #expect(load("other", from: turned) == .wrongKey)
+    // It is still there for whoever has the key.
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let aside = try #require(text.range(of: "\"set_aside\":"))
+    #expect(text[aside.upperBound...].contains("\"api\""))
+    #expect(load("other", from: store) == .record(makeRecord("other")))
+  }
+
   private func load(_ name: String, from store: FileTokenStore) -> TokenStoreAnswer {
     let answer = store.perform(.read, for: name)
     _ = store.perform(.release, for: name)

@@ -68,6 +68,25 @@ import Testing
     #expect(try fleet.server.state().requests.count == 3)
   }
 
+  @Test func `a credential and its store are removed before its token was saved: it is told as lost, and holds up no exit`()
+    throws
+  {
+    let fleet = try Fleet(#"{"rotate": true, "refresh_token": "first-5ecret-refresh", "queue": [{"held": "on"}]}"#)
+    defer { fleet.stop() }
+    try fleet.start(1, Self.refreshToken)
+    let proxy = fleet.proxies[0]
+    let asked = try fleet.begin(proxy)
+    #expect(try eventually { try fleet.server.state().issued.count == 1 })
+    fleet.redis.kill()
+    try fleet.server.openGate()
+    #expect(try asked.readAnswer().status == 200)
+    #expect(proxy.process.awaitLine { $0.contains("could not be saved") } != nil, "\(proxy.tail)")
+    try proxy.reload(listening(proxy, try fleet.server.configuration("client_id: another", top: "admin: 127.0.0.1:0")))
+    #expect(proxy.process.awaitLine { $0.contains("a new token is lost") } != nil, "\(proxy.tail)")
+    proxy.process.signal(SIGTERM)
+    #expect(proxy.process.awaitEnd(seconds: 20) == .exited(0), "\(proxy.tail)")
+  }
+
   @Test func `SIGTERM lets a refresh finish, and its token is saved`() throws {
     let fleet = try Fleet(Self.rotating)
     defer { fleet.stop() }

@@ -159,7 +159,8 @@ import Testing
 
   @Test(arguments: [
     ("garbage", "is no event"), ("other", "another object"), ("endless", "larger than a Secret"),
-    ("flood", "more changes than a fleet makes"), ("silent", "does not answer within 700 ms"),
+    ("flood", "more changes than a fleet makes"), ("blank", "more changes than a fleet makes"),
+    ("silent", "does not answer within 700 ms"),
   ])
   func `a lying, flooding or silent watch is left, and tried again`(kind: String, text: String) throws {
     let server = try APIServerProcess(["one.x": "a"])
@@ -171,6 +172,20 @@ import Testing
     let start = engine.count
     #expect(engine.connected(from: start))
     #expect(try eventually { engine.read().value == "a" })
+  }
+
+  @Test func `a server that has forgotten what it has just said is out of reach, and is asked after a pause`() throws {
+    let server = try APIServerProcess(["one.x": "a"])
+    let engine = TestEngine(server)
+    #expect(engine.connected())
+    let start = engine.count
+    try server.set("hostile_watch", .string("gone"))
+    try server.do(["do": "end"])
+    let why = engine.lost(from: start)
+    #expect(why?.contains("has forgotten the changes since (410)") == true, "\(why ?? "none")")
+    try server.set("hostile_watch", .string("none"))
+    #expect(engine.connected(from: start))
+    #expect(engine.read().value == "a")
   }
 
   @Test func `without a token nothing is sent, and it is read again`() throws {

@@ -44,7 +44,7 @@ class Behaviour:
     delay = 0
     # Seconds by which the Date field is ahead of the clock; None: no Date.
     skew = 0
-    # none | garbage | other | flood | endless | huge | silent | refuse: what a GET, or a watch, answers.
+    # none | garbage | other | flood | blank | endless | huge | silent | refuse | gone: what a GET, or a watch, answers.
     hostile_get = "none"
     hostile_watch = "none"
     # Bookmarks after each change of something else.
@@ -166,6 +166,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Whether the answer was a hostile one."""
         if kind == "none":
             return False
+        if kind == "gone":
+            self.status(verb, 410, "Expired", "too old resource version")
+            return True
         self.count(verb, 200)
         if kind == "refuse":
             self.close_connection = True
@@ -191,6 +194,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     event = json.dumps({"type": "MODIFIED", "object": next(iter(secrets.values()))}).encode() + b"\n"
                 while True:
                     self.wfile.write(event * 100)
+            elif kind == "blank":
+                while True:
+                    self.wfile.write(b"\n" * 100)
             elif kind == "endless":
                 while True:
                     self.wfile.write(b"x" * 65536)

@@ -50,6 +50,9 @@ public struct RecordSeal: Sendable, Hashable {
   /// Distinguishes keys without revealing them: they are 32 random bytes.
   public var fingerprint: String { TokenFile.fingerprint(of: key) }
 
+  /// Whether this opens what the other one seals.
+  public func opens(what other: RecordSeal) -> Bool { ([key] + previous).contains(other.key) }
+
   public func seal(_ record: TokenRecord, as name: RecordName) throws(OpenSSLError) -> [UInt8] {
     let box = try AESGCM.seal(record.json.text, key: key.bytes, authenticating: name.context)
     return Self.mark + [0x20] + Array(fingerprint.utf8) + [0x20] + Base64.encode(box)

@@ -63,8 +63,8 @@ public struct SharedRecord: Sendable {
     /// Reads again what has settled.
     case checking
     case writing(TokenRecord, SharedOperation.Purpose)
-    /// A claim that too few replicas have.
-    case withdrawing(why: String)
+    /// Takes back a claim that too few replicas have.
+    case withdrawing(TokenRecord, why: String)
   }
 
   private let holder: String
@@ -158,9 +158,9 @@ public struct SharedRecord: Sendable {
       if purpose == .putBack { actions.append(.report(.putBack(generation: record.generation))) }
       finish(unacknowledged == nil ? .saved : .failed("too few replicas have acknowledged the new token"))
     case (.writing(let record, let purpose), .conflict): writeLost(record, purpose, now)
-    case (.withdrawing(let why), _):
-      if case .stored(let version, _, let clock) = answer, let before = held?.before {
-        latest = SharedReading(.record(Self.unclaimed(before)), version: version, clock: clock)
+    case (.withdrawing(let record, let why), _):
+      if case .stored(let version, _, let clock) = answer {
+        latest = SharedReading(.record(record), version: version, clock: clock)
       }
       held = nil
       finish(.failed(why))
@@ -232,8 +232,16 @@ public struct SharedRecord: Sendable {
       finish(Self.plain(reading))
     case .request(_, .save(let record)): put(record, .save, now)
     case .request(_, .putBack(let record)): put(record, .putBack, now)
-    case .request: finish(standing(reading, now))
+    case .request: tell(standing(reading, now), of: reading)
     }
+  }
+
+  /// Ends a request that wants to claim the record. If another process has claimed it, the machine sees that record, too: it may be newer
+  /// than what the machine knows, or so old that its holder is about to use a spent token.
+  private mutating func tell(_ standing: TokenStoreAnswer, of reading: SharedReading) {
+    finish(standing)
+    guard case .busy = standing else { return }
+    actions.append(.seen(Self.seen(reading), clock: epoch.map { ($0 + now) / 1_000 } ?? reading.clock / 1_000))
   }
 
   private static func seen(_ reading: SharedReading) -> TokenStoreAnswer {
@@ -290,19 +298,23 @@ public struct SharedRecord: Sendable {
   ) {
     guard let claim = record.claim else { return }
     let before = latest?.record
+    // The store has lost what this process knows. Others may know still more.
+    let isPutBack = record.generation > before?.generation ?? 0
     held = Held(claim: claim, since: since, before: before)
     latest = SharedReading(.record(record), version: version, clock: clock)
     guard isAcknowledged else {
       let why = "too few replicas have acknowledged the claim"
-      return run(.write(withdrawn(record), replacing: version, .withdraw), .withdrawing(why: why), now)
+      let left = withdrawn(record)
+      return run(.write(left, replacing: version, .withdraw), .withdrawing(left, why: why), now)
     }
+    if isPutBack { actions.append(.report(.putBack(generation: record.generation))) }
     if let other = before?.claim, other.process != process {
       actions.append(.report(.claim(.takenOver)))
       actions.append(.report(.takenOver(holder: other.holder, generation: record.generation)))
     }
     observed = nil
     let isFresh = connectedAt.map { since - $0 < Self.freshConnection } ?? true
-    guard terms.guardsRefreshToken, isFresh || record.generation == 0 else { return win(since) }
+    guard terms.guardsRefreshToken, isFresh || isPutBack || record.generation == 0 else { return win(since) }
     step = .settling(until: now + Self.settling)
     actions.append(.wakeAt(now + Self.settling))
   }
@@ -316,16 +328,18 @@ public struct SharedRecord: Sendable {
     if let held, reading.record?.claim?.isSame(as: held.claim) == true { return win(held.since) }
     held = nil
     actions.append(.report(.claim(.lost)))
-    finish(standing(reading, now))
+    tell(standing(reading, now), of: reading)
   }
 
   private mutating func claimLost(_ reading: SharedReading, _ now: Int64) {
     actions.append(.report(.claim(.lost)))
-    finish(standing(reading, now))
+    tell(standing(reading, now), of: reading)
   }
 
+  /// What a claim found, or the newer record that it put in its place.
   private func withdrawn(_ record: TokenRecord) -> TokenRecord {
-    held?.before.map(Self.unclaimed) ?? Self.unmarked(record)
+    guard let before = held?.before, before.generation >= record.generation else { return Self.unmarked(record) }
+    return Self.unclaimed(before)
   }
 
   /// The record that a claim found, without an earlier claim that had grown old.
@@ -336,7 +350,7 @@ public struct SharedRecord: Sendable {
     return record
   }
 
-  /// There was none before the claim.
+  /// Nothing as new was there before the claim.
   private static func unmarked(_ record: TokenRecord) -> TokenRecord {
     var record = record
     record.inFlight = false

@@ -36,8 +36,12 @@ enum CredentialLog {
     case .loggedOut: logger.notice("logged out", metadata: about(name))
     case .notSaved(let why):
       logger.error(
-        "the new refresh token could not be saved; the proxy uses it and tries again to save it",
+        "the new token could not be saved; the proxy uses it and tries again to save it",
         metadata: about(name, ("error", why)))
+    case .lost:
+      logger.error(
+        "a new token is lost: it could not be saved, and a reload has removed its credential and its token store",
+        metadata: about(name))
     case .subjectExchanged(let version, let lifetime):
       logger.debug(
         "a user's token was exchanged",

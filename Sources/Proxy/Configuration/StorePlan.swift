@@ -59,6 +59,13 @@ final class StorePlan: Sendable {
   }
 }
 
+extension StorePlan {
+  /// Whether a record that is written under the other one is found here, and can be opened. If not, it would be lost, or lie in the way.
+  func keeps(_ other: StorePlan) -> Bool {
+    settings.seal.opens(what: other.settings.seal) && settings.engine.isSamePlace(as: other.settings.engine)
+  }
+}
+
 /// Where a credential's record is in the fleet's store.
 struct RecordPlace: Sendable {
   let plan: StorePlan

@@ -207,6 +207,9 @@ final class TokenOwner: CredentialOwner {
   /// The store can be reached again.
   func storeReturned() { perform(machine.storeReturned(now: now)) }
 
+  /// The store in use is not that of its part. Unless it is retired, a newer configuration is on its way.
+  func storeRemoved() { perform(machine.storeRemoved(now: now)) }
+
   /// Tells the machine what its part has to say. Not while the machine's own actions are performed: they have an order.
   func takeNews() {
     guard !isTakingNews else { return }

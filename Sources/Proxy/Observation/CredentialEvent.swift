@@ -44,6 +44,7 @@ public enum CredentialEvent: Sendable, Hashable {
   case loggedOut
   /// The new refresh token is in use but not on disk yet.
   case notSaved(String)
+  case lost
   /// A user's token was exchanged. Never says whose. `lifetime`: milliseconds left.
   case subjectExchanged(version: UInt64, lifetime: Int64)
   /// The server's error code alone, as its description may name the user. `client`: who sent it; nil: an anonymous one. `suspends`: it was the last one that the client may have in this minute.
@@ -62,7 +63,7 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .recordSetAside,
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .lost, .recordSetAside,
       .warning, .subjectExchanged,
       .subjectRefused,
       .subjectFailed:
@@ -91,6 +92,7 @@ public enum CredentialEvent: Sendable, Hashable {
     case .loggedIn: .loggedIn
     case .loggedOut: .loggedOut
     case .notSaved(let why): .notSaved(why)
+    case .lost: .lost
     case .recordSetAside: .recordSetAside
     case .warning(let text): .warning(text)
     }

@@ -59,7 +59,7 @@ public struct CredentialReport: Sendable {
         next = nil
       case .failed(let why, let retryIn), .subjectFailed(let why, let retryIn): fail(why, at: now, next: now + retryIn / 1_000)
       case .needsOperator(let why), .needsLogin(let why, refused: true): fail(why, at: now, next: nil)
-      case .needsLogin, .loggedOut, .sameToken, .notSaved, .subjectRefused, .warning, .recordSetAside, .claimTakenOver,
+      case .needsLogin, .loggedOut, .sameToken, .notSaved, .lost, .subjectRefused, .warning, .recordSetAside, .claimTakenOver,
         .recordPutBack:
         break
       }

@@ -99,7 +99,8 @@ final class CredentialSession {
       Terminal.error(
         policy.sharing == nil
           ? "warning: the record of \(name) is damaged, so its tokens may stay valid at the server; the token store has kept it aside"
-          : "warning: the record of \(name) cannot be read, so its tokens may stay valid at the server; it is replaced")
+          : "warning: the record of \(name) cannot be read, so its tokens may stay valid at the server; it is kept under another name"
+      )
     }
     switch locked.standing {
     case .loggedIn: break

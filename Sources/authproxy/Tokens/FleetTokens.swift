@@ -41,7 +41,9 @@ struct FleetTokens {
       let record: TokenRecord? = if case .record(let record)? = content { record } else { nil }
       return TokenRow(
         name: entry.name, grant: entry.grant, state: state(of: content, policy), record: record,
-        fleet: FleetRow(name: access.recordName ?? "", record: record, clock: clock, key: fleet.store.seal.fingerprint))
+        fleet: FleetRow(
+          name: access.recordName ?? "", record: record, clock: clock, key: fleet.store.seal.fingerprint,
+          repair: repair(of: content, entry.name, policy)))
     } catch {
       Terminal.error("authproxy: \(error)")
       throw ExitStatus.cannotBind
@@ -59,6 +61,14 @@ struct FleetTokens {
     }
   }
 
+  /// The command that repairs a record which cannot be read; nil: it can, or there is none.
+  private func repair(of content: StoredRecord.Content?, _ name: String, _ policy: CredentialPolicy) -> String? {
+    switch content {
+    case nil, .record?: nil
+    case .damaged?, .wrongKey?: "authproxy \(policy.tokens?.login == nil ? "tokens --clear" : "login") \(name)"
+    }
+  }
+
   func clear(_ name: String) throws {
     guard let entry = fleet.entries.first(where: { $0.name == name }), entry.grant != nil else {
       Terminal.error("authproxy: there is no oauth2 credential '\(name)' in \(config)")
@@ -73,14 +83,26 @@ struct FleetTokens {
       throw ExitStatus.usage
     }
     do throws(StoreFailure) {
-      Terminal.error(
-        try store.clear()
-          ? "cleared \(name): the fleet tries again with the tokens that it has"
-          : "there was nothing to clear of \(name)")
+      switch try store.clear() {
+      case .nothing: Terminal.error("there was nothing to clear of \(name)")
+      case .cleared: Terminal.error("cleared \(name): the fleet tries again with the tokens that it has")
+      case .replaced(let kept):
+        Terminal.error(
+          """
+          the record of \(name) could not be read with these keys: it is kept as \(kept)
+          the fleet begins without it: a running proxy that has its token puts that back, else \(Self.beginning(of: policy))
+          """)
+      }
     } catch {
       Terminal.error("authproxy: \(name): \(error)")
       throw ExitStatus.cannotBind
     }
+  }
+
+  /// How a fleet without a record gets its first token.
+  private static func beginning(of policy: CredentialPolicy) -> String {
+    if case .refreshToken? = policy.tokens?.grant { return "the configured refresh_token is used" }
+    return "the next request gets a new one"
   }
 
   private func access(to name: String) throws -> EndpointAccess {
@@ -100,6 +122,8 @@ struct FleetRow {
   let clock: Int64
   /// Fingerprint of the key that this configuration writes with.
   let key: String
+  /// A command.
+  let repair: String?
 
   /// Unix seconds, of the token; nil: there is none.
   private var issued: Int64? { record.flatMap { $0.accessToken == nil ? nil : $0.expiresAt - $0.lifetime } }
@@ -107,6 +131,7 @@ struct FleetRow {
   func append(to page: inout Page) {
     page.row("record", name)
     page.row("key", key)
+    if let repair { page.row("to repair it", "\"\(LogText.bounded(repair))\", which keeps what is there under another name") }
     guard let record else { return }
     page.row("generation", "\(record.generation)")
     if let issued { page.row("token age", Units.text(duration: Int(clamping: max(0, clock - issued) * 1_000))) }

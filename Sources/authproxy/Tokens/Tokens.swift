@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFile
 import Credentials
+import EventIO
 import JSON
 import Trust
 
@@ -10,6 +11,7 @@ struct TokensCommand: ParsableCommand {
     abstract: "Show who is logged in, from the token store. Prints no secret.",
     discussion: """
       Works beside a running proxy. With a store that a fleet shares also who refreshes a token, and what keeps it from being refreshed. \
+      --clear also replaces a record that cannot be read with the configured keys, and keeps it under another name. \
       Exit status: 0 done, 64 usage, 69 the store cannot be read, 78 configuration.
       """)
 
@@ -23,7 +25,8 @@ struct TokensCommand: ParsableCommand {
   var json = false
 
   @Option(
-    name: .long, help: "Make the fleet forget the back-off of this credential, and that it needs an operator; its tokens stay.",
+    name: .long,
+    help: "Make all proxies forget the back-off of this credential, and that it needs an operator; its tokens stay.",
     completion: .credential(for: nil))
   var clear: String?
 
@@ -31,10 +34,6 @@ struct TokensCommand: ParsableCommand {
     if let fleet = try fleet() {
       if let clear { return try fleet.clear(clear) }
       return try show(try fleet.rows(of: name))
-    }
-    if clear != nil {
-      Terminal.error("authproxy: --clear is for a token_store that a fleet shares")
-      throw ExitStatus.usage
     }
     try StoreFolder.becomeOwner(config: config)
     let list: CredentialList
@@ -46,6 +45,7 @@ struct TokensCommand: ParsableCommand {
       throw ExitStatus.badConfiguration
     }
     for warning in list.warnings { Terminal.error("\(warning)") }
+    if let clear { return try self.clear(clear, list) }
     var rows: [TokenRow]
     do throws(TokenStoreFailure) { rows = TokenRow.all(list, try records(list)) } catch {
       Terminal.error("authproxy: \(error)")
@@ -64,6 +64,31 @@ struct TokensCommand: ParsableCommand {
     } catch {
       Terminal.error("\(error)")
       throw ExitStatus.badConfiguration
+    }
+  }
+
+  /// In the token file.
+  private func clear(_ name: String, _ list: CredentialList) throws {
+    guard list.entries.contains(where: { $0.name == name && $0.isStored }),
+      case .file(let path, let key) = list.tokenStore, let store = try? FileTokenStore(path: path, key: key)
+    else {
+      Terminal.error("authproxy: there is no credential '\(name)' in \(config) whose tokens are stored")
+      throw ExitStatus.usage
+    }
+    do throws(TokenStoreFailure) {
+      switch try store.clear(name, at: wallClockSeconds()) {
+      case .nothing: Terminal.error("there was nothing to clear of \(name)")
+      case .cleared: Terminal.error("cleared \(name): the proxies try again with the tokens that they have")
+      case .setAside:
+        Terminal.error(
+          """
+          the record of \(name) could not be read with this key: the token store has kept it aside
+          the proxies begin without it: with a token that they have, else with the configured refresh_token or a login
+          """)
+      }
+    } catch {
+      Terminal.error("authproxy: \(name): \(error)")
+      throw ExitStatus.cannotBind
     }
   }
 

@@ -64,6 +64,12 @@ struct ModelStore {
     for _ in 0..<min(writes, history.count - 1) { lost.insert(history.removeLast().version) }
   }
 
+  mutating func flush(at time: Int64) {
+    lost.formUnion(history.map(\.version))
+    versions += 1
+    history = [Value(record: nil, version: versions, process: -1, purpose: nil, time: time)]
+  }
+
   /// The claim of a process that came last.
   func claim(of process: Int) -> Value? { claims.last { $0.process == process } }
 }

@@ -12,6 +12,8 @@ struct Schedule: Sendable, CustomStringConvertible {
     case lostWrite
     /// The same with the last two.
     case lostWrites
+    /// The store forgets all, and no connection ends. A process that knows nothing starts, and all others meet a 401, at once.
+    case flush
     /// The store is away for all.
     case down
   }

@@ -391,6 +391,122 @@ struct SharedMachineTests {
     }
   }
 
+  @Test("a store that lost the record: one that knows it puts it back while it waits for who has claimed the first token")
+  func putBackBeforeUse() {
+    var store = ModelStore(stored(3, expiresAt: 4_600))
+    var (first, next) = (Replica(1), Replica(2))
+    first.need(&store)
+    store.flush(at: 0)
+    next.need(&store)
+    #expect(store.current.record?.generation == 0 && store.current.record?.claim != nil)
+    // No notification has come yet.
+    first.refused(&store)
+    #expect(store.current.record?.generation == 3 && store.current.record?.claim == nil)
+    next.settle(&store)
+    #expect(next.sent.isEmpty && next.published == ["a3"])
+    first.now += 1_000
+    first.timer(&store)
+    #expect(first.sent == ["r3"])
+  }
+
+  @Test("a store that lost the record: another token under the number of one's own is the one that counts")
+  func sameNumber() {
+    var store = ModelStore(stored(1, expiresAt: 4_600))
+    var (first, other) = (Replica(1), Replica(2))
+    first.need(&store)
+    other.need(&store)
+    var fork = TokenRecord(
+      binding: Replica.binding, generation: 1, refreshToken: Secret("r7"), accessToken: Secret("a7"),
+      expiresAt: ModelStore.epoch / 1_000 + 4_600, lifetime: 3_600)
+    fork.note(request: TokenBinding.request(of: first.machine.policy))
+    store.flush(at: 0)
+    _ = store.perform(.write(fork, replacing: nil, .save), of: 9, at: 0)
+    first.refused(&store)
+    #expect(first.published == ["a1", "a7"] && first.sent.isEmpty)
+    other.look(&store)
+    other.refused(&store)
+    #expect(other.sent == ["r7"] && !store.wentBack)
+  }
+
+  @Test("a new token that could not be saved is saved when another process claims the spent one")
+  func unsavedMeanwhile() {
+    var store = ModelStore(stored(1))
+    var (first, other) = (Replica(1), Replica(2))
+    first.need(&store)
+    first.isConnected = false
+    first.answer(grant("a2", refreshToken: "r2"), &store)
+    // The connection is back, but the answer of the save was lost after that.
+    first.isConnected = true
+    store.failOver(losing: 1)
+    other.need(&store)
+    #expect(store.current.record?.claim?.process == 2)
+    first.look(&store)
+    #expect(store.current.record?.generation == 2 && store.current.record?.claim == nil && !first.machine.hasUnsaved)
+  }
+
+  @Test("a reload that moves the record gives the claim in its former place up")
+  func movedClaim() {
+    var store = ModelStore(nil)
+    var first = Replica(1, makePolicy())
+    first.need(&store)
+    #expect(store.current.record?.claim != nil)
+    let other = makePolicy(authentication: .basic(secret: Secret("another")))
+    first.run(first.machine.reconfigure(other, sharing: [UInt8](repeating: 9, count: 32), now: first.now), &store)
+    #expect(store.current.record?.claim == nil)
+    first.answer(grant("a1"), &store)
+    #expect(first.published == ["a1"])
+  }
+
+  @Test("a retired machine whose store is gone gives up what is not saved, and no other does", arguments: [true, false])
+  func storeRemoved(isRetired: Bool) {
+    var store = ModelStore(stored(1))
+    var first = Replica(1)
+    first.need(&store)
+    first.isConnected = false
+    first.answer(grant("a2", refreshToken: "r2"), &store)
+    if isRetired { first.run(first.machine.retire(now: first.now), &store) }
+    first.run(first.machine.storeRemoved(now: first.now), &store)
+    #expect(first.machine.hasUnsaved == !isRetired && first.machine.mustFinish == !isRetired)
+    #expect(first.reports.contains(.lost) == isRetired)
+  }
+
+  @Test(
+    "a record that could not be read: all go on once it can",
+    arguments: [nil, stored(0), stored(5, expiresAt: 4_600)] as [TokenRecord?])
+  func readableAgain(repaired: TokenRecord?) {
+    var store = ModelStore(repaired)
+    var first = Replica(1)
+    _ = first.machine.need(now: first.now)
+    _ = first.machine.storeAnswered(id: 1, .damaged, now: first.now, wall: 0)
+    guard case .unavailable(.needsOperator(let why)) = first.machine.need(now: first.now).need else {
+      Issue.record("it does not need an operator")
+      return
+    }
+    #expect(why.contains("run \"authproxy tokens --clear api\""))
+    first.look(&store)
+    #expect(first.machine.need(now: first.now).need.unavailable == nil)
+  }
+
+  @Test(
+    "what stands for a record that could not be read: who knows a token puts it back, others begin with the configured one",
+    arguments: [true, false])
+  func replaced(isKnown: Bool) {
+    var store = ModelStore(stored(3, expiresAt: 4_600))
+    var first = Replica(1)
+    if isKnown { first.need(&store) }
+    var empty = TokenRecord(binding: Replica.binding, generation: 0, refreshToken: nil)
+    empty.lastError = .clearance(at: 1_800_000_000)
+    store.flush(at: 0)
+    _ = store.perform(.write(empty, replacing: nil, .note), of: 9, at: 0)
+    first.look(&store)
+    #expect(store.current.record?.generation == (isKnown ? 3 : 0))
+    first.now += 1_000
+    first.refused(&store)
+    first.need(&store)
+    first.settle(&store)
+    #expect(first.sent == [isKnown ? "r3" : "r1"])
+  }
+
   @Test("a logout during a refresh: the tokens that it did not know of are left for the next one to revoke")
   func logoutMeanwhile() {
     var store = ModelStore(stored(1))

@@ -105,6 +105,17 @@ struct SharedRecordTests {
     #expect(store.current.record?.claim?.process == 1)
   }
 
+  @Test("claim: who has to wait is shown what the other one has claimed")
+  func shownClaim() {
+    var store = ModelStore(stored(3))
+    var (first, second, third) = (Peer(1), Peer(2), Peer(3))
+    _ = third.ask(.read, &store)
+    _ = first.claim(&store)
+    let claimed = TokenStoreAnswer.seen(store.current.record, TokenStoreMark(values: []))
+    #expect(isBusy(second.ask(.read, &store)) && second.seen == [claimed])
+    #expect(isBusy(third.ask(.claim(stored(3)), &store)) && third.seen == [claimed])
+  }
+
   @Test("take-over: a claim is old after its whole time under the observer's eyes, and not before")
   func takeOver() {
     var store = ModelStore(stored(1))
@@ -161,6 +172,35 @@ struct SharedRecordTests {
     first.note(first.record.timer(now: first.now))
     first.settle(&store)
     #expect(first.answers.last == .record(stored(5)))
+  }
+
+  @Test("settling: a claim with a record that the store has lost", arguments: [nil, stored(2)] as [TokenRecord?])
+  func settlesPutBack(lost: TokenRecord?) {
+    var store = ModelStore(lost)
+    var (first, other) = (Peer(1), Peer(2))
+    _ = first.ask(.read, &store)
+    let count = first.answers.count
+    #expect(first.ask(.claim(stored(4)), &store) == first.answers.last && first.answers.count == count)
+    #expect(first.wakeAt == first.now + 1_000 && first.reports == [.putBack(generation: 4)])
+    _ = other.ask(.putBack(stored(5)), &store)
+    first.now += 1_000
+    first.note(first.record.timer(now: first.now))
+    first.settle(&store)
+    #expect(first.answers.last == .record(stored(5)))
+  }
+
+  @Test("a claim that is given up leaves the newer record that it has put in the place of an older one")
+  func releasedPutBack() {
+    var store = ModelStore(stored(2))
+    var first = Peer(1)
+    _ = first.ask(.read, &store)
+    _ = first.ask(.claim(stored(4)), &store)
+    first.now += 1_000
+    first.note(first.record.timer(now: first.now))
+    first.settle(&store)
+    #expect(first.answers.last == .claimed(since: first.now - 1_000))
+    #expect(first.ask(.release, &store) == .saved)
+    #expect(store.current.record == stored(4))
   }
 
   @Test("settling: a claim that still stands counts from when it was written")

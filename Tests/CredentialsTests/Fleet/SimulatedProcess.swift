@@ -15,6 +15,8 @@ final class SimulatedProcess {
   /// nil: it has no connection to the store.
   var connectedSince: Int64?
   var thawedSince: Int64 = 0
+  /// The newest generation that it has heard of, and when.
+  var learned: (generation: UInt64, since: Int64) = (0, 0)
   /// Of the connection: what belongs to an earlier one does not arrive.
   var epoch = 0
   var pending: [UInt64] = []

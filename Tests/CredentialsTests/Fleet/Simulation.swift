@@ -159,6 +159,8 @@ final class Simulation {
       return post(entry.event, to: name, after: until - time + (isTimer ? 5 : random.within(1...3)))
     }
     receive(name, entry.event)
+    let generation = processes[name].generation
+    if generation != processes[name].learned.generation { processes[name].learned = (generation, time) }
   }
 
   private func receive(_ name: Int, _ event: Event) {
@@ -444,6 +446,10 @@ final class Simulation {
         post(.connect, to: name, after: random.within(20...300))
       }
       newcomer(after: random.within(200...3_000))
+    case .flush:
+      store.flush(at: time)
+      newcomer(after: random.within(0...60))
+      for name in processes.indices { post(.refusal, to: name, after: random.within(0...60)) }
     case .down:
       isUp = false
       for name in processes.indices { disconnect(name) }
@@ -480,7 +486,7 @@ final class Simulation {
     let (claimed, before) = (next.claimed ?? next.sent, earlier.claimed ?? earlier.sent)
     // Two requests at once, never: but for a claim that a fail-over has lost.
     let isLost = earlier.claim.map { store.lost.contains($0) } ?? false
-    if isLost { return true }
+    if isLost { return earlier.delivered == nil || !isKnownElsewhere(than: next) }
     guard next.sent >= earlier.sent + Int64(SimulatedProcess.policy.timeout) || earlier.isOver else { return false }
     // Who has got the new token, and could save it, has saved it.
     if let delivered = earlier.delivered {
@@ -502,6 +508,17 @@ final class Simulation {
     let hasGivenUp = earlier.isOver && earlier.delivered == nil
     let hasLostSave = earlier.delivered != nil && !store.lost.isEmpty
     return claimed >= before + SimulatedProcess.policy.claimTerms.duration || hasGivenUp || hasLostSave
+  }
+
+  /// A process had the time to put a newer record back than this one was claimed with.
+  private func isKnownElsewhere(than next: ModelServer.Presentation) -> Bool {
+    guard schedule.losses == 0, let claimed = store.claim(of: next.process)?.record?.generation else { return false }
+    return processes.contains { other in
+      guard other.isAlive, other.frozenUntil.map({ time >= $0 }) ?? true, let connected = other.connectedSince else {
+        return false
+      }
+      return other.generation > claimed && time - max(connected, other.thawedSince, other.learned.since) > 600
+    }
   }
 
   private func published(_ name: Int, _ credential: RenderedCredential) {

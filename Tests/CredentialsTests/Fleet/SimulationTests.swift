@@ -34,7 +34,8 @@ struct SimulationTests {
             let faults = Schedule.Fault.allCases.dropFirst()
             schedule.second = .init(
               fault: faults[1 + Int(random.within(0...Int64(faults.count - 1)))],
-              moment: fault == .lostWrite || fault == .lostWrites ? .putBack : .takenOver, delay: Int(random.within(0...9)))
+              moment: [.lostWrite, .lostWrites, .flush].contains(fault) ? .putBack : .takenOver,
+              delay: Int(random.within(0...9)))
           }
           all.append(schedule)
         }
@@ -66,7 +67,7 @@ struct SimulationTests {
       .cut: [.takenOver, .unsaved, .superseded, .secondUse, .struckTwice],
       .freeze: [.takenOver, .superseded, .secondUse, .struckTwice],
       .lostWrite: [.putBack, .secondUse, .struckTwice],
-      .lostWrites: [.putBack, .secondUse, .struckTwice], .down: [.unsaved],
+      .lostWrites: [.putBack, .secondUse, .struckTwice], .flush: [.putBack, .secondUse, .struckTwice], .down: [.unsaved],
     ]
     let missing = (rare[fault] ?? []).subtracting(seen)
     #expect(missing.isEmpty, "the schedules have become too tame")

@@ -98,7 +98,7 @@ struct LoginMachineTests {
     for _ in 1...2 {
       process.run(process.driver.machine.seen(.wrongKey, now: process.driver.now, wall: process.driver.wall))
     }
-    let why = "the token store failed: its record is encrypted with another key"
+    let why = "the token store failed: its record is encrypted with another key: run \"authproxy tokens --clear api\""
     #expect(process.reports == [.needsOperator(why)])
     #expect(process.driver.need().need.unavailable == .needsOperator(why))
     try lock(store).write(login())

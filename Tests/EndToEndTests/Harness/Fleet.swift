@@ -103,6 +103,17 @@ final class Fleet {
     _ = proxies[index].process.awaitEnd(seconds: 10)
   }
 
+  /// For a failed expectation: what the token server was asked, and what each process has logged about its tokens and its store.
+  var story: String {
+    let asked = (try? server.state().requests) ?? []
+    var lines = asked.map { "\($0.at) \($0.form.filter { $0.key == "refresh_token" || $0.key == "grant_type" })" }
+    for (index, proxy) in proxies.enumerated() {
+      let told = proxy.process.lines.filter { line in ["credential", "token", "record"].contains { line.contains($0) } }
+      lines += ["process \(index):"] + told.suffix(20)
+    }
+    return lines.joined(separator: "\n")
+  }
+
   /// How many of all processes, also dead ones, have logged this.
   func logged(_ text: String) -> Int { proxies.filter { $0.process.lines.contains { $0.contains(text) } }.count }
 

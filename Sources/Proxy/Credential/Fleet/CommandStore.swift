@@ -42,16 +42,19 @@ public final class CommandStore: TokenStore {
     }
   }
 
-  /// Forgets that the server has refused the record's token, and its back-off. The tokens stay.
-  /// - Returns: whether there was something to forget.
-  public func clear() throws(StoreFailure) -> Bool {
-    switch onLoop({ $0.clear(then: $1) }) {
-    case .saved: return true
-    case .released: return false
-    case .failed(let why), .unreachable(let why): throw StoreFailure("token store \(address): \(why)")
-    case .wrongKey: throw StoreFailure("its record is encrypted with another key")
-    case .damaged: throw StoreFailure("its record is damaged")
-    default: throw StoreFailure("token store \(address) gave an answer to another question")
+  public enum Clearance: Sendable, Hashable {
+    /// There was nothing to forget.
+    case nothing
+    case cleared
+    /// The record could not be read, and the fleet begins without it. The store has it under this name.
+    case replaced(kept: String)
+  }
+
+  /// Forgets that the server has refused the record's token, and its back-off. The tokens stay. A record that these keys do not open is
+  /// replaced by one without tokens: not for a credential with a login, which a login repairs.
+  public func clear() throws(StoreFailure) -> Clearance {
+    do throws(StoreFailure) { return try onLoop({ $0.clear(then: $1) }).get() } catch {
+      throw StoreFailure("token store \(address): \(error)")
     }
   }
 
@@ -68,6 +71,13 @@ public final class CommandStore: TokenStore {
 public struct StoreFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }
+
+  init(_ answer: TokenStoreAnswer) {
+    switch answer {
+    case .failed(let why), .unreachable(let why): description = why
+    default: description = "it gave an answer to another question"
+    }
+  }
 }
 
 /// The command's side of one record. Confined to its loop.
@@ -76,6 +86,7 @@ private final class CommandRecord {
   private static let mostConflicts = 16
 
   private let sealed: SealedRecord
+  private let grant: OAuth2Policy.Grant
   private let engine: any RecordEngine
   private var latest: SharedReading?
   /// Another process's claim, and since when it stands, in milliseconds of the boot-time clock.
@@ -83,6 +94,7 @@ private final class CommandRecord {
 
   init(_ place: RecordPlace, on loop: EventLoop, _ upstreams: Upstreams) {
     sealed = place.sealed
+    grant = place.grant
     engine = StoreKeeper.engine(
       for: place.plan, on: loop, gate: { [upstreams] check, done in upstreams.judge(check, done: done) }, report: { _ in })
     engine.start()
@@ -127,6 +139,16 @@ private final class CommandRecord {
   }
 
   private func save(_ record: TokenRecord, conflicts: Int, _ then: @escaping (TokenStoreAnswer) -> Void) {
+    guard let unreadable = latest, unreadable.isUnreadable else { return put(record, conflicts: conflicts, then) }
+    keep(unreadable) { [self] result in
+      switch result {
+      case .success: put(record, conflicts: conflicts, then)
+      case .failure(let failure): then(.failed(failure.description))
+      }
+    }
+  }
+
+  private func put(_ record: TokenRecord, conflicts: Int, _ then: @escaping (TokenStoreAnswer) -> Void) {
     ask(.write(record, replacing: latest?.version, .save)) { [self] answer in
       switch answer {
       case .stored(_, let isAcknowledged, _):
@@ -140,30 +162,75 @@ private final class CommandRecord {
     }
   }
 
-  func clear(then: @escaping (TokenStoreAnswer) -> Void) {
+  private var hasLogin: Bool {
+    switch grant {
+    case .authorizationCode, .deviceCode: true
+    default: false
+    }
+  }
+
+  typealias Cleared = (Result<CommandStore.Clearance, StoreFailure>) -> Void
+
+  func clear(then: @escaping Cleared) {
     ask(.read) { [self] answer in
-      guard case .read(let reading) = answer else { return then(Self.failure(of: answer)) }
+      guard case .read(let reading) = answer else { return then(.failure(StoreFailure(Self.failure(of: answer)))) }
       clear(reading, conflicts: 0, then)
     }
   }
 
-  private func clear(_ reading: SharedReading, conflicts: Int, _ then: @escaping (TokenStoreAnswer) -> Void) {
+  private func clear(_ reading: SharedReading, conflicts: Int, _ then: @escaping Cleared) {
     switch reading.content {
-    case .unknownKey: return then(.wrongKey)
-    case .damaged: return then(.damaged)
-    case .absent: return then(.released)
+    case .absent: return then(.success(.nothing))
     case .record(var record):
       guard record.backOff != nil || record.lastError != nil && record.lastError?.isClearance == false else {
-        return then(.released)
+        return then(.success(.nothing))
       }
       record.backOff = nil
-      record.lastError = .clearance(at: reading.clock / 1_000)
-      ask(.write(record, replacing: reading.version, .note)) { [self] answer in
-        switch answer {
-        case .stored: then(.saved)
-        case .conflict(let newer) where conflicts < Self.mostConflicts: clear(newer, conflicts: conflicts + 1, then)
-        default: then(Self.failure(of: answer))
+      replace(reading, by: record, conflicts, .cleared, then)
+    case .unknownKey, .damaged:
+      if hasLogin {
+        let what = reading.content == .damaged ? "damaged" : "encrypted with another key"
+        return then(.failure(StoreFailure("its record is \(what): run \"authproxy login \(sealed.name.credential)\"")))
+      }
+      keep(reading) { [self] result in
+        switch result {
+        case .failure(let failure): then(.failure(failure))
+        case .success(let kept):
+          // Older than all that a process knows, so that each puts back what it has.
+          let record = TokenRecord(binding: sealed.name.binding, generation: 0, refreshToken: nil)
+          replace(reading, by: record, conflicts, .replaced(kept: kept), then)
         }
+      }
+    }
+  }
+
+  private func replace(
+    _ reading: SharedReading, by record: TokenRecord, _ conflicts: Int, _ clearance: CommandStore.Clearance,
+    _ then: @escaping Cleared
+  ) {
+    var record = record
+    record.lastError = .clearance(at: reading.clock / 1_000)
+    ask(.write(record, replacing: reading.version, .note)) { [self] answer in
+      switch answer {
+      case .stored: then(.success(clearance))
+      case .conflict(let newer) where conflicts < Self.mostConflicts: clear(newer, conflicts: conflicts + 1, then)
+      default: then(.failure(StoreFailure(Self.failure(of: answer))))
+      }
+    }
+  }
+
+  /// Gives what is in the place of the record a second name in the store: others may have its key.
+  private func keep(_ reading: SharedReading, then: @escaping (Result<String, StoreFailure>) -> Void) {
+    let name = "\(sealed.name.key).unreadable-\(reading.clock)"
+    let bytes = reading.version?.bytes ?? []
+    let command = SealedRecord.Command.compareAndSet(
+      key: name, expected: nil, new: bytes, expiresAfter: nil, awaitsReplicas: false)
+    engine.perform(command) { reply in
+      switch reply {
+      case .stored: then(.success(name))
+      case .conflict(let found, _) where found == bytes: then(.success(name))
+      case .failed(let why): then(.failure(StoreFailure("what is in the place of its record cannot be kept: \(why)")))
+      case .conflict, .value: then(.failure(StoreFailure("what is in the place of its record cannot be kept")))
       }
     }
   }
@@ -186,6 +253,10 @@ private final class CommandRecord {
   private static func failure(of answer: Credentials.SharedAnswer) -> TokenStoreAnswer {
     if case .failed(let why) = answer { .unreachable(why) } else { .failed("it gave an answer to another question") }
   }
+}
+
+extension SharedReading {
+  fileprivate var isUnreadable: Bool { content == .unknownKey || content == .damaged }
 }
 
 extension StoredRecord.Content {

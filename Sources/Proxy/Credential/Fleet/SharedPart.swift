@@ -151,6 +151,7 @@ final class SharedPart: EventHandler {
       owner?.desk.observer.storeAnswered(operation.kind, reply.result, nanoseconds: loop.clock() - began)
       if let clock = reply.clock { clockAhead = clock - bootTimeMilliseconds() }
       take(sealed.answer(reply, to: command), of: id)
+      if case .failed = reply, let owner, !owner.desk.registry.store.keeps(plan) { owner.storeRemoved() }
     }
   }
 

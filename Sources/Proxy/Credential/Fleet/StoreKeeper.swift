@@ -37,6 +37,7 @@ final class StoreKeeper {
     self.generation = generation
     if let next, let plan, next.connects(as: plan) {
       self.plan = next
+      standing.follow(next)
       return
     }
     guard plan != nil || next != nil else { return }
@@ -44,7 +45,7 @@ final class StoreKeeper {
     engine = nil
     if plan != nil { tellAll { $0.lost() } }
     plan = next
-    standing.begin(next?.address)
+    standing.begin(next)
     guard let next else { return }
     let engine = Self.engine(for: next, on: loop, gate: gate) { [unowned self] in happened($0) }
     self.engine = engine
@@ -68,7 +69,8 @@ final class StoreKeeper {
   /// - Parameter plan: of the owner that asks. Its message may arrive before the reload's own.
   func perform(_ command: SealedRecord.Command, under plan: StorePlan, reply: @escaping (SealedRecord.Reply) -> Void) {
     adopt(plan, generation: plan.generation)
-    guard let engine else { return reply(.failed("the proxy no longer uses it")) }
+    // An owner of an earlier configuration may still ask.
+    guard let engine, self.plan?.keeps(plan) == true else { return reply(.failed("the proxy no longer uses it")) }
     engine.perform(command, deliver: reply)
   }
 
@@ -122,6 +124,7 @@ public struct StoreReport: Sendable {
 /// What all loops know about the fleet's store.
 final class StoreStanding: Sendable {
   private let known = Mutex<StoreReport?>(nil)
+  private let plan = Mutex<StorePlan?>(nil)
   /// Indices of the loops that have one.
   private let desks = Mutex<Set<Int>>([])
 
@@ -139,10 +142,17 @@ final class StoreStanding: Sendable {
   var report: StoreReport? { known.withLock { $0 } }
   var isUp: Bool? { known.withLock { $0?.isUp } }
 
-  func begin(_ address: String?) {
+  func begin(_ plan: StorePlan?) {
     let now = wallClockSeconds()
-    known.withLock { known in known = address.map { StoreReport(address: $0, since: now) } }
+    known.withLock { known in known = plan.map { StoreReport(address: $0.address, since: now) } }
+    follow(plan)
   }
+
+  /// The same store, in a newer configuration.
+  func follow(_ next: StorePlan?) { plan.withLock { $0 = next } }
+
+  /// Whether the store in use is where records of this plan belong.
+  func keeps(_ other: StorePlan) -> Bool { plan.withLock { $0?.keeps(other) ?? false } }
 
   func note(isUp: Bool, reason: String?) {
     let now = wallClockSeconds()

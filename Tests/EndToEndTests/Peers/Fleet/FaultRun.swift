@@ -140,6 +140,11 @@ final class FaultRun {
     current.change { $0[index] = proxy }
   }
 
+  /// Token requests that a process gave up, though the server may have answered: then it is let try once more at once.
+  var givenUp: Int {
+    fleet.proxies.reduce(0) { $0 + $1.process.lines.count { $0.contains("did not answer in time") } }
+  }
+
   /// Uses of a refresh token that had been used before, with the seconds since then.
   func repeated() throws -> [(token: String, after: Double)] {
     var last: [String: Double] = [:]

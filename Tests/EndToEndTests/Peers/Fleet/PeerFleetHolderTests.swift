@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// The process that refreshes dies, freezes or loses the store: the rows of docs/fleet.md's table. Claims hold for 16 s here.
+/// The process that refreshes dies, freezes or loses the store: the rows of docs/fleet.md's table. Claims hold for 26 s here: what a test does
+/// while a token request is under way may take up to 8 s.
 @Suite(.enabled(if: RedisServer.isInstalled)) struct PeerFleetHolderTests {
-  private static let refreshToken = ["grant: refresh_token", "refresh_token: first-5ecret-refresh", "timeout: 3s"]
+  private static let refreshToken = ["grant: refresh_token", "refresh_token: first-5ecret-refresh", "timeout: 8s"]
 
   /// - Parameter more: of the token server, which detects reuse otherwise.
   private func fleet(_ step: String, _ more: String = "") throws -> Fleet {
@@ -20,8 +21,8 @@ import Testing
     for answer in try fleet.askAll() { #expect(answer.status == 200, "\(answer.head)\(answer.text)") }
     try fleet.server.openGate()
     let state = try fleet.server.state()
-    #expect(state.requests.count == 2)
-    #expect(state.reuse == nil)
+    #expect(state.requests.count == 2, "\(fleet.story)")
+    #expect(state.reuse == nil, "\(fleet.story)")
     #expect(fleet.logged("claim taken over") == 1)
     #expect(fleet.proxies.contains { $0.process.lines.contains { $0.contains("claim taken over") && $0.contains("proxy1@") } })
     #expect(try fleet.metric("token_claims_total", #"{credential="api",result="taken_over"}"#).reduce(0, +) == 1)
@@ -42,7 +43,7 @@ import Testing
     }
     try fleet.server.openGate()
     let next = try fleet.start(try fleet.configuration(Self.refreshToken, name: "next"))
-    #expect(try fleet.begin(next).readAnswer().status == 502)
+    #expect(try fleet.begin(next).readAnswer().status == 502, "\(fleet.story)")
     #expect(
       try fleet.server.state().requests.map { $0.form["refresh_token"] } == Array(repeating: "first-5ecret-refresh", count: 2))
     #expect(try fleet.metric("credential_needs_operator") == [1, 1, 1])
@@ -58,9 +59,9 @@ import Testing
     for answer in try fleet.askAll() { #expect(answer.status == 200, "\(answer.head)\(answer.text)") }
     try fleet.server.openGate()
     let state = try fleet.server.state()
-    #expect(state.requests.count == 2)
-    #expect(state.lost == 1)
-    #expect(state.reuse == nil)
+    #expect(state.requests.count == 2, "\(fleet.story)")
+    #expect(state.lost == 1, "\(fleet.story)")
+    #expect(state.reuse == nil, "\(fleet.story)")
   }
 
   @Test func `frozen past its time after it has sent: it adopts what another one has got`() throws {
@@ -71,7 +72,7 @@ import Testing
     #expect(try eventually { try fleet.server.state().issued.count == 1 })
     try fleet.proxies[0].pause()
     let others = try fleet.proxies.dropFirst().map { try fleet.begin($0) }
-    for connection in others { #expect(try connection.readAnswer().status == 200) }
+    for connection in others { #expect(try connection.readAnswer().status == 200, "\(fleet.story)") }
     try fleet.server.openGate()
     fleet.proxies[0].goOn()
     // Its own time is over as well.
@@ -84,8 +85,8 @@ import Testing
     for answer in try fleet.askAll("after") { #expect(answer.status == 200) }
     let state = try fleet.server.state()
     #expect(Set(state.uses.filter { $0.path == "after" }.map(\.token)) == [before.issued[1]])
-    #expect(state.requests.count == 2)
-    #expect(state.reuse == nil)
+    #expect(state.requests.count == 2, "\(fleet.story)")
+    #expect(state.reuse == nil, "\(fleet.story)")
   }
 
   @Test func `frozen for longer than its request may take: the answer that lies there is read, and its token saved`() throws {
@@ -96,13 +97,13 @@ import Testing
     #expect(try eventually { try fleet.server.state().issued.count == 1 })
     try fleet.proxies[0].pause()
     try fleet.server.openGate()
-    usleep(6_000_000)
+    usleep(11_000_000)
     fleet.proxies[0].goOn()
     expect(try asked.readAnswer(), 200, fleet.proxies[0])
     for answer in try fleet.askAll() { expect(answer, 200) }
     let state = try fleet.server.state()
-    #expect(state.requests.count == 1)
-    #expect(state.reuse == nil)
+    #expect(state.requests.count == 1, "\(fleet.story)")
+    #expect(state.reuse == nil, "\(fleet.story)")
   }
 
   @Test func `frozen past its time before it has sent: it sends nothing`() throws {
@@ -110,12 +111,12 @@ import Testing
     defer { fleet.stop() }
     try fleet.startRelayed(3, Self.refreshToken, timeout: "20s")
     // Its claim stands, and it does not know yet.
-    try fleet.relays[0].delay(milliseconds: 3_000)
+    try fleet.relays[0].delay(milliseconds: 5_000)
     let asked = try fleet.begin(fleet.proxies[0])
-    #expect(try eventually { try fleet.redis.command("--raw", "dbsize").hasPrefix("1") })
+    #expect(try eventually(seconds: 40) { try fleet.redis.command("--raw", "dbsize").hasPrefix("1") })
     try fleet.proxies[0].pause()
     let others = try fleet.proxies.dropFirst().map { try fleet.begin($0) }
-    for connection in others { #expect(try connection.readAnswer().status == 200) }
+    for connection in others { #expect(try connection.readAnswer().status == 200, "\(fleet.story)") }
     #expect(fleet.logged("claim taken over") == 1)
     try fleet.relays[0].serve()
     fleet.proxies[0].goOn()
@@ -123,7 +124,7 @@ import Testing
     let late = try asked.readAnswer()
     #expect(late.status == 200 || late.status == 503 && !late.all("Retry-After").isEmpty, "\(late.head)")
     #expect(try eventually { try fleet.ask(fleet.proxies[0]) == 200 })
-    #expect(try fleet.server.state().requests.count == 1)
+    #expect(try fleet.server.state().requests.count == 1, "\(fleet.story)")
   }
 
   @Test func `cut off between claim and save, for less than a claim: its token is saved, and adopted by all`() throws {
@@ -137,8 +138,8 @@ import Testing
     expect(try asked.readAnswer(), 200, fleet.proxies[0])
     let others = try fleet.proxies.dropFirst().map { try fleet.begin($0) }
     try fleet.relays[0].serve()
-    for connection in others { #expect(try connection.readAnswer().status == 200) }
-    #expect(try fleet.server.state().requests.count == 1)
+    for connection in others { #expect(try connection.readAnswer().status == 200, "\(fleet.story)") }
+    #expect(try fleet.server.state().requests.count == 1, "\(fleet.story)")
     #expect(fleet.logged("claim taken over") == 0)
     #expect(fleet.logged("token adopted") == 2)
   }
@@ -153,16 +154,16 @@ import Testing
     try fleet.server.openGate()
     expect(try asked.readAnswer(), 200, fleet.proxies[0])
     let others = try fleet.proxies.dropFirst().map { try fleet.begin($0) }
-    for connection in others { #expect(try connection.readAnswer().status == 502) }
-    #expect(try fleet.ask(fleet.proxies[0]) == 200)
-    #expect(try fleet.server.state().requests.count == 2)
+    for connection in others { #expect(try connection.readAnswer().status == 502, "\(fleet.story)") }
+    #expect(try fleet.ask(fleet.proxies[0]) == 200, "\(fleet.story)")
+    #expect(try fleet.server.state().requests.count == 2, "\(fleet.story)")
     try fleet.relays[0].serve()
     #expect(try eventually { try fleet.metric("credential_needs_operator") == [0, 0, 0] })
     for answer in try fleet.askAll() { #expect(answer.status == 200, "\(answer.head)\(answer.text)") }
-    #expect(try fleet.server.state().requests.count == 2)
+    #expect(try fleet.server.state().requests.count == 2, "\(fleet.story)")
     // What all have is the newest.
     try fleet.server.set(#"{"revoke": true}"#)
     for answer in try fleet.askAll() { #expect(answer.status == 200, "\(answer.head)\(answer.text)") }
-    #expect(try fleet.server.state().requests.count == 3)
+    #expect(try fleet.server.state().requests.count == 3, "\(fleet.story)")
   }
 }
