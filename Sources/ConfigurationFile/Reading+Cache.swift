@@ -39,17 +39,14 @@ extension Reading {
   private func rules(
     _ section: Section<CacheKeys>, _ entry: Section<UpstreamKeys>, _ credential: CredentialDraft?, limit: Int
   ) -> CacheRules {
-    var rules = CacheRules()
-    rules.share = section.read(\.share)
-    rules.maxObject = section.read(\.maxObject)
-    rules.minimumLifetime = section.read(\.minimumLifetime)
+    let share = section.read(\.share)
     let lifetime = section.read(\.defaultLifetime)
-    if let lifetime { rules.defaultLifetime = lifetime }
-    rules.staleWhileRevalidate = section.read(\.staleWhileRevalidate)
-    rules.staleIfError = section.read(\.staleIfError)
-    rules.collapse = section.read(\.collapse)
-    rules.honoursClientDirectives = section.read(\.clientDirectives) == .honour
-    rules.ignored = ignored(section, credential?.policy, isShared: rules.servesSeveralClients)
+    let rules = CacheRules(
+      share: share, maxObject: section.read(\.maxObject), defaultLifetime: lifetime ?? .seconds(0),
+      minimumLifetime: section.read(\.minimumLifetime), staleWhileRevalidate: section.read(\.staleWhileRevalidate),
+      staleIfError: section.read(\.staleIfError), collapse: section.read(\.collapse),
+      ignored: ignored(section, credential?.policy, isShared: share != .client),
+      honoursClientDirectives: section.read(\.clientDirectives) == .honour)
 
     if limit > 0, rules.maxObject > limit / 8 {
       let subject = section.path(\.maxObject).shown + (section.has(\.maxObject) ? "" : " is 1MiB by default, and")

@@ -60,7 +60,7 @@ public struct OutboundResponse: ~Copyable {
     rewritten = rules.rewritten(&head, in: bytes, of: origin, asked: asked())
     self.redirected = redirected
     if head.contains(.proxyStatus) { head.fields.drop(.proxyStatus) }
-    if rules.tellsCacheStatus { cacheStatus = head.dropCacheStatus(in: bytes) }
+    if rules.tellsCacheStatus, head.contains(.cacheStatus) { cacheStatus = head.dropCacheStatus() }
     if isDecoded {
       keepsETag = head.fields.first(.etag)?.dropped == false
       head.dropCodedFields()
@@ -158,10 +158,9 @@ public struct OutboundResponse: ~Copyable {
 
 extension ResponseHead {
   /// Marks the Cache-Status fields as dropped, and returns those that were not.
-  fileprivate mutating func dropCacheStatus(in bytes: UnsafeRawBufferPointer) -> [Field] {
+  fileprivate mutating func dropCacheStatus() -> [Field] {
     var found: [Field] = []
-    for index in fields.indices where !fields[index].dropped && fields[index].id == .other {
-      guard fields[index].name.equalsIgnoringCase("Cache-Status", in: bytes) else { continue }
+    for index in fields.indices where !fields[index].dropped && fields[index].id == .cacheStatus {
       found.append(fields[index])
       fields[index].dropped = true
     }

@@ -31,7 +31,7 @@ public enum RedirectedCaching: Int, Sendable, Comparable {
     for index in head.fields.indices {
       let field = head.fields[index]
       switch field.id {
-      case .cacheControl, .expires: head.fields[index].dropped = true
+      case .cacheControl, .expires, .pragma: head.fields[index].dropped = true
       case .other where Self.isTargeted(field, bytes): head.fields[index].dropped = true
       default: break
       }

@@ -1,11 +1,12 @@
 /// The field names that the proxy acts on, so that later passes compare a byte instead of text.
 public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
   case other
-  case accept, acceptEncoding, acceptRanges, age, allow, altSvc, authorization, cacheControl, connection, contentEncoding
+  case accept, acceptEncoding, acceptRanges, age, allow, altSvc, authorization, cacheControl, cacheStatus, connection,
+    contentEncoding
   case contentLength, contentLocation, contentRange, contentType, cookie, date, etag, expect, expires, forwarded, host,
     http2Settings
-  case ifMatch, ifNoneMatch, ifRange, keepAlive, lastModified, link, location, maxForwards, proxyAuthenticate,
-    proxyAuthenticationInfo
+  case ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, keepAlive, lastModified, link, location, maxForwards
+  case pragma, proxyAuthenticate, proxyAuthenticationInfo
   case proxyAuthorization, proxyConnection, proxyStatus, range, retryAfter, server, setCookie, te, trailer, transferEncoding
   case upgrade, userAgent, vary, via, wwwAuthenticate, xForwardedFor, xForwardedHost, xForwardedProto
 
@@ -21,6 +22,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
     case .altSvc: "Alt-Svc"
     case .authorization: "Authorization"
     case .cacheControl: "Cache-Control"
+    case .cacheStatus: "Cache-Status"
     case .connection: "Connection"
     case .contentEncoding: "Content-Encoding"
     case .contentLength: "Content-Length"
@@ -36,13 +38,16 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
     case .host: "Host"
     case .http2Settings: "HTTP2-Settings"
     case .ifMatch: "If-Match"
+    case .ifModifiedSince: "If-Modified-Since"
     case .ifNoneMatch: "If-None-Match"
     case .ifRange: "If-Range"
+    case .ifUnmodifiedSince: "If-Unmodified-Since"
     case .keepAlive: "Keep-Alive"
     case .lastModified: "Last-Modified"
     case .link: "Link"
     case .location: "Location"
     case .maxForwards: "Max-Forwards"
+    case .pragma: "Pragma"
     case .proxyAuthenticate: "Proxy-Authenticate"
     case .proxyAuthenticationInfo: "Proxy-Authentication-Info"
     case .proxyAuthorization: "Proxy-Authorization"
@@ -123,6 +128,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
       if equals("cookie") { return .cookie }
       if equals("server") { return .server }
       if equals("expect") { return .expect }
+      if equals("pragma") { return .pragma }
     case 7:
       if equals("expires") { return .expires }
       if equals("alt-svc") { return .altSvc }
@@ -157,6 +163,7 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
       if equals("content-type") { return .contentType }
       if equals("proxy-status") { return .proxyStatus }
       if equals("max-forwards") { return .maxForwards }
+      if equals("cache-status") { return .cacheStatus }
     case 13:
       if equals("cache-control") { return .cacheControl }
       if equals("authorization") { return .authorization }
@@ -184,9 +191,11 @@ public enum FieldName: UInt8, Sendable, Hashable, CaseIterable {
   private static func long(_ name: UnsafePointer<UInt8>, _ count: Int) -> FieldName {
     let candidate: FieldName
     switch (count, name[0] | 0x20) {
+    case (17, UInt8(ascii: "i")): candidate = .ifModifiedSince
     case (17, UInt8(ascii: "t")): candidate = .transferEncoding
     case (17, UInt8(ascii: "x")): candidate = .xForwardedProto
     case (18, UInt8(ascii: "p")): candidate = .proxyAuthenticate
+    case (19, UInt8(ascii: "i")): candidate = .ifUnmodifiedSince
     case (19, UInt8(ascii: "p")): candidate = .proxyAuthorization
     case (25, UInt8(ascii: "p")): candidate = .proxyAuthenticationInfo
     default: return .other

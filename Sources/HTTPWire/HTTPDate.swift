@@ -7,26 +7,57 @@ private let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 /// - Parameter now: Unix time, for the century of RFC 850's two-digit years: more than 50 years ahead means the past.
 /// - Returns: nil for anything else.
 public func parseHTTPDate(_ text: UnsafeRawBufferPointer, now: Int64) -> Int64? {
-  var reader = DateReader(text: text)
   // The only form that is still sent: its comma is found at once.
   if text.count == 29, text[3] == ASCII.comma, text[0] != ASCII.comma, text[1] != ASCII.comma, text[2] != ASCII.comma {
-    return reader.fixdate()
+    return fixdate(text)
   }
+  var reader = DateReader(text: text)
   guard let comma = text.firstIndex(of: ASCII.comma) else { return reader.asctime() }
-  return comma == 3 ? reader.fixdate() : reader.rfc850(after: comma, now: now)
+  return comma == 3 ? nil : reader.rfc850(after: comma, now: now)
 }
+
+/// - Parameter text: 29 bytes. All parts are where they always are.
+private func fixdate(_ text: UnsafeRawBufferPointer) -> Int64? {
+  guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
+  /// nil: these two bytes are no digits.
+  @inline(__always)
+  func number(at index: Int) -> Int? {
+    let (tens, ones) = (base[index] &- ASCII.zero, base[index &+ 1] &- ASCII.zero)
+    return tens <= 9 && ones <= 9 ? Int(tens) &* 10 &+ Int(ones) : nil
+  }
+  guard base[4] == ASCII.space, let day = number(at: 5), let month = month(load32(base + 7)), base[11] == ASCII.space,
+    let century = number(at: 12), let year = number(at: 14), base[16] == ASCII.space,
+    let hour = number(at: 17), base[19] == ASCII.colon, let minute = number(at: 20), base[22] == ASCII.colon,
+    let second = number(at: 23), load32(base + 25) == word32(" GMT"), hour < 24, minute < 60, second <= leapSecond
+  else { return nil }
+  return unixTime(century * 100 + year, month, day, hour * 3600 + minute * 60 + second)
+}
+
+/// - Parameter word: a space and the month's name.
+@inline(__always)
+private func month(_ word: UInt32) -> Int? {
+  switch word {
+  case word32(" Jan"): 1
+  case word32(" Feb"): 2
+  case word32(" Mar"): 3
+  case word32(" Apr"): 4
+  case word32(" May"): 5
+  case word32(" Jun"): 6
+  case word32(" Jul"): 7
+  case word32(" Aug"): 8
+  case word32(" Sep"): 9
+  case word32(" Oct"): 10
+  case word32(" Nov"): 11
+  case word32(" Dec"): 12
+  default: nil
+  }
+}
+
+private let leapSecond = 60
 
 private struct DateReader {
   let text: UnsafeRawBufferPointer
   var index = 0
-
-  mutating func fixdate() -> Int64? {
-    index = 3
-    guard text.count == 29, literal(", "), let day = number(2), literal(" "), let month = month(), literal(" "),
-      let year = number(4), literal(" "), let seconds = time(), literal(" GMT")
-    else { return nil }
-    return unixTime(year, month, day, seconds)
-  }
 
   mutating func rfc850(after comma: Int, now: Int64) -> Int64? {
     index = comma
@@ -86,27 +117,30 @@ private struct DateReader {
 
   @inline(__always)
   private mutating func time() -> Int? {
-    // 60: a leap second.
     guard let hour = number(2), hour < 24, literal(":"), let minute = number(2), minute < 60, literal(":"),
-      let second = number(2), second <= 60
+      let second = number(2), second <= leapSecond
     else { return nil }
     return hour * 3600 + minute * 60 + second
   }
 
-  private func unixTime(_ year: Int, _ month: Int, _ day: Int, _ seconds: Int) -> Int64? {
-    let lengths: StaticString = "\u{1f}\u{1d}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}"
-    guard 1...Int(lengths.utf8Start[month - 1]) ~= day else { return nil }
-    return daysSinceEpoch(year, month, day) * 86_400 + Int64(seconds)
-  }
+}
+
+/// - Parameter seconds: of the day.
+private func unixTime(_ year: Int, _ month: Int, _ day: Int, _ seconds: Int) -> Int64? {
+  let lengths: StaticString = "\u{1f}\u{1d}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}"
+  guard 1...Int(lengths.utf8Start[month - 1]) ~= day else { return nil }
+  return daysSinceEpoch(year, month, day) * 86_400 + Int64(seconds)
 }
 
 /// Days from 1970-01-01 in the proleptic Gregorian calendar. Years begin in March, so that the leap day is the last.
+/// - Parameter year: from 0.
 private func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
-  let year = Int64(month <= 2 ? year - 1 : year)
-  let era = year.dividedFloor(by: 400)
-  let yearOfEra = year - era * 400
-  let dayOfYear = Int64((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1)
-  return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  // An era more, as the first months of year 0 are of the year before: without a sign to divide is cheaper.
+  let year = UInt(year + (month <= 2 ? 399 : 400))
+  let (era, yearOfEra) = (year / 400, year % 400)
+  let dayOfYear = (153 * UInt(month + (month > 2 ? -3 : 9)) + 2) / 5 + UInt(day - 1)
+  let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+  return Int64(days) - 719_468 - 146_097
 }
 
 private func civilDate(days: Int64) -> (year: Int, month: Int, day: Int) {

@@ -53,7 +53,15 @@ func refusal(
   _ authorizing: Authorizing = byProxy
 ) -> StoreRefusal? {
   facts(fields, status: status).storeRefusal(
-    rules, needs(request, rules), authorizing, asked: 0, received: CacheTime(steady: 0, wall: noon))
+    rules, needs(request, rules), authorizing, times(fields, status: status, rules))
+}
+
+extension ResponseFacts {
+  func storeRefusal(
+    _ rules: CacheRules, _ needs: RequestNeeds, _ authorizing: Authorizing, asked: Int64, received: CacheTime
+  ) -> StoreRefusal? {
+    storeRefusal(rules, needs, authorizing, StoredTimes(self, rules, asked: asked, received: received))
+  }
 }
 
 func times(_ fields: String, status: Int = 200, _ rules: CacheRules = CacheRules()) -> StoredTimes {

@@ -45,8 +45,8 @@ extension IgnoredFields: CustomStringConvertible {
 enum HarmlessFields {
   static func contains(_ field: Field, in head: UnsafeRawBufferPointer, servesSeveral: Bool) -> Bool {
     switch field.id {
-    case .acceptEncoding, .userAgent, .cacheControl, .date, .range, .ifMatch, .ifNoneMatch, .ifRange, .host, .connection, .te,
-      .contentLength:
+    case .acceptEncoding, .userAgent, .cacheControl, .pragma, .date, .range, .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifRange,
+      .ifUnmodifiedSince, .host, .connection, .te, .contentLength:
       return true
     // Where an answer serves one client, its app asks for the representation that it understands.
     case .accept: return !servesSeveral
@@ -55,17 +55,28 @@ enum HarmlessFields {
     }
   }
 
+  /// An app says it with each request in the same words, and it is no secret.
+  static func lasts(_ field: Field, in head: UnsafeRawBufferPointer) -> Bool {
+    switch field.id {
+    case .accept, .acceptEncoding, .cacheControl, .host, .pragma, .userAgent: return true
+    case .other:
+      let name = field.name.bytes(in: head)
+      return equalsIgnoringCase(name, "Accept-Language") || begins(name, "Sec-Fetch-")
+    default: return false
+    }
+  }
+
+  private static func begins(_ name: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    let count = text.utf8CodeUnitCount
+    return name.count >= count && equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: name[..<count]), text)
+  }
+
   /// By length, so that an unknown name is compared with few.
   private static func contains(_ name: UnsafeRawBufferPointer, servesSeveral: Bool) -> Bool {
     func named(_ text: StaticString) -> Bool { equalsIgnoringCase(name, text) }
-    func begins(_ text: StaticString) -> Bool {
-      let count = text.utf8CodeUnitCount
-      return name.count >= count && equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: name[..<count]), text)
-    }
     let isKnown =
       switch name.count {
       case 3: named("DNT")
-      case 6: named("Pragma")
       case 8: named("Priority")
       case 10: named("tracestate")
       case 11: named("traceparent")
@@ -76,6 +87,6 @@ enum HarmlessFields {
       case 22: named("x-ms-client-request-id")
       default: false
       }
-    return isKnown || begins("If-") || begins("Sec-Fetch-") || begins("X-B3-") || begins("x-datadog-")
+    return isKnown || begins(name, "If-") || begins(name, "Sec-Fetch-") || begins(name, "X-B3-") || begins(name, "x-datadog-")
   }
 }

@@ -155,8 +155,7 @@ private struct ToldLine {
         end = last
       }
       let bytes = UnsafeRawBufferPointer(rebasing: message[..<end])
-      if let recent, end <= RecentVariants.limit { return recent.digest(of: bytes) }
-      return CacheDigest(of: bytes)
+      return recent?.digest(of: bytes) ?? CacheDigest(of: bytes)
     }
   }
 

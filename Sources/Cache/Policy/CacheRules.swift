@@ -1,5 +1,5 @@
-/// What an entry's `cache` says. Times are seconds.
-public struct CacheRules: Sendable, Hashable {
+/// What an entry's `cache` says. Times are seconds. An object, as each request reads it in several places.
+public final class CacheRules: Sendable {
   /// Whose requests one stored answer may serve.
   public enum Share: String, Sendable, Hashable {
     /// Its own client's: a private cache for each client.
@@ -28,17 +28,17 @@ public struct CacheRules: Sendable, Hashable {
     case off
   }
 
-  public var share: Share
+  public let share: Share
   /// Bytes of the largest body to store.
-  public var maxObject: Int
-  public var defaultLifetime: DefaultLifetime
-  public var minimumLifetime: Int64
-  public var staleWhileRevalidate: Int64
-  public var staleIfError: Int64
-  public var collapse: Collapse
-  public var ignored: IgnoredFields
+  public let maxObject: Int
+  public let defaultLifetime: DefaultLifetime
+  public let minimumLifetime: Int64
+  public let staleWhileRevalidate: Int64
+  public let staleIfError: Int64
+  public let collapse: Collapse
+  public let ignored: IgnoredFields
   /// Whether Cache-Control and Pragma of requests count.
-  public var honoursClientDirectives: Bool
+  public let honoursClientDirectives: Bool
 
   public init(
     share: Share = .client, maxObject: Int = 1 << 20, defaultLifetime: DefaultLifetime = .seconds(0),
@@ -60,6 +60,19 @@ public struct CacheRules: Sendable, Hashable {
   public var isShared: Bool { share == .everyone || share == .all }
   /// One answer may serve several clients.
   public var servesSeveralClients: Bool { share != .client }
+}
+
+extension CacheRules: Hashable {
+  /// All that it says.
+  private var parts: [AnyHashable] {
+    [
+      share, maxObject, defaultLifetime, minimumLifetime, staleWhileRevalidate, staleIfError, collapse, ignored,
+      honoursClientDirectives,
+    ]
+  }
+
+  public static func == (one: CacheRules, other: CacheRules) -> Bool { one.parts == other.parts }
+  public func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
 /// Two clocks, read once for a decision.

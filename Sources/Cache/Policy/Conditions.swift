@@ -26,21 +26,12 @@ public enum CacheCondition: Sendable, Hashable {
       return
     }
     // Repeated or no date: ignored (RFC 9110 section 13.1.3).
-    if let field = Self.dateCondition(head.fields, in: bytes), !field.dropped,
+    if head.contains(.ifModifiedSince), head.fields.count(of: .ifModifiedSince) == 1,
+      let field = head.fields.first(.ifModifiedSince), !field.dropped,
       let time = parseHTTPDate(field.value.bytes(in: bytes), now: wall())
     {
       self = .modifiedSince(time)
     }
-  }
-
-  /// The only If-Modified-Since.
-  private static func dateCondition(_ fields: ContiguousArray<Field>, in bytes: UnsafeRawBufferPointer) -> Field? {
-    var found: Field?
-    for field in fields where field.id == .other && field.name.equalsIgnoringCase("If-Modified-Since", in: bytes) {
-      if found != nil { return nil }
-      found = field
-    }
-    return found
   }
 
   /// Whether the app has what is stored: the answer is a 304. Conditions count for 200 only (RFC 9110 section 13.2.1).

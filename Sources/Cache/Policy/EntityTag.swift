@@ -8,9 +8,21 @@ public struct EntityTag: Sendable, Hashable {
 
   /// The field's value, or nil if it is no entity tag.
   public init?(_ text: UnsafeRawBufferPointer) {
-    guard let tag = EntityTags(text).only else { return nil }
-    self = tag
+    let isWeak = text.count > 2 && text[0] == 0x57 && text[1] == 0x2f
+    let opaque = UnsafeRawBufferPointer(rebasing: isWeak ? text[2...] : text[...])
+    let end = opaque.count &- 1
+    guard end > 0, opaque[0] == 0x22, opaque[end] == 0x22 else { return nil }
+    var index = 1
+    while index < end {
+      guard Self.isOpaque(opaque[index]) else { return nil }
+      index &+= 1
+    }
+    self.init(isWeak: isWeak, opaque: Array(opaque))
   }
+
+  /// A byte between the quotation marks.
+  @inline(__always)
+  fileprivate static func isOpaque(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x22 && byte != 0x7f }
 
   fileprivate init(isWeak: Bool, opaque: [UInt8]) {
     self.isWeak = isWeak
@@ -44,7 +56,7 @@ struct EntityTags {
     guard start < text.count, text[start] == 0x22 else { return fail() }
     var end = start + 1
     while end < text.count, text[end] != 0x22 {
-      guard text[end] > 0x20, text[end] != 0x7f else { return fail() }
+      guard EntityTag.isOpaque(text[end]) else { return fail() }
       end += 1
     }
     guard end < text.count else { return fail() }
@@ -58,11 +70,5 @@ struct EntityTags {
   private mutating func fail() -> EntityTag? {
     isMalformed = true
     return nil
-  }
-
-  var only: EntityTag? {
-    var copy = self
-    guard let tag = copy.next(), copy.position == text.count else { return nil }
-    return tag
   }
 }

@@ -16,7 +16,8 @@ public struct RequestNeeds: Sendable, Hashable {
     guard rules.honoursClientDirectives else { return }
     guard head.contains(.cacheControl) else {
       // RFC 9111 section 5.4.
-      for field in head.fields where field.id == .other && field.name.equalsIgnoringCase("Pragma", in: bytes) {
+      guard head.contains(.pragma) else { return }
+      for field in head.fields where field.id == .pragma {
         var members = ListMembers(field.value, in: bytes)
         while let member = members.next() { if member.equalsIgnoringCase("no-cache", in: bytes) { noCache = true } }
       }

@@ -40,9 +40,7 @@ public struct RequestPlan: Sendable {
       pass = .method
     } else if framing.hasBytes {
       pass = .bypass
-    } else if head.contains(.upgrade) || head.contains(.ifMatch)
-      || head.fields.contains(where: { $0.id == .other && $0.name.equalsIgnoringCase("If-Unmodified-Since", in: bytes) })
-    {
+    } else if head.contains(.upgrade) || head.contains(.ifMatch) || head.contains(.ifUnmodifiedSince) {
       // RFC 9111 section 4.3.2: a cache does not evaluate these two.
       pass = .bypass
     }

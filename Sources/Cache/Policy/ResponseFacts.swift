@@ -33,13 +33,19 @@ public final class ResponseFacts: Sendable {
   public let length: Int64?
   private let hasDirectives: Bool
 
-  /// - Parameter wall: Unix time of receipt.
-  public init(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, wall: Int64) {
+  /// - Parameters:
+  ///   - wall: Unix time of receipt.
+  ///   - recent: of the loop.
+  public init(_ head: borrowing ResponseHead, in bytes: UnsafeRawBufferPointer, wall: Int64, recent: RecentHeads? = nil) {
     let present = head.present
     var date = OnlyField()
     var expires = OnlyField()
     var tag = OnlyField()
     var modified = OnlyField()
+    var control = OnlyField()
+    var names = OnlyField()
+    var length = OnlyField()
+    var type: ByteSlice?
     var setsCookie = present.contains(.setCookie)
     for field in head.fields {
       switch field.id {
@@ -47,13 +53,23 @@ public final class ResponseFacts: Sendable {
       case .expires: expires.note(field)
       case .etag: tag.note(field)
       case .lastModified: modified.note(field)
+      case .cacheControl: control.note(field)
+      case .vary: names.note(field)
+      case .contentLength: length.note(field)
+      case .contentType: type = type ?? field.value
       case .other: if field.name.count == 11, field.name.equalsIgnoringCase("Set-Cookie2", in: bytes) { setsCookie = true }
       default: break
       }
     }
     status = head.status
     hasDirectives = present.contains(.cacheControl)
-    directives = hasDirectives ? CacheDirectives(head.fields, in: bytes) : CacheDirectives()
+    if !hasDirectives {
+      directives = CacheDirectives()
+    } else if let recent, let only = control.value {
+      directives = recent.directives.value(of: only.bytes(in: bytes)) { CacheDirectives(head.fields, in: bytes) }
+    } else {
+      directives = CacheDirectives(head.fields, in: bytes)
+    }
     self.date = date.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }
     age = present.contains(.age) ? Self.age(head.fields, in: bytes) : 0
     if present.contains(.expires) {
@@ -64,12 +80,27 @@ public final class ResponseFacts: Sendable {
     self.tag = tag.value.flatMap { EntityTag($0.bytes(in: bytes)) }
     lastModifiedTime = modified.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }
     lastModified = lastModifiedTime == nil ? [] : modified.value.map { Array($0.bytes(in: bytes)) } ?? []
-    vary = VaryReading(head.fields, present, in: bytes)
+    if let recent, let only = names.value {
+      vary = recent.vary.value(of: only.bytes(in: bytes)) { VaryReading(head.fields, present, in: bytes) }
+    } else {
+      vary = VaryReading(head.fields, present, in: bytes)
+    }
     self.setsCookie = setsCookie
     isDecoded = false
-    isEventStream = head.isEventStream(in: bytes)
+    isEventStream = type?.hasMediaType("text/event-stream", in: bytes) ?? false
     announcesTrailers = present.contains(.trailer)
-    length = head.contentLength(in: bytes)
+    self.length = length.value.flatMap { Self.digits($0.bytes(in: bytes)) } ?? head.contentLength(in: bytes)
+  }
+
+  /// A Content-Length as nearly all are: digits alone, and few enough.
+  private static func digits(_ text: UnsafeRawBufferPointer) -> Int64? {
+    guard 1...18 ~= text.count else { return nil }
+    var value: Int64 = 0
+    for byte in text {
+      guard byte &- 0x30 <= 9 else { return nil }
+      value = value &* 10 &+ Int64(byte &- 0x30)
+    }
+    return value
   }
 
   /// A field that counts only if it is there once.

@@ -138,7 +138,7 @@ public struct StoredHead: Sendable {
   ) {
     var lines = FieldLines(of: head)
     for field in fields {
-      if field.id == .proxyStatus || field.id == .other && field.name.equalsIgnoringCase("Cache-Status", in: head) {
+      if field.id == .proxyStatus || field.id == .cacheStatus {
         lines.end(in: &writer)
         writer.append(listField: field, without: name, in: head)
       } else if !messageFields.contains(field.id) {

@@ -43,9 +43,9 @@ extension ResponseFacts {
   /// Whether an answer to a GET may be stored; nil: yes.
   /// - Parameters:
   ///   - needs: of the request.
-  ///   - asked: when the request was sent, by the steady clock.
+  ///   - times: of the answer, by these facts.
   public func storeRefusal(
-    _ rules: CacheRules, _ needs: RequestNeeds, _ authorizing: Authorizing, asked: Int64, received: CacheTime
+    _ rules: CacheRules, _ needs: RequestNeeds, _ authorizing: Authorizing, _ times: StoredTimes
   ) -> StoreRefusal? {
     let flags = directives.flags
     if needs.noStore { return .noStore }
@@ -64,7 +64,7 @@ extension ResponseFacts {
     if announcesTrailers { return .trailers }
     if let length, length > Int64(rules.maxObject) { return .tooLarge }
     let isAllowedStatus = hasExplicitLifetime(isShared: rules.isShared) || isHeuristicallyCacheable
-    guard isAllowedStatus, StoredTimes(self, rules, asked: asked, received: received).isUseful else { return .noFreshness }
+    guard isAllowedStatus, times.isUseful else { return .noFreshness }
     return nil
   }
 

@@ -16,8 +16,8 @@ public final class BodyBlock: Sendable {
   private let ledger: MemoryLedger?
   private let spare: SpareBlocks?
 
-  /// The caller has taken `cost(capacity)` bytes from the ledger; the block gives them back.
-  convenience init(capacity: Int, ledger: MemoryLedger) { self.init(capacity: capacity, ledger: ledger, spare: nil) }
+  /// - Parameter ledger: the caller has taken `cost(capacity)` bytes from it, and the block gives them back; nil: it counts nowhere.
+  convenience init(capacity: Int, ledger: MemoryLedger?) { self.init(capacity: capacity, ledger: ledger, spare: nil) }
 
   fileprivate init(capacity: Int, ledger: MemoryLedger?, spare: SpareBlocks?) {
     self.capacity = capacity

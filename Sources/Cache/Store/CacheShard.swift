@@ -5,8 +5,8 @@ final class CacheShard: Sendable {
   /// What is known about one target in one partition.
   struct Slot {
     /// Oldest first.
-    var answers = ContiguousArray<StoredAnswer>()
-    var flights = ContiguousArray<Flight>()
+    var answers = Few<StoredAnswer>()
+    var flights = Few<Flight>()
     /// Of the last answer.
     var vary = VaryNames.none
     /// Changes with each change.
@@ -23,7 +23,7 @@ final class CacheShard: Sendable {
           if isSame { dropped.append(old) }
           return isSame
         }
-        if answers.count >= CacheStore.answersPerTarget { dropped.append(answers.removeFirst()) }
+        if answers.count >= CacheStore.answersPerTarget, let oldest = answers.removeFirst() { dropped.append(oldest) }
       }
       answers.append(answer)
       vary = answer.vary
@@ -31,15 +31,12 @@ final class CacheShard: Sendable {
     }
 
     mutating func remove(_ answer: StoredAnswer, _ version: UInt64) {
-      guard let index = answers.firstIndex(where: { $0 === answer }) else { return }
-      answers.remove(at: index)
-      self.version = version
+      if answers.remove(answer) { self.version = version }
     }
 
     /// - Returns: whether it was there.
     mutating func remove(_ flight: Flight, _ version: UInt64) -> Bool {
-      guard let index = flights.firstIndex(where: { $0 === flight }) else { return false }
-      flights.remove(at: index)
+      guard flights.remove(flight) else { return false }
       self.version = version
       return true
     }
@@ -55,9 +52,14 @@ final class CacheShard: Sendable {
     init(_ partition: CacheDigest) { self.partition = partition }
 
     var isEmpty: Bool { slot.isEmpty && others.isEmpty }
-    var answers: [StoredAnswer] { Array(slot.answers) + others.values.flatMap { $0.answers } }
+    var answers: [StoredAnswer] { slot.answers.all + others.values.flatMap { $0.answers.all } }
 
-    subscript(_ id: CacheDigest) -> Slot? { id == partition ? slot : others.isEmpty ? nil : others[id] }
+    /// Calls `body` with the slot of a partition, if there is one.
+    @inline(__always)
+    func read<Result>(_ id: CacheDigest, _ body: (borrowing Slot) -> Result) -> Result? {
+      if id == partition { return body(slot) }
+      return others.isEmpty ? nil : others[id].map { body($0) }
+    }
 
     @inline(__always)
     fileprivate func withSlot(_ id: CacheDigest, _ body: (inout Slot) -> Void) {
@@ -108,14 +110,15 @@ final class CacheShard: Sendable {
     mutating func withSlot(_ target: CacheTarget, _ partition: CacheDigest, _ body: (inout Slot, UInt64) -> Void) {
       versions += 1
       let version = versions
-      guard let slots = targets[target] else {
-        let slots = SlotsOfTarget(partition)
-        slots.withSlot(partition) { body(&$0, version) }
-        if !slots.isEmpty { targets[target] = slots }
-        return
-      }
-      slots.withSlot(partition) { body(&$0, version) }
-      if slots.isEmpty { targets[target] = nil }
+      Self.change(&targets[target], partition) { body(&$0, version) }
+    }
+
+    /// Where the target is looked up once, there is one look-up.
+    @inline(__always)
+    private static func change(_ slots: inout SlotsOfTarget?, _ partition: CacheDigest, _ body: (inout Slot) -> Void) {
+      let changed = slots ?? SlotsOfTarget(partition)
+      changed.withSlot(partition, body)
+      if changed.isEmpty { slots = nil } else if slots == nil { slots = changed }
     }
   }
 

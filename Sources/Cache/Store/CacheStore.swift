@@ -62,8 +62,8 @@ public final class CacheStore: Sendable {
   /// What there is for a key, without its locks.
   public struct Probe: Sendable {
     /// Oldest first.
-    let answers: ContiguousArray<StoredAnswer>
-    let flights: ContiguousArray<Flight>
+    let answers: Few<StoredAnswer>
+    let flights: Few<Flight>
     /// Of the last answer.
     public let vary: VaryNames
     fileprivate let version: UInt64
@@ -77,8 +77,7 @@ public final class CacheStore: Sendable {
     /// - Parameter variant: the request's digest under these names.
     public func answer(_ variant: (VaryNames) -> CacheDigest) -> StoredAnswer? {
       // As nearly always.
-      if answers.count == 1 {
-        let answer = answers[0]
+      if let answer = answers.only {
         return !answer.isGone && variant(answer.vary) == answer.variant ? answer : nil
       }
       var memo = VariantMemo()
@@ -88,6 +87,7 @@ public final class CacheStore: Sendable {
     /// A fetch whose answer a request may wait for, or read.
     /// - Parameter needs: of the request; once the head is there, it must be fresh for them.
     public func flight(needs: RequestNeeds, now: Int64, _ variant: (VaryNames) -> CacheDigest) -> Flight? {
+      if flights.isEmpty { return nil }
       var memo = VariantMemo()
       return flights.last { flight in
         guard flight.began.value >= oldest else { return false }
@@ -114,18 +114,22 @@ public final class CacheStore: Sendable {
   public func probe(_ target: CacheTarget, _ partition: Partition, now: Int64) -> Probe {
     let key = Self.key(target, partition)
     let probe = shard(target).state.withLock { state in
-      let slot = state.targets[target]?[partition.id]
-      return Probe(
-        answers: slot?.answers ?? [], flights: slot?.flights ?? [], vary: slot?.vary ?? .none, version: slot?.version ?? 0,
-        oldest: max(state.lastInvalidation(Self.bits(target)), floor.load(ordering: .acquiring)),
-        mayCollapse: state.mayCollapse(key, now: now))
+      let oldest = max(state.lastInvalidation(Self.bits(target)), floor.load(ordering: .acquiring))
+      let mayCollapse = state.mayCollapse(key, now: now)
+      let found = state.targets[target]?.read(partition.id) { slot in
+        Probe(
+          answers: slot.answers, flights: slot.flights, vary: slot.vary, version: slot.version, oldest: oldest,
+          mayCollapse: mayCollapse)
+      }
+      return found
+        ?? Probe(answers: Few(), flights: Few(), vary: .none, version: 0, oldest: oldest, mayCollapse: mayCollapse)
     }
     return probe.flights.isEmpty ? probe : withoutDropped(probe, target, partition)
   }
 
   /// A rule has dropped what some fetches would bring.
   private func withoutDropped(_ probe: Probe, _ target: CacheTarget, _ partition: Partition) -> Probe {
-    guard let first = probe.flights.map(\.began.value).min() else { return probe }
+    guard let first = probe.flights.all.map(\.began.value).min() else { return probe }
     var probe = probe
     probe.oldest = max(probe.oldest, rules.last(for: target, partition, after: Beginning(value: first)))
     return probe

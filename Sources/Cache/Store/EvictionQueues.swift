@@ -31,8 +31,7 @@ struct EvictionQueues {
   /// - Parameter replaced: an answer that it replaces, whose rank it takes.
   mutating func insert(_ answer: StoredAnswer, replacing replaced: StoredAnswer?) {
     let index = free.popLast() ?? nodes.count
-    if index == nodes.count { nodes.append(Node()) }
-    nodes[index] = Node(answer: answer)
+    if index == nodes.count { nodes.append(Node(answer: answer)) } else { nodes[index] = Node(answer: answer) }
     answer.node.store(index, ordering: .relaxed)
     count += 1
     var isKnown = ghosts.remove(answer.fingerprint)
@@ -144,7 +143,7 @@ struct GhostList {
   }
 
   /// - Returns: whether it was there.
-  mutating func remove(_ fingerprint: UInt64) -> Bool { known.removeValue(forKey: fingerprint) != nil }
+  mutating func remove(_ fingerprint: UInt64) -> Bool { !known.isEmpty && known.removeValue(forKey: fingerprint) != nil }
 
   var count: Int { order.count - first }
 }

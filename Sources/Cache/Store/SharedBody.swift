@@ -91,13 +91,24 @@ public struct BodyReader: Sendable {
 
 /// A complete body.
 public struct StoredBody: Sendable {
-  private let root: BodyBlock
+  /// Up to so many bytes a body that came as a whole is flat.
+  public static let flatLimit = 8 << 10
+
+  private enum Content {
+    case blocks(BodyBlock)
+    /// In one piece, which is cheaper than a block.
+    case flat([UInt8])
+  }
+
+  private let content: Content
   public let size: Int
-  /// Bytes that its blocks occupy.
+  /// Bytes that its blocks occupy, and give back. 0: it is flat, and counts with its answer.
   let cost: Int
 
-  fileprivate init(root: BodyBlock, size: Int, cost: Int) {
-    self.root = root
+  fileprivate init(root: BodyBlock, size: Int, cost: Int) { self.init(.blocks(root), size: size, cost: cost) }
+
+  private init(_ content: Content, size: Int, cost: Int) {
+    self.content = content
     self.size = size
     self.cost = cost
   }
@@ -105,6 +116,10 @@ public struct StoredBody: Sendable {
   /// A copy of a body that is there as a whole: at most `BodyBlock.size` bytes.
   /// - Returns: nil: no room.
   public init?(copying bytes: UnsafeRawBufferPointer, in store: CacheStore) {
+    if bytes.count <= Self.flatLimit {
+      self.init(.flat(Array(bytes)), size: bytes.count, cost: 0)
+      return
+    }
     let cost = BodyBlock.cost(bytes.count)
     guard bytes.count <= BodyBlock.size, store.reserve(cost) else { return nil }
     let block = BodyBlock(capacity: bytes.count, ledger: store.ledger)
@@ -112,11 +127,29 @@ public struct StoredBody: Sendable {
     self.init(root: block, size: bytes.count, cost: cost)
   }
 
-  public func reader() -> BodyReader { BodyReader(root: root, progress: nil) }
+  /// Of a flat body a copy is read, which counts nowhere: it is meant to be sent with its head, by `forEachPiece`.
+  public func reader() -> BodyReader {
+    switch content {
+    case .blocks(let root): return BodyReader(root: root, progress: nil)
+    case .flat(let bytes):
+      let block = BodyBlock(capacity: bytes.count, ledger: nil)
+      _ = bytes.withUnsafeBytes { block.append($0) }
+      return BodyReader(root: block, progress: nil)
+    }
+  }
+
+  /// Bytes that it occupies in its answer.
+  var flatCost: Int { if case .flat(let bytes) = content { bytes.count + 32 } else { 0 } }
 
   /// Calls `body` with the pieces of a part, in order, for one writev. They are valid as long as this value.
   public func forEachPiece(of range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void) {
-    var block: BodyBlock? = root
+    var block: BodyBlock?
+    switch content {
+    case .blocks(let root): block = root
+    case .flat(let bytes):
+      let part = range.clamped(to: 0..<bytes.count)
+      if !part.isEmpty { bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[part])) } }
+    }
     var start = 0
     while let current = block, start < range.upperBound {
       let bytes = current.bytes

@@ -35,7 +35,7 @@ public final class StoredAnswer: Sendable {
     // Measured with 50,000 answers: an object, its node, its ghost and its places in the index, whose tables may be half empty.
     overhead =
       1100 + head.bytes.count + target.size + vary.names.reduce(0) { $0 + 32 + $1.count } + (facts.tag?.opaque.count ?? 0)
-      + (origin.map { $0.size + 64 } ?? 0)
+      + (origin.map { $0.size + 64 } ?? 0) + body.flatCost
     guard store.reserve(overhead) else { return nil }
     self.target = target
     self.partition = partition

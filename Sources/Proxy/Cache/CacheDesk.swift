@@ -19,6 +19,8 @@ final class CacheDesk: EventHandler {
 
   let store: CacheStore
   let variants = RecentVariants()
+  let requests = RecentRequests()
+  let heads = RecentHeads()
   private var isSweeping = false
 
   private init(_ loop: EventLoop, _ store: CacheStore) {

@@ -19,8 +19,6 @@ final class CacheState {
   var sharing = Sharing()
   /// What the app gets from the store, or from a fetch.
   var reading: BodyReading?
-  /// How the request was told apart last.
-  private var told: (vary: VaryNames, variant: CacheDigest)?
 
   /// What is stored, but has to be validated, or serves only if the origin fails.
   struct Stale {
@@ -87,13 +85,5 @@ final class CacheState {
   init(_ cache: EntryCache, _ plan: RequestPlan) {
     self.cache = cache
     self.plan = plan
-  }
-
-  /// What tells the request apart under these names: nearly always the same ones, for the fetch and for its answer.
-  func variant(_ asked: AskedFields, _ vary: VaryNames, _ recent: RecentVariants) -> CacheDigest {
-    if let told, told.vary.isEqual(to: vary) { return told.variant }
-    let variant = asked.variant(vary, recent: recent)
-    told = (vary, variant)
-    return variant
   }
 }

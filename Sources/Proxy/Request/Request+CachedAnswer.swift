@@ -11,7 +11,7 @@ extension Request {
   @inline(never)
   func settle(_ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer) -> AnswerPlan? {
     let wall = wallClockSeconds()
-    let facts = ResponseFacts(head, in: bytes, wall: wall)
+    let facts = ResponseFacts(head, in: bytes, wall: wall, recent: services.cacheDesk.heads)
     state.prepared.facts = facts
     state.prepared.wall = wall
     guard let stored = state.stale.answer else { return nil }
@@ -66,15 +66,14 @@ extension Request {
   ) {
     let store = services.shared.cache
     let newer = stored.facts.renewed(by: facts)
+    let times = times(of: newer, state, wall: wall)
     guard stored.facts.isRenewed(byHead: facts, size: stored.body.size),
-      storeRefusal(newer, state, wall: wall, renewsGet: true) == nil, case .names(let vary) = newer.vary,
+      storeRefusal(newer, state, times, renewsGet: true) == nil, case .names(let vary) = newer.vary,
       let asked = state.asked, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes, state)
     else {
       store.remove(stored, .invalidated)
       return
     }
-    let times = StoredTimes(
-      newer, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
     let draft = AnswerDraft(
       CacheKey(
         target: stored.target, partition: stored.partition, epoch: state.key?.epoch, standing: state.key?.standing), newer,
@@ -92,9 +91,8 @@ extension Request {
       return nil
     }
     let store = services.shared.cache
-    let times = StoredTimes(
-      newer, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
-    let refusal = storeRefusal(newer, state, wall: wall)
+    let times = times(of: newer, state, wall: wall)
+    let refusal = storeRefusal(newer, state, times)
     var shared: StoredAnswer?
     if refusal == nil, case .names(let vary) = newer.vary, let asked = state.asked {
       let draft = AnswerDraft(
@@ -151,10 +149,16 @@ extension Request {
     }
   }
 
+  /// When an answer may be used that has just come.
+  /// - Parameter wall: Unix time of its receipt.
+  func times(of facts: ResponseFacts, _ state: CacheState, wall: Int64) -> StoredTimes {
+    StoredTimes(facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
+  }
+
   /// Why an answer is not stored; nil: it is.
   /// - Parameter renewsGet: what is stored for GET is renewed by an answer to HEAD.
   func storeRefusal(
-    _ facts: ResponseFacts, _ state: CacheState, wall: Int64, renewsGet: Bool = false
+    _ facts: ResponseFacts, _ state: CacheState, _ times: StoredTimes, renewsGet: Bool = false
   ) -> StoreRefusal? {
     if let refusal = state.refusal { return refusal }
     guard state.key != nil, state.sending.began != nil else {
@@ -169,9 +173,7 @@ extension Request {
     if !isOfEpoch(state) { return .credential }
     let sendsOwn = message.outbound.sendsCredential && way?.entry.credential != nil
     let authorizing = Authorizing(byProxy: sendsOwn, byApp: !sendsOwn && message.outbound.sendsAppCredential)
-    return facts.storeRefusal(
-      state.cache.rules, state.plan.needs, authorizing, asked: state.sending.time,
-      received: CacheTime(steady: loop.now, wall: wall))
+    return facts.storeRefusal(state.cache.rules, state.plan.needs, authorizing, times)
   }
 
   /// Whether the request carried the credential of the account under which its answer would be stored, and that one still is.
@@ -187,17 +189,17 @@ extension Request {
     _ state: CacheState, _ head: UnsafeRawBufferPointer, _ framing: BodyFraming, isInflated: Bool, from start: Int
   ) -> Bool {
     guard let facts = state.prepared.facts else { return false }
-    let wall = state.prepared.wall
-    var refusal = storeRefusal(facts, state, wall: wall)
+    let times = times(of: facts, state, wall: state.prepared.wall)
+    var refusal = storeRefusal(facts, state, times)
     // With `collapse: all` those who wait get it, too.
     state.prepared.isStorable = refusal == nil
     let isForOthers =
       refusal?.lacksOnlyFreshness == true && state.cache.rules.collapse == .all && state.sharing.fetch?.hasOthers == true
     var isShared = refusal == nil || isForOthers
     if refusal == nil, !isInflated, let body = wholeBody(behind: head, framing, state) {
-      refusal = keep(body, state, facts, behind: head, from: start, wall: wall)
+      refusal = keep(body, state, facts, times, behind: head, from: start)
       isShared = false
-    } else if isShared, let reason = makeDraft(state, facts, head, framing, isInflated: isInflated, from: start, wall: wall) {
+    } else if isShared, let reason = makeDraft(state, facts, times, head, framing, isInflated: isInflated, from: start) {
       refusal = reason
       isShared = false
     }
@@ -219,8 +221,8 @@ extension Request {
   }
 
   private func makeDraft(
-    _ state: CacheState, _ facts: ResponseFacts, _ received: UnsafeRawBufferPointer, _ framing: BodyFraming, isInflated: Bool,
-    from start: Int, wall: Int64
+    _ state: CacheState, _ facts: ResponseFacts, _ times: StoredTimes, _ received: UnsafeRawBufferPointer,
+    _ framing: BodyFraming, isInflated: Bool, from start: Int
   ) -> StoreRefusal? {
     guard let key = state.key, let asked = state.asked, let began = state.sending.began, case .names(let vary) = facts.vary
     else { return .vary }
@@ -235,9 +237,8 @@ extension Request {
     guard let writer = BodyWriter(services.shared.cache, length: length) else { return .full }
     state.prepared.writer = writer
     state.prepared.draft = AnswerDraft(
-      key, isInflated ? facts.decoded : facts,
-      StoredTimes(facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall)),
-      vary: vary, variant: state.variant(asked, vary, services.cacheDesk.variants), received: wall, head: head,
+      key, isInflated ? facts.decoded : facts, times, vary: vary,
+      variant: asked.variant(vary, recent: services.cacheDesk.variants), received: state.prepared.wall, head: head,
       origin: originHead(received, state), began: began, length: length,
       replaced: state.stale.isReplaced ? state.stale.answer : nil)
     return nil

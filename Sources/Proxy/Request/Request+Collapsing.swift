@@ -11,20 +11,21 @@ extension Request: FlightLeader {
   /// - Parameter needsCredential: as of `originFound`.
   func collapse(_ state: CacheState, needsCredential: Bool) -> RequestMachine.Input {
     state.sharing.needsCredential = needsCredential
-    var found = state.sharing.found
-    state.sharing.found = nil
+    var found = state.sharing.found.take()
     guard let key = state.key, let asked = state.asked, state.collapses else { return goAlone(state) }
-    let store = services.shared.cache
+    let desk = services.cacheDesk
+    let store = desk.store
     let index = loop.executor.index
     for _ in 0..<Self.looks {
-      let probe = found ?? store.probe(key.target, key.partition, now: loop.now)
-      found = nil
+      let probe = found.take() ?? store.probe(key.target, key.partition, now: loop.now)
       if state.sharing.hasWaited, let input = fresh(in: probe, state, asked) { return input }
       guard probe.mayCollapse else { break }
-      if let flight = probe.flight(needs: state.plan.needs, now: loop.now, asked.variant) { return join(flight, state, asked) }
+      if let flight = probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0, recent: desk.variants) }) {
+        return join(flight, state, asked)
+      }
       let lead = store.lead(
-        key.target, key.partition, vary: probe.vary, variant: state.variant(asked, probe.vary, services.cacheDesk.variants),
-        after: probe, loop: index)
+        key.target, key.partition, vary: probe.vary, variant: asked.variant(probe.vary, recent: desk.variants), after: probe,
+        loop: index)
       switch lead {
       case .flight(let flight):
         state.sharing.flight = flight
@@ -45,7 +46,7 @@ extension Request: FlightLeader {
   private func fresh(
     in probe: CacheStore.Probe, _ state: CacheState, _ asked: AskedFields
   ) -> RequestMachine.Input? {
-    guard let answer = probe.answer(asked.variant), isOfUse(answer) else { return nil }
+    guard let answer = probe.answer({ asked.variant($0) }), isOfUse(answer) else { return nil }
     if case .now(let left) = answer.times.use(for: state.plan.needs, now: loop.now) {
       answer.noteUse()
       let outcome: CacheOutcome = state.sharing.hasJoined ? .collapsed(state.forward) : .hit(ttl: left)

@@ -27,19 +27,18 @@ extension Request {
   /// - Parameter received: the head as it came.
   /// - Returns: why it is not stored.
   func keep(
-    _ body: UnsafeRawBufferPointer, _ state: CacheState, _ facts: ResponseFacts, behind received: UnsafeRawBufferPointer,
-    from start: Int, wall: Int64
+    _ body: UnsafeRawBufferPointer, _ state: CacheState, _ facts: ResponseFacts, _ times: StoredTimes,
+    behind received: UnsafeRawBufferPointer, from start: Int
   ) -> StoreRefusal? {
     guard let key = state.key, let asked = state.asked, let began = state.sending.began, case .names(let vary) = facts.vary
     else { return .vary }
     guard let head = storedHead(received, isInflated: false, from: start) else { return .status }
-    let store = services.shared.cache
-    let times = StoredTimes(
-      facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
+    let desk = services.cacheDesk
+    let store = desk.store
     guard let body = StoredBody(copying: body, in: store),
       let answer = StoredAnswer(
         store, target: key.target, partition: key.partition, vary: vary,
-        variant: state.variant(asked, vary, services.cacheDesk.variants), facts: facts, times: times, received: wall,
+        variant: asked.variant(vary, recent: desk.variants), facts: facts, times: times, received: state.prepared.wall,
         head: head, origin: originHead(received, state), body: body)
     else { return .full }
     return link(answer, state, began)

@@ -35,10 +35,12 @@ extension Request {
     state.key = key
     let reader = cache.reader(sendsCredential: key.epoch != nil)
     let own = ownLines(rules, cache)
-    let probe = services.shared.cache.probe(key.target, key.partition, now: loop.now)
+    let desk = services.cacheDesk
+    let probe = desk.store.probe(key.target, key.partition, now: loop.now)
+    let known = own.isEmpty ? desk.requests.find(reader, services.requestHead.fields, in: bytes) : nil
     let answer = probe.answer { vary in
-      reader.variant(
-        of: services.requestHead.fields, in: bytes, own: own, vary: vary, recent: services.cacheDesk.variants)
+      known?.variant(vary, recent: desk.variants)
+        ?? reader.variant(of: services.requestHead.fields, in: bytes, own: own, vary: vary, recent: desk.variants)
     }
     state.forward = probe.hasAnswers ? .variantMiss : .targetMiss
     if let answer, isOfUse(answer, isHop: isHop) {
@@ -53,7 +55,7 @@ extension Request {
     if plan.needs.onlyIfCached { return .nothing }
     // A 200 to HEAD may say that what is stored varies by other names.
     guard plan.mayStore || plan.isHead && answer != nil else { return .ask }
-    state.asked = AskedFields(reader, services.requestHead.fields, in: bytes, own: own, of: services.shared.cache)
+    state.asked = known ?? AskedFields(reader, services.requestHead.fields, in: bytes, own: own, of: desk.store)
     if state.asked == nil { state.refusal = .full }
     guard plan.mayStore else { return .ask }
     state.sharing.found = probe

@@ -20,7 +20,7 @@ extension Request {
   private func validateInBackground(_ state: CacheState, _ key: CacheKey, _ asked: AskedFields, needsCredential: Bool) {
     let store = services.shared.cache
     let probe = store.probe(key.target, key.partition, now: loop.now)
-    guard probe.flight(needs: state.plan.needs, now: loop.now, asked.variant) == nil else { return }
+    guard probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0) }) == nil else { return }
     let lead = store.lead(
       key.target, key.partition, vary: probe.vary, variant: asked.variant(probe.vary), after: probe,
       loop: loop.executor.index)

@@ -6,7 +6,7 @@ import HTTPWire
 /// Answers from the store.
 extension Request {
   /// A body up to this size is copied behind its head: one range is cheaper than two.
-  private static let joined = 8 << 10
+  private static let joined = StoredBody.flatLimit
 
   /// Writes the head of a stored answer, and readies its body.
   /// - Returns: whether the app's connection stays open after it.

@@ -127,13 +127,14 @@ extension Request {
     _ state: CacheState, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming, _ way: Way
   ) -> StoredAnswer? {
     let wall = wallClockSeconds()
-    let facts = ResponseFacts(head, in: bytes, wall: wall)
+    let facts = ResponseFacts(head, in: bytes, wall: wall, recent: services.cacheDesk.heads)
     state.prepared.facts = facts
     state.prepared.wall = wall
-    var refusal = storeRefusal(facts, state, wall: wall)
+    let times = times(of: facts, state, wall: wall)
+    var refusal = storeRefusal(facts, state, times)
     var answer: StoredAnswer?
     if refusal == nil {
-      answer = storedRedirect(state, facts, head, bytes, framing, way, wall: wall)
+      answer = storedRedirect(state, facts, times, head, bytes, framing, way)
       if answer == nil { refusal = .cut }
     }
     record.answer.cache = CacheReport(
@@ -143,8 +144,8 @@ extension Request {
   }
 
   private func storedRedirect(
-    _ state: CacheState, _ facts: ResponseFacts, _ head: borrowing ResponseHead, _ bytes: UnsafeRawBufferPointer,
-    _ framing: BodyFraming, _ way: Way, wall: Int64
+    _ state: CacheState, _ facts: ResponseFacts, _ times: StoredTimes, _ head: borrowing ResponseHead,
+    _ bytes: UnsafeRawBufferPointer, _ framing: BodyFraming, _ way: Way
   ) -> StoredAnswer? {
     // What has no origin's head would be followed by nobody.
     guard let key = state.key, let asked = state.asked, case .names(let vary) = facts.vary,
@@ -155,11 +156,9 @@ extension Request {
     else { return nil }
     let store = services.shared.cache
     guard let body = body.withUnsafeBytes({ StoredBody(copying: $0, in: store) }) else { return nil }
-    let times = StoredTimes(
-      facts, state.cache.rules, asked: state.sending.time, received: CacheTime(steady: loop.now, wall: wall))
     return StoredAnswer(
       store, target: key.target, partition: key.partition, vary: vary, variant: asked.variant(vary), facts: facts, times: times,
-      received: wall, head: own, origin: origin, body: body)
+      received: state.prepared.wall, head: own, origin: origin, body: body)
   }
 
   /// The body behind a head, if all of it has arrived, and it is small.

@@ -74,7 +74,8 @@ private let authorizings = [Authorizing(byProxy: true, byApp: false), Authorizin
 private func refusal(_ facts: ResponseFacts, _ rules: CacheRules, _ plan: RequestPlan, _ authorizing: Authorizing)
   -> StoreRefusal?
 {
-  facts.storeRefusal(rules, plan.needs, authorizing, asked: 0, received: CacheTime(steady: 0, wall: wall))
+  facts.storeRefusal(
+    rules, plan.needs, authorizing, StoredTimes(facts, rules, asked: 0, received: CacheTime(steady: 0, wall: wall)))
 }
 
 /// What must never be stored, judged by another reading of the head.
