@@ -22,9 +22,9 @@ extension Request {
     message.outbound = OutboundRequest(services.requestHead)
     let target: RequestTarget
     do {
-      try services.requestHead.checkHost(in: bytes)
+      let host = try services.requestHead.checkHost(in: bytes)
       message.outbound.framing = try services.requestHead.framing(in: bytes)
-      target = try RequestTarget(of: services.requestHead, in: bytes)
+      target = try RequestTarget(of: services.requestHead, host: host, in: bytes)
     } catch { throw .malformed(error) }
     message.persists = services.requestHead.persists(in: bytes)
     if message.outbound.framing.hasBytes {
