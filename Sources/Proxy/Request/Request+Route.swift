@@ -230,7 +230,7 @@ extension Request {
     let asked = rules.keepsHost && target.form != .absolute ? app.connectedAuthority.map { Array($0.text.utf8) } : nil
     let size = message.outbound.sizeLimit(
       of: services.requestHead, target, asked: asked, to: origin, rules: rules, client: record.client)
-    let head = Block(capacity: size)
+    let head = loop.blocks.borrow(forHeadOf: size)
     var writer = ByteWriter(head.base, capacity: head.capacity)
     message.outbound.write(
       services.requestHead, in: bytes, target, asked: asked, to: origin, rules: rules, client: record.client, into: &writer)

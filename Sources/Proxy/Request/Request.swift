@@ -315,7 +315,10 @@ final class Request: CredentialWaiter {
 
   /// Nothing to do until another side acts: gives buffers back.
   func park() {
-    if let head = message.head, head.capacity > head.count + 64 { message.head = head.exactCopy() }
+    if let head = message.head, head.capacity > head.count + 64 {
+      message.head = head.exactCopy()
+      loop.blocks.giveBack(head)
+    }
     app.park()
   }
 
@@ -419,6 +422,7 @@ final class Request: CredentialWaiter {
     if let cache { leaveStore(cache) }
     record.bytesReceived += body.received
     body.giveBack()
+    if let head = message.head.take() { loop.blocks.giveBack(head) }
     record.times.ended = loop.clock()
     leaveClient()
     defer { if cache?.sharing.isBackground != true { services.observer.ended(record) } }
