@@ -106,8 +106,10 @@ struct AppBody {
   /// Trailers follow the last piece.
   var hasTrailers: Bool { source.hasTrailers }
   func lastChunk() -> Block { source.lastChunk() }
-  func dropTrailers(named name: [UInt8]) { source.dropTrailers(named: name) }
-  func dropTrailers(by rules: HeaderRules) { source.dropTrailers(by: rules) }
+  func drop(_ trailers: DroppedTrailers) {
+    for name in trailers.names { source.dropTrailers(named: name) }
+    if let rules = trailers.rules { source.dropTrailers(by: rules) }
+  }
 
   /// Whether more than the tee holds will or may come. Valid before anything was read.
   /// - Parameter isLast: the request is not sent again after this attempt, so a body of unknown size need not be kept.
