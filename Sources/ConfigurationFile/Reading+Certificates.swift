@@ -79,7 +79,7 @@ extension Reading {
   }
 
   /// A PEM key and, if it is encrypted, its passphrase.
-  func privateKey<Keys>(
+  func privateKey<Keys: KeySet>(
     _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Located<Secret>?>>,
     passphrase passphraseKey: Swift.KeyPath<Keys, Key<Located<Secret>?>>
   ) -> KeyDraft? {

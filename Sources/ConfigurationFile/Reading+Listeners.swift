@@ -86,7 +86,7 @@ extension Reading {
   }
 
   /// `address`, and `mode`, `owner` and `group` where it is a unix socket.
-  private func address<Keys>(in section: Section<Keys>, _ socket: Swift.KeyPath<Keys, SocketKeys>) -> Address? {
+  private func address<Keys: KeySet>(in section: Section<Keys>, _ socket: Swift.KeyPath<Keys, SocketKeys>) -> Address? {
     let (modeKey, ownerKey) = (socket.appending(path: \.mode), socket.appending(path: \.owner))
     let (groupKey, addressKey) = (socket.appending(path: \.group), socket.appending(path: \.address))
     let mode = section.read(modeKey)

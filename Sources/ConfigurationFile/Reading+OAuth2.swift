@@ -136,7 +136,7 @@ extension Reading {
 
   /// Whether the server's trust policy is there and fits. Reports what does not.
   /// - Parameter server: nil: it is not known, because of an error.
-  func checkTrust<Keys>(
+  func checkTrust<Keys: KeySet>(
     of server: AskedServer?, _ section: Section<Keys>, _ key: PartialKeyPath<Keys>, _ name: Located<String>?,
     _ trust: TrustRules,
     allowUntrusted: Bool

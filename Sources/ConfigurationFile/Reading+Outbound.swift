@@ -46,7 +46,7 @@ extension Reading {
   ///   - keys: of the section.
   ///   - outer: the file's, for an entry.
   /// - Returns: nil: the section has none of the keys.
-  func outbound<Keys>(
+  func outbound<Keys: KeySet>(
     _ section: Section<Keys>, _ keys: Swift.KeyPath<Keys, OutboundKeys>, outer: OutboundAddressing? = nil
   ) -> OutboundAddressing? {
     let (bindKey, familyKey) = (keys.appending(path: \.bind), keys.appending(path: \.family))

@@ -67,7 +67,7 @@ extension Reading {
     return timeouts
   }
 
-  private func replace<Keys>(
+  private func replace<Keys: KeySet>(
     _ timeouts: inout Timeouts, _ section: Section<Keys>, _ group: Swift.KeyPath<Keys, OriginTimeoutKeys>
   ) {
     func replace(_ key: Swift.KeyPath<OriginTimeoutKeys, Key<Int?>>, _ timeout: inout Int) {

@@ -147,7 +147,7 @@ extension Reading {
   // MARK: Users
 
   /// - Returns: nil after an error.
-  private func login<Keys>(
+  private func login<Keys: KeySet>(
     _ section: Section<Keys>, _ user: Swift.KeyPath<Keys, Key<Located<String>?>>,
     _ password: Swift.KeyPath<Keys, Key<Located<Secret>?>>
   ) -> (value: RedisLogin?, Void)? {

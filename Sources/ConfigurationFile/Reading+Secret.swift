@@ -104,7 +104,7 @@ extension Reading {
   }
 
   /// The path of a program and its arguments; nil after an error.
-  func programWords<Keys>(
+  func programWords<Keys: KeySet>(
     _ arguments: [Located<String>], _ section: Section<Keys>, _ key: PartialKeyPath<Keys>
   ) -> [String]? {
     let path = section.path(key).shown

@@ -10,7 +10,7 @@ extension Reading {
   }
 
   /// Exactly one of the two; nil after an error.
-  func signingKey<Keys>(
+  func signingKey<Keys: KeySet>(
     _ section: Section<Keys>, _ privateKey: Swift.KeyPath<Keys, Key<Located<Secret>?>>,
     passphrase: Swift.KeyPath<Keys, Key<Located<Secret>?>>, secret: Swift.KeyPath<Keys, Key<Located<Secret>?>>
   ) -> SigningKeyDraft? {
@@ -35,7 +35,7 @@ extension Reading {
 
   /// The algorithm that is used, out of those that the key can sign with, the default first; nil after an error.
   /// - Parameter mayBe: what keys may be, for an error.
-  func algorithm<Keys, Algorithm: RawRepresentable<String> & Equatable>(
+  func algorithm<Keys: KeySet, Algorithm: RawRepresentable<String> & Equatable>(
     _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Algorithm?>>, _ draft: SigningKeyDraft,
     possible: [Algorithm], at privateKey: PartialKeyPath<Keys>, mayBe: String
   ) -> Algorithm? {

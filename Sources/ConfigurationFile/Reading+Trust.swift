@@ -174,7 +174,7 @@ extension Reading {
     return .chain(TrustPolicy.Validation(chain: true, host: host))
   }
 
-  private func validation<Keys>(
+  private func validation<Keys: KeySet>(
     _ section: Section<Keys>, _ group: Swift.KeyPath<Keys, ValidationKeys>
   ) -> TrustPolicy.Validation {
     TrustPolicy.Validation(
@@ -182,7 +182,7 @@ extension Reading {
   }
 
   /// Certificates from a list of files; nil if one of them has an error.
-  private func certificates<Keys>(
+  private func certificates<Keys: KeySet>(
     _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<[TextItem]?>>
   ) -> [[UInt8]]? {
     guard let files = section.read(key) else { return section.has(key) ? nil : [] }

@@ -31,7 +31,7 @@ extension Reading {
   }
 
   /// nil: absent, or after an error.
-  func via<Keys>(
+  func via<Keys: KeySet>(
     _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Listed<TextItem>?>>, _ names: ParentNames
   ) -> ViaDraft? {
     guard let listed = section.read(key) else { return nil }

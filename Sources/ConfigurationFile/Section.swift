@@ -1,18 +1,19 @@
 import Settings
 
-/// A mapping of the file with the keys that it may have.
-final class Section<Keys: KeySet> {
+/// A mapping of the file with the keys that it may have. `Keys` is a `KeySet`, which only the methods say: a type that says it would be
+/// checked when it is first used, by a search through all conformances of the program.
+final class Section<Keys> {
   let reading: Reading
   let path: KeyPath
   /// Place of the key that this section belongs to.
   let place: Place
-  private let entries: [String: Node.Entry]
+  fileprivate let entries: [String: Node.Entry]
   /// Known keys that unknown keys were probably meant to be. They get no second error for being absent.
-  private var misspelt: Set<String> = []
+  fileprivate var misspelt: Set<String> = []
 
   /// Reports keys that this section cannot have, and required keys that are missing.
   /// - Parameter isPeek: the caller wants a single key, so the others are not checked.
-  init(_ reading: Reading, _ path: KeyPath, place: Place, entries: [Node.Entry], isPeek: Bool = false) {
+  init(_ reading: Reading, _ path: KeyPath, place: Place, entries: [Node.Entry], isPeek: Bool = false) where Keys: KeySet {
     self.reading = reading
     self.path = path
     self.place = place
@@ -21,7 +22,9 @@ final class Section<Keys: KeySet> {
     for entry in self.entries.values where Keys.table.byName[entry.key] == nil { reportUnknown(entry) }
     for key in Keys.table.all where key.absence == .required { require(key.name) }
   }
+}
 
+extension Section where Keys: KeySet {
   private func reportUnknown(_ entry: Node.Entry) {
     if let reason = Keys.misplaced[entry.key] { return error(entry.keyPlace, "\(path.key(entry.key).shown) \(reason)") }
     let known = Keys.table.byName.keys

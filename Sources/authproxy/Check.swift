@@ -7,6 +7,7 @@ import Trust
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "check",
     abstract: "Report every mistake in a configuration, or say what it means.",
     discussion: "Prints errors and warnings with line and column to standard error, and a summary to standard output.")
 

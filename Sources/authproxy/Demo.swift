@@ -5,6 +5,7 @@ import EventIO
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "demo",
     abstract: "Run a demo: the proxy, an API, and servers for tokens and logins in one process, with commands to try.",
     discussion: "It listens on free ports of 127.0.0.1. Certificates and tokens are made for this run.")
 

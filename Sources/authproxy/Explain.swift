@@ -6,6 +6,7 @@ import Trust
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "explain",
     abstract: "Say what the proxy does with a request: which entry serves it and why, origin, credential, trust.",
     discussion: """
       Sends nothing. METHOD and URL are what an app sends to its proxy: GET http://api.example.com/v1/x, or CONNECT host:443.

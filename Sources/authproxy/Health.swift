@@ -3,6 +3,7 @@ import SmallHTTP
 
 struct Health: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "health",
     abstract: "Ask the admin listener of a running proxy whether it serves. Exit status: 0 if it does, else 1.")
 
   @Option(name: .long, help: "The configuration file of the running proxy.", completion: .file())

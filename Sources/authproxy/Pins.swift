@@ -7,6 +7,7 @@ import Trust
 
 struct Pins: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "pins",
     abstract: "Show the certificates of a server, and their pins.",
     discussion: """
       For each certificate: subject, expiry, whether it is part of the verified chain, and its SPKI pin, ready to paste into \

@@ -4,6 +4,7 @@ import SmallHTTP
 
 struct Purge: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "purge",
     abstract: "Drop stored answers of a running proxy. Prints how many.",
     discussion: """
       Asks the admin listener, which must expose `purge`: by default on a unix socket only. Each option and URL narrows; without any,

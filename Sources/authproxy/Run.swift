@@ -9,6 +9,7 @@ import Settings
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "run",
     abstract: "Run the proxy in the foreground. SIGHUP reloads, SIGTERM drains and exits, SIGUSR1 reopens the log.")
 
   @Option(name: .long, help: "The configuration file.", completion: .file())

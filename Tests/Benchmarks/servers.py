@@ -13,7 +13,6 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKEN = "benchmark-token-0123456789abcdef"
-TICK = os.sysconf("SC_CLK_TCK")
 # The host that apps ask for.
 SERVED = "api.example.com"
 
@@ -25,12 +24,11 @@ def free_port():
 
 
 def wait_for_port(port, process, seconds=10):
-    """Seconds until the port answered."""
     start = time.monotonic()
     while time.monotonic() - start < seconds:
         try:
             socket.create_connection(("127.0.0.1", port), 0.5).close()
-            return time.monotonic() - start
+            return
         except OSError:
             if process.poll() is not None:
                 raise SystemExit(f"{process.args[0]} ended with {process.returncode}: {process.stderr.read().decode()}")
@@ -38,17 +36,28 @@ def wait_for_port(port, process, seconds=10):
     raise SystemExit(f"{process.args[0]} does not listen on {port}")
 
 
+def wait_for_file(path, process, seconds):
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        if time.monotonic() > deadline or process.poll() is not None:
+            raise SystemExit(f"{process.args[0]} does not write {path}")
+        time.sleep(0.001)
+
+
 class Server:
     """A process with its children: for nginx and HAProxy the figures cover master and worker together."""
 
     def __init__(self, name, command, port, seconds=10, **options):
         self.name, self.port = name, port
-        started = time.monotonic()
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
+        # By the monotonic clock.
+        self.started = time.monotonic()
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, **streams, **options)
         wait_for_port(port, self.process, seconds)
-        self.start_seconds = time.monotonic() - started
         # With TLS towards apps: the CA that they trust, and whether they begin with CONNECT.
         self.app_ca, self.connects = None, False
+        # The host, with its port, that apps ask for.
+        self.asked = SERVED
 
     def pids(self):
         """The process and its children. All of these programs have only one level."""
@@ -57,17 +66,14 @@ class Server:
 
     def cpu_seconds(self):
         """User and system time of all threads, children included."""
-        total = 0.0
-        for pid in self.pids():
-            values = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-            total += (int(values[11]) + int(values[12])) / TICK
-        return total
+        # The id of a process's CPU clock is made as clock_getcpuclockid(3) makes it. /proc counts in steps of 10 ms.
+        return sum(time.clock_gettime((~pid << 3) | 2) for pid in self.pids())
 
     def descriptors(self):
         return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in self.pids())
 
     def memory_kib(self, kind="Pss"):
-        """Of all processes together. Pss, the proportional set size, counts shared pages once; Rss counts them in each process."""
+        """Of all processes together. Pss, the proportional set size, counts shared pages once; Rss counts them in each."""
         total = 0
         for pid in self.pids():
             for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
@@ -92,9 +98,10 @@ def make_certificates(folder):
     run("openssl", "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Benchmark CA", "-days", "30")
     for leaf, host in (("leaf", "localhost"), ("front", SERVED)):
         run("openssl", "req", *key, "-keyout", f"{leaf}.key", "-out", f"{leaf}.csr", "-subj", f"/CN={host}")
-        (folder / f"{leaf}.ext").write_text(f"subjectAltName=DNS:{host}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
-        run("openssl", "x509", "-req", "-in", f"{leaf}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
-            "-extfile", f"{leaf}.ext", "-out", f"{leaf}.pem")
+        extensions = f"subjectAltName=DNS:{host}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n"
+        (folder / f"{leaf}.ext").write_text(extensions)
+        issuer = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30")
+        run("openssl", "x509", "-req", "-in", f"{leaf}.csr", *issuer, "-extfile", f"{leaf}.ext", "-out", f"{leaf}.pem")
     (folder / "front.both").write_text((folder / "front.pem").read_text() + (folder / "front.key").read_text())
 
 
@@ -127,10 +134,11 @@ class Sink:
 
 
 def origin(folder, sink, whole=False):
-    """nginx with static responses: /small, /64k, /1g, and /upload, which accepts everything; clear text and TLS. It refuses requests
-    without the token.
+    """nginx with static responses: /small, /64k, /1g, and /upload, which accepts everything; clear text and TLS. It refuses
+    requests without the token.
 
-    With `whole` a clear-text response's head waits for the beginning of its body, so that a small response is always one piece."""
+    With `whole` a clear-text response's head waits for the beginning of its body, so that a small response is always one
+    piece."""
     files = folder / "files"
     files.mkdir()
     (files / "small").write_bytes(b"x" * 128)
@@ -142,7 +150,8 @@ def origin(folder, sink, whole=False):
     clear, tls = free_port(), free_port()
     body = f"""\
   http2_max_concurrent_streams 256;
-  keepalive_requests 100000000; keepalive_timeout 300s; sendfile on; tcp_nopush {"on" if whole else "off"}; tcp_nodelay on; client_max_body_size 0;
+  keepalive_requests 100000000; keepalive_timeout 300s; client_max_body_size 0;
+  sendfile on; tcp_nopush {"on" if whole else "off"}; tcp_nodelay on;
   ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key; ssl_protocols TLSv1.2 TLSv1.3;
   ssl_session_cache shared:s:1m;
   open_file_cache max=10;
@@ -202,7 +211,8 @@ def nginx(folder, origin, tls, access_log=False, front=False, cache=False):
 """ if tls else ""
     name = f"nginx-{scheme}{'-front' if front else ''}{'-cache' if cache else ''}"
     certificate = f"""\
-    ssl_certificate {folder}/front.pem; ssl_certificate_key {folder}/front.key; ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:f:1m;
+    ssl_certificate {folder}/front.pem; ssl_certificate_key {folder}/front.key;
+    ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:f:1m;
 """ if front else ""
     log = f"access_log {folder}/{name}.log combined buffer=64k flush=1s;" if access_log else ""
     body = f"""\
@@ -224,16 +234,19 @@ def nginx(folder, origin, tls, access_log=False, front=False, cache=False):
     return server
 
 
-def haproxy(folder, origin, tls, access_log=False, front=False, cache=False):
+def haproxy(folder, origin, tls, access_log=False, front=False, cache=False, http2=False):
+    """`http2`: towards the origin."""
     port = free_port()
     target = origin.tls_port if tls else origin.port
     ssl = f" ssl verify required ca-file {folder}/ca.pem verifyhost localhost sni str(localhost)" if tls else ""
+    ssl += " alpn h2" if http2 else ""
     log = "  log stdout format raw daemon\n  option httplog\n" if access_log else ""
     # It stores nothing of a request with Authorization, so the look-up comes before the field is set.
     store = "cache store\n  total-max-size 64\n  max-object-size 1048576\n  max-age 600\n" if cache else ""
     look_up = "  http-request cache-use store\n" if cache else ""
     keep = "  http-response cache-store store\n" if cache else ""
-    path = folder / f"haproxy-{'https' if tls else 'http'}{'-front' if front else ''}{'-cache' if cache else ''}.cfg"
+    kind = f"{'-front' if front else ''}{'-cache' if cache else ''}{'-h2' if http2 else ''}"
+    path = folder / f"haproxy-{'https' if tls else 'http'}{kind}.cfg"
     path.write_text(f"""\
 global
   nbthread 1
@@ -250,7 +263,7 @@ defaults
 {store}frontend f
   bind 127.0.0.1:{port} backlog 4096{f" ssl crt {folder}/front.both" if front else ""}
   # An absolute-form target becomes what an origin expects.
-  http-request set-uri %[path]
+  http-request set-uri %[pathq]
   http-request set-header Host localhost:{target}
 {look_up}{keep}  http-request set-header Authorization "Bearer {TOKEN}"
   default_backend b
@@ -262,121 +275,15 @@ backend b
     return server
 
 
-def envoy(folder, origin, tls, http2=False):
-    """`http2`: towards the origin."""
-    port = free_port()
-    version = "http2_protocol_options: {max_concurrent_streams: 256}" if http2 else "http_protocol_options: {}"
-    validation = f"""          validation_context:
-            trusted_ca: {{filename: {folder}/ca.pem}}
-            match_typed_subject_alt_names: [{{san_type: DNS, matcher: {{exact: localhost}}}}]
-"""
-    security = f"""    transport_socket:
-      name: envoy.transport_sockets.tls
-      typed_config:
-        "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
-        sni: localhost
-        common_tls_context:
-          alpn_protocols: [{"h2" if http2 else "http/1.1"}]
-{validation}""" if tls else ""
-    path = folder / f"envoy-{'h2' if http2 else 'h1'}-{'https' if tls else 'http'}.yaml"
-    path.write_text(f"""static_resources:
-  listeners:
-  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: apps
-          generate_request_id: false
-          http_filters:
-          - name: envoy.filters.http.router
-            typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router, suppress_envoy_headers: true}}
-          route_config:
-            virtual_hosts:
-            - name: all
-              domains: ["*"]
-              routes: [{{match: {{prefix: /}}, route: {{cluster: api, timeout: 0s, host_rewrite_literal: "localhost:{origin.tls_port if tls else origin.port}"}}}}]
-              request_headers_to_add: [{{header: {{key: Authorization, value: "Bearer {TOKEN}"}}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}}]
-  clusters:
-  - name: api
-    type: STATIC
-    circuit_breakers: {{thresholds: [{{max_connections: 1024, max_requests: 12000, max_pending_requests: 12000}}]}}
-    typed_extension_protocol_options:
-      envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-        explicit_http_config: {{{version}}}
-    load_assignment:
-      cluster_name: api
-      endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {origin.tls_port if tls else origin.port}}}}}}}}}]}}]
-{security}""")
-    return Server("envoy", ["envoy", "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "off"], port)
-
-
-def envoy_tunnels(folder, target):
-    """CONNECT to one port of this machine."""
-    port = free_port()
-    path = folder / "envoy-tunnels.yaml"
-    path.write_text(f"""static_resources:
-  listeners:
-  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: apps
-          generate_request_id: false
-          upgrade_configs: [{{upgrade_type: CONNECT}}]
-          http_filters:
-          - name: envoy.filters.http.router
-            typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router, suppress_envoy_headers: true}}
-          route_config:
-            virtual_hosts:
-            - name: all
-              domains: ["*"]
-              routes:
-              - match: {{connect_matcher: {{}}}}
-                route: {{cluster: target, timeout: 0s, upgrade_configs: [{{upgrade_type: CONNECT, connect_config: {{}}}}]}}
-  clusters:
-  - name: target
-    type: STATIC
-    load_assignment:
-      cluster_name: target
-      endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {target}}}}}}}}}]}}]
-""")
-    return Server("envoy", ["envoy", "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "off"], port)
-
-
-def squid_tunnels(folder, target):
-    port = free_port()
-    root = folder / "squid"
-    root.mkdir(exist_ok=True)
-    root.chmod(0o777)
-    path = root / "squid.conf"
-    path.write_text(f"""http_port 127.0.0.1:{port}
-pid_filename {root}/pid
-access_log none
-cache_log /dev/null
-cache deny all
-cache_mem 8 MB
-coredump_dir none
-netdb_filename none
-acl target port {target}
-http_access allow target
-http_access deny all
-shutdown_lifetime 1 seconds
-""")
-    return Server("squid", ["squid", "-N", "-f", str(path)], port)
-
-
 def mitmproxy(folder, origin, tls, front=True):
     """The same work by mitmproxy: CONNECT, a leaf of its own CA, verified TLS to the origin, the header."""
     port = free_port()
     own = folder / "mitmproxy"
     words = [
-        "mitmdump", "-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={own}", "--set", "connection_strategy=lazy",
-        "--set", f"ssl_verify_upstream_trusted_ca={folder}/ca.pem", "--map-remote", f"|//{SERVED}/|//localhost:{origin.tls_port}/",
+        "mitmdump", "-q", "--listen-host", "127.0.0.1", "-p", str(port),
+        "--set", f"confdir={own}", "--set", "connection_strategy=lazy",
+        "--set", f"ssl_verify_upstream_trusted_ca={folder}/ca.pem",
+        "--map-remote", f"|//{SERVED}/|//localhost:{origin.tls_port}/",
         "--modify-headers", f"|~q|Authorization|Bearer {TOKEN}",
     ]
     server = Server("mitmproxy", words, port, 30)
@@ -425,9 +332,12 @@ backend b
         self.process.wait()
 
 
-def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None, front=False, parent=None, tunnels=None, cache=False, http_version=None):
-    """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs. `parent` is a
-    parent proxy's URL. To the host and port `tunnels` apps may open tunnels."""
+def authproxy(
+    program, folder, origin, tls, access_log=False, threads=1, entries=1, name="authproxy", tool=(), seconds=10, token_port=None,
+    front=False, parent=None, tunnels=None, cache=False, http_version=None,
+):
+    """With `token_port` the credential is OAuth 2, with a token server at this port. With `front` it serves https:// URLs.
+    `parent` is a parent proxy's URL. To the host and port `tunnels` apps may open tunnels."""
     port = free_port()
     scheme, target = ("https", origin.tls_port) if tls else ("http", origin.port)
     others = "".join(
@@ -441,7 +351,8 @@ def authproxy(program, folder, origin, tls, access_log=False, threads=1, entries
     match, intercept = SERVED, ""
     if front:
         match, intercept = f'["https://{SERVED}", "https://*.wild.example"]', f"intercept: {{ca: memory, publish: {published}}}\n"
-    oauth = f"{{grant: client_credentials, token_url: http://127.0.0.1:{token_port}/token, client_id: me, client_secret: benchmark}}"
+    token_url = f"http://127.0.0.1:{token_port}/token"
+    oauth = f"{{grant: client_credentials, token_url: {token_url}, client_id: me, client_secret: benchmark}}"
     credential = f"oauth2: {oauth}" if token_port else f"bearer: {{token: {TOKEN}}}"
     way = f"via: parent\nparents: {{parent: {{url: '{parent}'}}}}\n" if parent else ""
     if tunnels:
@@ -465,12 +376,16 @@ trust:
     - default: {{ca_file: {folder}/ca.pem, system_roots: false}}
 """)
     path.chmod(0o600)
+    # The CA of an earlier process.
+    shutil.rmtree(published, ignore_errors=True)
     # For a process that is not dumpable, only root sees descriptors and memory map.
     # One with a CA stays so.
     debugging = [] if os.geteuid() == 0 or front else ["--allow-debugging"]
     server = Server(name, [*tool, program, "run", "--config", str(path), *debugging], port, seconds)
     if front:
         server.app_ca, server.connects = published / "ca.pem", True
+        # The proxy listens before it writes this file.
+        wait_for_file(server.app_ca, server.process, seconds)
     return server
 
 
@@ -479,9 +394,3 @@ def build_load_generator(folder):
     source = HERE.parent / "Support" / "loadgen.c"
     subprocess.run(["cc", "-O2", "-o", str(path), str(source), "-lssl", "-lcrypto"], check=True)
     return str(path)
-
-
-def available(program):
-    """The programs that can be measured here: authproxy may not be built yet, the others may not be installed."""
-    names = [name for name in ("nginx", "haproxy") if shutil.which(name)]
-    return (["authproxy"] if program and os.access(program, os.X_OK) else []) + names

@@ -1,23 +1,23 @@
 import Settings
 
 /// A key of a section: its description, and how its value is read.
-struct Key<Value>: DescribedKey {
-  let described: KeyDescription
+// SAFETY: see `DescribedKey`.
+final class Key<Value>: DescribedKey, @unchecked Sendable {
   /// Takes nil for a key that is absent or has no value. After an error, which it reports, the result has no meaning.
   let read: @Sendable (Reading, Written?) -> Value
 
   /// A key that always has a value: `standard` if the key is absent or has an error.
   init(_ name: String, _ form: Form<Value>, default standard: Value, _ sentence: String) where Value: Sendable {
     guard let write = form.write else { preconditionFailure("a default of '\(name)' that cannot be written") }
-    described = KeyDescription(name: name, shape: form.shape, absence: write(standard), sentence: sentence)
     read = { reading, written in written.flatMap { form.read(reading, $0) } ?? standard }
+    super.init(KeyDescription(name: name, shape: form.shape, absence: write(standard), sentence: sentence))
   }
 
   /// A key without a default: its value is nil if the key is absent or has an error.
   init<Wrapped>(_ name: String, _ form: Form<Wrapped>, _ absence: KeyDescription.Absence, _ sentence: String)
   where Value == Wrapped? {
-    described = KeyDescription(name: name, shape: form.shape, absence: absence, sentence: sentence)
     read = { reading, written in written.flatMap { form.read(reading, $0) } }
+    super.init(KeyDescription(name: name, shape: form.shape, absence: absence, sentence: sentence))
   }
 }
 

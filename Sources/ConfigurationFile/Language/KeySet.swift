@@ -38,7 +38,7 @@ struct KeyTable<Keys: KeySet>: Sendable {
     let home = "\(type(of: group))"
     return Mirror(reflecting: group).children.flatMap { child -> [KeyDescription] in
       switch child.value {
-      case let key as any DescribedKey:
+      case let key as DescribedKey:
         var described = key.described
         described.home = home
         return [described]
@@ -49,7 +49,7 @@ struct KeyTable<Keys: KeySet>: Sendable {
   }
 
   func name(_ key: PartialKeyPath<Keys>) -> String {
-    guard let key = keys[keyPath: key] as? any DescribedKey else { preconditionFailure("\(key) is no key of \(Keys.self)") }
+    guard let key = keys[keyPath: key] as? DescribedKey else { preconditionFailure("\(key) is no key of \(Keys.self)") }
     return key.described.name
   }
 }
