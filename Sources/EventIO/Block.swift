@@ -97,18 +97,29 @@ public struct BlockPool: ~Copyable {
   /// For bulk data: plain writes of 128 KiB cost half as much as writes of 16 KiB.
   public static let large = 128 << 10
   private static let kept = 64
+  /// For the head of a request, which is kept until its answer has come.
+  private static let head = 1 << 10
+  private static let keptHeads = 256
 
+  private var headBlocks = ContiguousArray<Block>()
   private var smallBlocks = ContiguousArray<Block>()
   private var largeBlocks = ContiguousArray<Block>()
 
   public mutating func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
   public mutating func borrowLarge() -> Block { largeBlocks.popLast() ?? Block(capacity: Self.large) }
+  /// One for a head of up to `size` bytes.
+  public mutating func borrow(forHeadOf size: Int) -> Block {
+    if size > Self.head { return Block(capacity: size) }
+    return headBlocks.popLast() ?? Block(capacity: Self.head)
+  }
 
   /// Takes back a borrowed block; frees a block of another size.
   public mutating func giveBack(_ block: consuming Block) {
     block.clear()
     if block.capacity == Self.small {
       if smallBlocks.count < Self.kept { smallBlocks.append(block) }
+    } else if block.capacity == Self.head {
+      if headBlocks.count < Self.keptHeads { headBlocks.append(block) }
     } else if block.capacity == Self.large {
       if largeBlocks.count < 8 { largeBlocks.append(block) }
     }

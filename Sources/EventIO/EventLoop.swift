@@ -159,9 +159,11 @@ public final class EventLoop {
     }
   }
 
+  /// Milliseconds to sleep, as if it still was the beginning of this turn: a timer may be late by as long as the turn has taken, which is
+  /// no reason to read the clock once more.
   private func timeout() -> Int32 {
     if !readyList.isEmpty { return 0 }
-    guard let delay = wheel.delay(from: csys_monotonic()) else { return -1 }
+    guard let delay = wheel.delay(from: now) else { return -1 }
     return Int32(min((delay + 999_999) / 1_000_000, 3_600_000))
   }
 

@@ -1,7 +1,7 @@
 import HTTPWire
 
 /// The proxy's name in Via and Proxy-Status.
-public struct ProxyName: Sendable {
+public final class ProxyName: Sendable {
   /// ASCII, a token.
   public let bytes: [UInt8]
   /// `Via: 1.1 <name>\r\n`.

@@ -99,6 +99,22 @@ func firstControl(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int) 
   return index
 }
 
+/// The index of the first byte at or after `index` that is a control below 0x20 or a colon. `count` if there is none, or if fewer than
+/// eight bytes are left before it is found.
+@inline(__always)
+func firstControlOrColon(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int) -> Int {
+  var index = index
+  while index &+ 8 <= count {
+    let word = load64(base + index)
+    let colon = word ^ 0x3a3a_3a3a_3a3a_3a3a
+    // As in `firstControl`, the lowest flag is exact.
+    let hits = (((word &- 0x2020_2020_2020_2020) & ~word) | ((colon &- 0x0101_0101_0101_0101) & ~colon)) & 0x8080_8080_8080_8080
+    if hits != 0 { return index &+ hits.trailingZeroBitCount >> 3 }
+    index &+= 8
+  }
+  return count
+}
+
 /// The index of the first byte at or after `index` that is not a visible ASCII character (0x21...0x7e), or `count`.
 @inline(__always)
 func firstInvisible(_ base: UnsafePointer<UInt8>, from index: Int, to count: Int) -> Int {
@@ -120,12 +136,17 @@ func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
   guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
   let pattern = 0x0101_0101_0101_0101 &* UInt64(byte)
   var index = 0
-  while index &+ 8 <= bytes.count {
-    let word = load64(base + index) ^ pattern
-    // As in `firstControl`, the lowest flag is exact.
-    let hits = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
-    if hits != 0 { return index &+ hits.trailingZeroBitCount >> 3 }
-    index &+= 8
+  if bytes.count >= 8 {
+    let last = bytes.count &- 8
+    while true {
+      let word = load64(base + index) ^ pattern
+      // As in `firstControl`, the lowest flag is exact.
+      let hits = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+      if hits != 0 { return index &+ hits.trailingZeroBitCount >> 3 }
+      if index == last { return nil }
+      // The last eight overlap with the ones before, which have no hit.
+      index = min(index &+ 8, last)
+    }
   }
   while index < bytes.count {
     if base[index] == byte { return index }

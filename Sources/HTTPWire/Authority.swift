@@ -47,6 +47,14 @@ public struct Authority: Sendable, Hashable {
 }
 
 extension Authority {
+  /// The same authority at another place of the head: `text` has equal bytes.
+  func moved(to text: ByteSlice) -> Authority {
+    var moved = self
+    moved.host = ByteSlice(start: host.start - self.text.start + text.start, count: host.count)
+    moved.text = text
+    return moved
+  }
+
   /// Where the host of `host[:port]` ends: after the bracket of an IPv6 literal, or at the first colon.
   /// - Parameter bytes: not empty.
   /// - Returns: nil if a bracket is not closed.
@@ -73,20 +81,22 @@ private func parsePort(_ digits: UnsafeRawBufferPointer) throws(HeadError) -> UI
 private func hostKind(_ host: UnsafeRawBufferPointer) throws(HeadError) -> Authority.HostKind {
   guard 1...253 ~= host.count else { throw .hostName }
   var labelStart = 0
-  for index in 0...host.count {
-    if index == host.count || host[index] == ASCII.dot {
-      guard 1...63 ~= index - labelStart else { throw .hostName }
-      if index < host.count { labelStart = index + 1 }
-    } else {
-      let byte = host[index]
-      guard ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == ASCII.hyphen || byte == ASCII.underscore else {
-        throw .hostName
-      }
-    }
+  while true {
+    var end = labelStart
+    while end < host.count, isHostByte(host[end]) { end &+= 1 }
+    guard 1...63 ~= end - labelStart else { throw .hostName }
+    if end == host.count { break }
+    guard host[end] == ASCII.dot else { throw .hostName }
+    labelStart = end + 1
   }
   guard isNumber(UnsafeRawBufferPointer(rebasing: host[labelStart...])) else { return .name }
   guard isIPv4Literal(host) else { throw .hostAddress }
   return .ipv4
+}
+
+@inline(__always)
+private func isHostByte(_ byte: UInt8) -> Bool {
+  ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == ASCII.hyphen || byte == ASCII.underscore
 }
 
 /// Whether `inet_aton` accepts the label as a number: decimal, octal or 0x.

@@ -56,11 +56,11 @@ private func declaredFraming(
 ) throws(FramingError) -> BodyFraming? {
   var length: Int64?
   var codings = TransferCodings()
-  for field in fields {
-    if field.id == .contentLength {
-      try contentLength(field.value, in: bytes, into: &length)
-    } else if field.id == .transferEncoding {
-      try codings.read(field, in: bytes)
+  for index in fields.indices {
+    switch fields[index].id {
+    case .contentLength: try contentLength(fields[index].value, in: bytes, into: &length)
+    case .transferEncoding: try codings.read(fields[index], in: bytes)
+    default: break
     }
   }
   guard codings.seen else { return length.map { .length($0) } }

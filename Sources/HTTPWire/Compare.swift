@@ -34,7 +34,7 @@ public func equalsIgnoringCase(_ one: UnsafeRawBufferPointer, _ other: UnsafeRaw
   guard one.count == other.count else { return false }
   var index = 0
   while index < one.count {
-    if ASCII.lower(one[index]) != ASCII.lower(other[index]) { return false }
+    if one[index] != other[index], ASCII.lower(one[index]) != ASCII.lower(other[index]) { return false }
     index &+= 1
   }
   return true
@@ -47,7 +47,7 @@ public func fieldNameEquals(_ name: UnsafeRawBufferPointer, _ other: [UInt8]) ->
   return other.withUnsafeBytes { other in
     var index = 0
     while index < name.count {
-      if foldedNameByte(name[index]) != foldedNameByte(other[index]) { return false }
+      if name[index] != other[index], foldedNameByte(name[index]) != foldedNameByte(other[index]) { return false }
       index &+= 1
     }
     return true

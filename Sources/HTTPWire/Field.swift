@@ -22,8 +22,10 @@ public struct FieldSet: Sendable, Hashable {
   @usableFromInline var bits: UInt64 = 0
   @inlinable public init() {}
   @inlinable public init(_ names: FieldName...) { for name in names { insert(name) } }
-  @inlinable public func contains(_ name: FieldName) -> Bool { bits & (1 << UInt64(name.rawValue)) != 0 }
-  @inlinable public mutating func insert(_ name: FieldName) { bits |= 1 << UInt64(name.rawValue) }
+  @inlinable @inline(__always)
+  public func contains(_ name: FieldName) -> Bool { bits & (1 &<< UInt64(name.rawValue)) != 0 }
+  @inlinable @inline(__always)
+  public mutating func insert(_ name: FieldName) { bits |= 1 &<< UInt64(name.rawValue) }
   @inlinable public func intersects(_ other: FieldSet) -> Bool { bits & other.bits != 0 }
 }
 

@@ -91,9 +91,12 @@ extension ByteSlice {
   /// Whether a Content-Type value has this media type, ignoring parameters.
   public func hasMediaType(_ type: StaticString, in head: UnsafeRawBufferPointer) -> Bool {
     let text = bytes(in: head)
-    var end = text.firstIndex(of: ASCII.semicolon) ?? text.count
-    while end > 0, ASCII.isBlank(text[end - 1]) { end -= 1 }
-    return HTTPWire.equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: text[..<end]), type)
+    var end = type.utf8CodeUnitCount
+    guard text.count >= end, HTTPWire.equalsIgnoringCase(UnsafeRawBufferPointer(rebasing: text[..<end]), type) else {
+      return false
+    }
+    while end < text.count, ASCII.isBlank(text[end]) { end += 1 }
+    return end == text.count || text[end] == ASCII.semicolon
   }
 
   /// Whether a member of a list of named items (Proxy-Status, Cache-Status) is `name`, written as a token or as a quoted

@@ -2,7 +2,7 @@
 extension ContiguousArray where Element == Field {
   /// The first field of that name.
   public func first(_ id: FieldName) -> Field? {
-    for field in self where field.id == id { return field }
+    for index in indices where self[index].id == id { return self[index] }
     return nil
   }
 
@@ -43,7 +43,8 @@ extension ContiguousArray where Element == Field {
   @discardableResult
   public mutating func drop(named name: [UInt8], in head: UnsafeRawBufferPointer) -> Bool {
     var found = false
-    for index in indices where fieldNameEquals(self[index].name.bytes(in: head), name) {
+    for index in indices where self[index].name.count == name.count {
+      guard fieldNameEquals(self[index].name.bytes(in: head), name) else { continue }
       self[index].dropped = true
       found = true
     }
@@ -52,8 +53,8 @@ extension ContiguousArray where Element == Field {
 
   /// Whether a list-valued field of that name has the member, ignoring case.
   public func hasMember(_ member: StaticString, in id: FieldName, of head: UnsafeRawBufferPointer) -> Bool {
-    for field in self where field.id == id {
-      var members = ListMembers(field.value, in: head)
+    for index in indices where self[index].id == id {
+      var members = ListMembers(self[index].value, in: head)
       while let slice = members.next() {
         if slice.equalsIgnoringCase(member, in: head) { return true }
       }

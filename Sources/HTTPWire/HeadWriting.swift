@@ -81,7 +81,10 @@ extension ByteWriter {
   public mutating func append(framing: BodyFraming) {
     switch framing {
     case .none, .untilClose: break
-    case .length(let length): appendField("Content-Length", decimal: length)
+    case .length(let length):
+      append("Content-Length: ")
+      appendDecimal(length)
+      appendCRLF()
     case .chunked: appendField("Transfer-Encoding", "chunked")
     }
   }
@@ -98,6 +101,10 @@ extension ByteWriter {
 
   /// `HTTP/1.1 status reason` and CRLF, with the origin's reason.
   public mutating func append(statusLineOf response: borrowing ResponseHead, in head: UnsafeRawBufferPointer) {
+    if response.hasPlainStatusLine(in: head) {
+      append(UnsafeRawBufferPointer(rebasing: head[..<(response.reason.end + 2)]))
+      return
+    }
     append("HTTP/1.1 ")
     appendDecimal(response.status)
     append(byte: ASCII.space)

@@ -32,13 +32,20 @@ public struct ListMembers {
     return nil
   }
 
+  @inline(__always)
   private mutating func memberEnd() -> Int {
+    if quotedStrings { return quotingMemberEnd() }
+    let rest = UnsafeRawBufferPointer(rebasing: head[position..<end])
+    return firstIndex(of: ASCII.comma, in: rest).map { position &+ $0 } ?? end
+  }
+
+  private mutating func quotingMemberEnd() -> Int {
     var index = position
     var quoted = false
     while index < end {
       switch head[index] {
       case ASCII.backslash where quoted: index &+= 1
-      case ASCII.quote: quoted = quotedStrings && !quoted
+      case ASCII.quote: quoted = !quoted
       case ASCII.comma where !quoted: return index
       default: break
       }

@@ -20,11 +20,16 @@ public struct RequestTarget: Sendable, Hashable {
   public var path = ByteSlice.empty
 
   /// - Throws: `targetForm`, `scheme`, `userinfo`, `fragment`, `hostName`, `hostAddress`, `port`.
-  public init(of request: borrowing RequestHead, in head: UnsafeRawBufferPointer) throws(HeadError) {
-    try self.init(request.target, method: request.method, in: head)
+  /// - Parameter host: what `checkHost` returned: the same authority needs no second parsing.
+  public init(
+    of request: borrowing RequestHead, host: Authority? = nil, in head: UnsafeRawBufferPointer
+  ) throws(HeadError) {
+    try self.init(request.target, method: request.method, host: host, in: head)
   }
 
-  public init(_ target: ByteSlice, method: Method, in head: UnsafeRawBufferPointer) throws(HeadError) {
+  public init(
+    _ target: ByteSlice, method: Method, host: Authority? = nil, in head: UnsafeRawBufferPointer
+  ) throws(HeadError) {
     let bytes = target.bytes(in: head)
     guard let first = bytes.first else { throw .targetForm }
     if firstIndex(of: ASCII.hash, in: bytes) != nil { throw .fragment }
@@ -58,7 +63,12 @@ public struct RequestTarget: Sendable, Hashable {
     }
     var end = schemeLength
     while end < bytes.count, bytes[end] != ASCII.slash, bytes[end] != ASCII.question { end += 1 }
-    take(try Authority(ByteSlice(start: target.start + schemeLength, count: end - schemeLength), in: head))
+    let authority = ByteSlice(start: target.start + schemeLength, count: end - schemeLength)
+    if let host, equalBytes(host.text.bytes(in: head), authority.bytes(in: head)) {
+      take(host.moved(to: authority))
+    } else {
+      take(try Authority(authority, in: head))
+    }
     take(
       path: ByteSlice(start: target.start + end, count: bytes.count - end),
       in: UnsafeRawBufferPointer(rebasing: bytes[end...]))
@@ -87,16 +97,19 @@ private func hasScheme(_ bytes: UnsafeRawBufferPointer) -> Bool {
 
 extension RequestHead {
   /// RFC 9112 section 3.2: one well-formed Host field in HTTP/1.1, at most one in HTTP/1.0. Its value decides nothing.
-  public func checkHost(in bytes: UnsafeRawBufferPointer) throws(HeadError) {
+  /// - Returns: its value; nil: there is none.
+  @discardableResult
+  public func checkHost(in bytes: UnsafeRawBufferPointer) throws(HeadError) -> Authority? {
     guard contains(.host) else {
-      if minorVersion == 0 { return }
+      if minorVersion == 0 { return nil }
       throw .hostMissing
     }
     var host: ByteSlice?
-    for field in fields where field.id == .host {
+    for index in fields.indices where fields[index].id == .host {
       guard host == nil else { throw .hostRepeated }
-      host = field.value
+      host = fields[index].value
     }
-    guard let host, (try? Authority(host, in: bytes)) != nil else { throw .hostMalformed }
+    guard let host, let authority = try? Authority(host, in: bytes) else { throw .hostMalformed }
+    return authority
   }
 }

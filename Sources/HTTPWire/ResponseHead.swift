@@ -28,6 +28,13 @@ public struct ResponseHead: ~Copyable, Sendable {
   /// 1xx: another head follows on the connection. Not 101, after which another protocol follows.
   public var isInterim: Bool { status < 200 && status != 101 }
 
+  /// Whether its status line is spelled as the proxy spells it: `HTTP/1.1 status reason` and CRLF.
+  func hasPlainStatusLine(in bytes: UnsafeRawBufferPointer) -> Bool {
+    // Without a reason the space before it may be missing.
+    guard reason.start == 13, let base = bytes.baseAddress else { return false }
+    return load64(base.assumingMemoryBound(to: UInt8.self)) == word64("HTTP/1.1")
+  }
+
   /// Clears the head, keeps the storage.
   public mutating func reset() {
     phase = .version

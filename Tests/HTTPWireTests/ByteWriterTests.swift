@@ -38,6 +38,8 @@ struct ByteWriterTests {
   func statusLine() {
     for (line, expected) in [
       ("HTTP/1.0 404 Not Found", "HTTP/1.1 404 Not Found\r\n"), ("HTTP/1.1 200", "HTTP/1.1 200 \r\n"),
+      ("HTTP/1.1 200 ", "HTTP/1.1 200 \r\n"), ("HTTP/1.1 503 No\tway", "HTTP/1.1 503 No\tway\r\n"),
+      ("HTTP/1.7 204 No Content", "HTTP/1.1 204 No Content\r\n"),
     ] {
       let response = ParsedResponse("\(line)\r\n\r\n")
       #expect(

@@ -164,6 +164,29 @@ struct RequestHeadTests {
     #expect(head.present == whole.head.present)
   }
 
+  /// Lines that arrive whole are read eight bytes at a time, others byte by byte.
+  @Test("is the same at once and byte by byte, whichever byte of its fields is another")
+  func otherBytes() {
+    let start = "GET / HTTP/1.1\r\n"
+    let bytes = Array((start + "Host: example.com\r\nContent-Length: 12\r\nX-Own:  a b \r\nHTTP2-Settings: c\r\n\r\n").utf8)
+    for index in start.utf8.count..<bytes.count {
+      for other in [0, 9, 10, 13, 0x12, 0x20, 0x2d, 0x3a, 0x7f, 0x80, 0xff] as [UInt8] {
+        var changed = bytes
+        changed[index] = other
+        let whole = ParsedRequest(changed)
+        var head = RequestHead()
+        var outcome = HeadOutcome.incomplete
+        for count in 1...changed.count where outcome == .incomplete {
+          outcome = changed[..<count].withUnsafeBytes { head.parse($0, limit: 1000) }
+        }
+        #expect(outcome == whole.outcome, "\(index): \(other)")
+        if outcome != .complete { continue }
+        #expect(head.fields == whole.head.fields, "\(index): \(other)")
+        #expect(head.present == whole.head.present, "\(index): \(other)")
+      }
+    }
+  }
+
   @Test("is parsed with one look at each byte, even one line of 200 KB in single bytes")
   func trickleIsLinear() {
     var bytes = Array("GET / HTTP/1.1\r\nA: ".utf8)

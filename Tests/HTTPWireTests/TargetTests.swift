@@ -174,6 +174,18 @@ struct HostFieldTests {
   func hosts(version: String, fields: String, error: HeadError?) {
     #expect(ParsedRequest("GET http://h/ HTTP/\(version)\r\n\(fields)\r\n\r\n").hostError == error)
   }
+
+  @Test(
+    "has the authority that it has without Host's",
+    arguments: ["h", "Example.COM.:8443", "h:", "[::1]:8080", "127.0.0.1", "other"],
+    ["h", "Example.COM.:8443", "[::1]:8080", "h:"])
+  func known(authority: String, host: String) throws {
+    let request = ParsedRequest("GET https://\(authority)/a?b HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+    try request.bytes.withUnsafeBytes { bytes in
+      let known = try request.head.checkHost(in: bytes)
+      #expect(try RequestTarget(of: request.head, host: known, in: bytes) == RequestTarget(of: request.head, in: bytes))
+    }
+  }
 }
 
 @Suite("The path of a host with prefixed entries")

@@ -17,6 +17,12 @@ enum {
   COSSL_WANT_IDENTITY = -5,
 };
 
+// An error that is left in the thread's queue would be taken for the next call's. Clearing an empty queue is dear: it frees each of
+// its slots.
+static inline void cossl_clear_errors(void) {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 // `result` <= 0 of an SSL call just made on this thread. After COSSL_FAILED the caller drains the error queue; `system_error`
 // is errno, or 0 if OpenSSL itself failed.
 static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
@@ -42,7 +48,7 @@ static inline long cossl_outcome(SSL *ssl, int result, int *system_error) {
 
 static inline long cossl_write(SSL *ssl, const void *bytes, size_t count, int *system_error) {
   size_t done = 0;
-  ERR_clear_error();
+  cossl_clear_errors();
   errno = 0;
   int result = SSL_write_ex(ssl, bytes, count, &done);
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
@@ -82,7 +88,7 @@ enum { COSSL_MESSAGES_IN_A_ROW = 16 };
 static inline long cossl_receive(SSL *ssl, cossl_socket *socket, void *bytes, size_t count, int peeks, int *system_error) {
   for (int turn = 0; turn < COSSL_MESSAGES_IN_A_ROW; turn++) {
     size_t done = 0;
-    ERR_clear_error();
+    cossl_clear_errors();
     errno = 0;
     socket->found_nothing = 0;
     int result = peeks ? SSL_peek_ex(ssl, bytes, count, &done) : SSL_read_ex(ssl, bytes, count, &done);
@@ -135,7 +141,7 @@ static inline int cossl_context_accepts(SSL_CTX *context) {
 
 // 1 = done.
 static inline long cossl_handshake(SSL *ssl, int *system_error) {
-  ERR_clear_error();
+  cossl_clear_errors();
   errno = 0;
   int result = SSL_do_handshake(ssl);
   if (result == 1) return 1;

@@ -121,9 +121,7 @@ class AppConnection: EventHandler {
   }
 
   final func giveBackEmptyBlock() {
-    guard let block = inbound, block.isEmpty else { return }
-    inbound = nil
-    loop.blocks.giveBack(block)
+    if inbound?.isEmpty == true, let block = inbound.take() { loop.blocks.giveBack(block) }
   }
 
   /// A request waits and reads nothing: gives the block back, or shrinks it to what is in it.
@@ -140,20 +138,21 @@ class AppConnection: EventHandler {
 
   /// The outbound block with room for `size` more bytes behind its content.
   final func outbound(with size: Int) -> Block {
-    var block = outbound ?? loop.blocks.borrow()
-    if size > block.room {
-      let larger = Block(capacity: block.count + size)
-      larger.append(block.bytes)
-      loop.blocks.giveBack(block)
-      block = larger
+    guard let block = outbound else {
+      let block = size <= BlockPool.small ? loop.blocks.borrow() : Block(capacity: size)
+      outbound = block
+      return block
     }
-    outbound = block
-    return block
+    if size <= block.room { return block }
+    let larger = Block(capacity: block.count + size)
+    larger.append(block.bytes)
+    loop.blocks.giveBack(block)
+    outbound = larger
+    return larger
   }
 
   final func giveBackOutbound() {
-    if let outbound { loop.blocks.giveBack(outbound) }
-    outbound = nil
+    if let block = outbound.take() { loop.blocks.giveBack(block) }
   }
 
   /// Sends the content of the outbound block.

@@ -56,10 +56,14 @@ final class ClientConnection: AppConnection {
   /// It is one request on another connection.
   private let carried: AppStream?
   private var trickled: TrickledHead?
-  private(set) var request: Request? { didSet { requestTimer.request = request } }
   /// Only one request at a time is in progress here, so each uses the same timer. The next request usually just moves it to
   /// later.
-  private let requestTimer = RequestTimer()
+  private let requestTimer: RequestTimer
+  /// The timer owns it for the connection.
+  private(set) var request: Request? {
+    get { requestTimer.request }
+    set { requestTimer.request = newValue }
+  }
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false
@@ -73,6 +77,7 @@ final class ClientConnection: AppConnection {
   init(_ descriptor: Int32, peer: Address, listener: BoundListener, services: LoopServices, register: ClientRegister) {
     self.services = services
     self.register = register
+    requestTimer = RequestTimer(on: services.loop)
     carried = nil
     stage = listener.settings.tls == nil ? .http : .tls
     super.init(descriptor, peer: peer, listener: listener, on: services.loop)
@@ -83,6 +88,7 @@ final class ClientConnection: AppConnection {
   init(_ carried: AppStream, of root: ClientConnection) {
     services = root.services
     register = root.register
+    requestTimer = RequestTimer(on: root.loop)
     self.carried = carried
     stage = .http
     super.init(over: carried, of: root)

@@ -29,7 +29,7 @@ public final class CredentialSetup: Sendable {
   /// How many of them are kept.
   let subjectLimit: Int
   /// Statuses by which an origin refuses this credential.
-  let refusals: Set<Int>
+  let refusals: [Int]
   /// How many requests may wait for it in the whole process.
   let waitingLimit: Int
   /// Milliseconds that a request waits for it at most: the longest `timeouts.credential`.
@@ -60,8 +60,8 @@ public final class CredentialSetup: Sendable {
     self.patience = patience
     refusals =
       switch policy.kind {
-      case .jwt(let jwt): jwt.retryStatuses
-      case .oauth2, .sigv4: policy.tokens?.retryStatuses ?? []
+      case .jwt(let jwt): Array(jwt.retryStatuses)
+      case .oauth2, .sigv4: Array(policy.tokens?.retryStatuses ?? [])
       case .basic, .bearer, .header, .hmac, .httpSignature, .digest, .query, .path: [401]
       // Its signer reads them.
       case .negotiate: []

@@ -13,6 +13,7 @@ final class CredentialView: EventHandler {
   /// nil: the credential is a fixed field.
   let signer: RequestSigner?
   private unowned let desk: CredentialDesk
+  private let loop: EventLoop
   let home: LoopExecutor
   private let count: WaitCount
   /// Who the credential says that we are, for the store of answers.
@@ -65,6 +66,7 @@ final class CredentialView: EventHandler {
     self.setup = setup
     signer = setup.policy.signer(on: desk.loop)
     self.desk = desk
+    loop = desk.loop
     home = desk.home(of: setup.name)
     count = desk.registry.waitCount(of: setup.name)
     standing = desk.registry.standing(of: setup.identity.serial)
@@ -75,9 +77,9 @@ final class CredentialView: EventHandler {
 
   private var name: String { setup.name }
   private var identity: CredentialIdentity { setup.identity }
-  private var executor: LoopExecutor { desk.loop.executor }
+  private var executor: LoopExecutor { loop.executor }
   /// Monotonic milliseconds.
-  private var now: Int64 { desk.loop.now / 1_000_000 }
+  private var now: Int64 { loop.now / 1_000_000 }
 
   /// Takes over another configuration. A static value that may have changed is requested again, so that no later request gets
   /// the old one.
@@ -232,7 +234,7 @@ final class CredentialView: EventHandler {
 
   private func wake(_ waking: Waking) {
     self.waking.append(waking)
-    desk.loop.again(self)
+    loop.again(self)
   }
 
   override func ready(_ events: UInt32, on loop: EventLoop) {

@@ -106,8 +106,9 @@ struct AppBody {
   /// Trailers follow the last piece.
   var hasTrailers: Bool { source.hasTrailers }
   func lastChunk() -> Block { source.lastChunk() }
-  func dropTrailers(named name: [UInt8]) { source.dropTrailers(named: name) }
-  func dropTrailers(by rules: HeaderRules) { source.dropTrailers(by: rules) }
+  func drop(_ trailers: DroppedTrailers) {
+    source.drop(trailers)
+  }
 
   /// Whether more than the tee holds will or may come. Valid before anything was read.
   /// - Parameter isLast: the request is not sent again after this attempt, so a body of unknown size need not be kept.

@@ -94,14 +94,12 @@ struct BodySource {
 
   var hasTrailers: Bool { if case .chunked(let chunks) = framing { !chunks.decoder.trailers.isEmpty } else { false } }
 
-  /// Drops trailers of that name. Case is ignored, and `_` equals `-`.
-  func dropTrailers(named name: [UInt8]) {
-    if case .chunked(let chunks) = framing { chunks.decoder.dropTrailers(named: name) }
-  }
-
-  /// Drops the trailers that the rules would not let pass in a head: servers merge trailers into heads.
-  func dropTrailers(by rules: HeaderRules) {
-    if case .chunked(let chunks) = framing { chunks.decoder.markTrailers { rules.mark(&$0, in: $1) } }
+  /// Drops trailers of these names, in any case and with `_` for `-`, and those that the rules would not let pass in a head: servers
+  /// merge trailers into heads.
+  func drop(_ trailers: DroppedTrailers) {
+    guard case .chunked(let chunks) = framing else { return }
+    for name in trailers.names { chunks.decoder.dropTrailers(named: name) }
+    if let rules = trailers.rules { chunks.decoder.markTrailers { rules.mark(&$0, in: $1) } }
   }
 
   /// Drops the trailers of an answer that the rules do not let pass.
@@ -121,10 +119,9 @@ struct BodySource {
   }
 
   /// The same of a request.
-  static func trailers(_ lines: [UInt8], droppingNamed names: [[UInt8]], by rules: HeaderRules?) -> [UInt8] {
+  static func trailers(_ lines: [UInt8], dropping dropped: DroppedTrailers?) -> [UInt8] {
     trailers(lines) { source in
-      for name in names { source.dropTrailers(named: name) }
-      if let rules { source.dropTrailers(by: rules) }
+      if let dropped { source.drop(dropped) }
     }
   }
 

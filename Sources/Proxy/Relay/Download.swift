@@ -92,8 +92,8 @@ struct Download {
   /// Why a step of `pump` cannot go on.
   private enum Stop: Error { case broken, appLeft }
 
-  mutating func pump(_ exchange: Exchange?, to app: AppConnection, _ pulse: Pulse) -> Outcome {
-    do throws(Stop) { return try move(exchange?.connection, app, pulse) } catch {
+  mutating func pump(_ connection: UpstreamConnection?, to app: AppConnection, _ pulse: Pulse) -> Outcome {
+    do throws(Stop) { return try move(connection, app, pulse) } catch {
       return error == .broken ? .broken : .appLeft
     }
   }
@@ -203,7 +203,7 @@ struct Download {
       let headCount = head?.count ?? 0
       if let place = app.clientPlace, source.isDone, isTerminated, !(inflater?.hasWork ?? false) { place.leave() }
       let count: Int
-      switch head.map({ app.stream.write($0.bytes, rest) }) ?? app.stream.write(rest) {
+      switch app.stream.write(head?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0), rest) {
       case .bytes(let sent): count = sent
       case .later:
         isBulk = false

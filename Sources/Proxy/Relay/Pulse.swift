@@ -1,12 +1,15 @@
 import EventIO
 
-/// The deadline of moving bytes: each byte that moves postpones it.
-struct Pulse {
-  unowned(unsafe) let loop: EventLoop
-  unowned(unsafe) let timer: EventHandler
+/// The deadline of moving bytes: each byte that moves postpones it. It is itself what is armed, so that a byte costs no more than a store.
+class Pulse: EventHandler {
+  private let loop: EventLoop
   /// Nanoseconds within which a byte must move.
-  var limit: Int64
+  final var limit = standardLimit
+
+  static let standardLimit: Int64 = 30_000_000_000
+
+  init(on loop: EventLoop) { self.loop = loop }
 
   @inline(__always)
-  func moved() { loop.arm(timer, at: loop.now + limit) }
+  final func moved() { loop.arm(self, at: loop.now + limit) }
 }

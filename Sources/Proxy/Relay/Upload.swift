@@ -45,12 +45,10 @@ struct Upload {
   private var isTerminated = false
   /// nil: the body goes on as it comes.
   private var transformed: TransformedBody?
-  /// Trailers with these names are dropped.
-  private var credentialFields: [[UInt8]] = []
-  /// They hold for trailers, too.
-  private var headerRules: HeaderRules?
   /// What follows a body with a length was given to the connection.
   private var gaveTrailers = false
+  /// nil: there can be no trailers, or all go on.
+  private var dropped: DroppedTrailers?
 
   var isSent: Bool { state == .sent }
   /// The origin does not wait for the app: it has all of the request, or has not asked for the body.
@@ -62,16 +60,10 @@ struct Upload {
 
   // MARK: Head
 
-  /// - Parameters:
-  ///   - head: the caller completes this block before the first `pump`.
-  ///   - credentialFields: trailers with these names are dropped. A server that merges trailers into the head would have two
-  ///     credentials.
-  ///   - headerRules: of the entry; they hold for trailers, too.
-  mutating func begin(_ head: Block, droppingTrailersNamed credentialFields: [[UInt8]], by headerRules: HeaderRules?) {
-    out = head
-    self.headerRules = headerRules
-    self.credentialFields = credentialFields
-  }
+  /// - Parameter head: the caller completes this block before the first `pump`.
+  mutating func begin(_ head: Block) { out = head }
+
+  mutating func drop(_ trailers: DroppedTrailers) { dropped = trailers }
 
   /// The body goes through this from its beginning.
   mutating func pass(through transform: BodyTransform, _ buffers: LoopBuffers) {
@@ -149,8 +141,7 @@ struct Upload {
           return .refused(refusal)
         }
       } else if body.isChunked, !isTerminated {
-        for field in credentialFields { body.dropTrailers(named: field) }
-        if let headerRules { body.dropTrailers(by: headerRules) }
+        if let dropped { body.drop(dropped) }
         out = body.lastChunk()
         isTerminated = true
       } else {
@@ -182,7 +173,7 @@ struct Upload {
     guard connection.isCarried, app.isStream, !body.isChunked, transformed == nil else { return }
     let lines = app.trailersBehindLength
     guard !lines.isEmpty else { return }
-    connection.take(trailers: BodySource.trailers(lines, droppingNamed: credentialFields, by: headerRules))
+    connection.take(trailers: BodySource.trailers(lines, dropping: dropped))
   }
 
   /// Sends what an earlier attempt already read of the body.
@@ -245,7 +236,19 @@ struct Upload {
   }
 
   mutating func giveBack(to loop: EventLoop) {
-    if let out { loop.blocks.giveBack(out) }
-    out = nil
+    if let block = out.take() { loop.blocks.giveBack(block) }
+  }
+}
+
+/// Trailers that do not go to the origin. An object, as few requests have any.
+final class DroppedTrailers {
+  /// Names of fields. A server that merges trailers into the head would have two credentials.
+  let names: [[UInt8]]
+  /// The entry's rules of fields hold for trailers, too.
+  let rules: HeaderRules?
+
+  init(named names: [[UInt8]], by rules: HeaderRules?) {
+    self.names = names
+    self.rules = rules
   }
 }

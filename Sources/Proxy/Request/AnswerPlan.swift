@@ -41,7 +41,7 @@ extension Request {
 
   private func plan(for head: inout ResponseHead, _ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> AnswerPlan {
     guard let way else { throw .internalError }
-    let entry = way.entry
+    let (entry, rules) = (way.entry, way.rules)
     let status = head.status
     // HTTP/2 has no others, so the app would see no answer at all.
     if app.isStream, !(100..<600 ~= status) { throw .upstream(.badResponse(.statusLine)) }
@@ -91,7 +91,7 @@ extension Request {
       return plan
     }
 
-    let coding = way.rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
+    let coding = rules.codingToRemove(from: head, in: bytes, answering: message.outbound)
     var inflater: Inflater?
     if let coding, framing != .none { inflater = Inflater(coding) }
     // An app that waits for a 100 may send its next request instead of the body once it has the answer.
@@ -104,17 +104,17 @@ extension Request {
     let outbound = OutboundResponse(
       &head, in: bytes, body: framing, to: message.outbound, isInflated: inflater != nil, wasCoded: coding != nil,
       keepsClient: message.persists && !app.isClosing && !isOutOfStep, note: answerNote,
-      of: way.pool.origin.authority, rules: way.rules, asked: askedAuthority,
+      of: way.pool.origin.authority, rules: rules, asked: askedAuthority,
       behind: redirected, isHTTP2: record.upstream.stream > 0)
-    let end = write(outbound, head, bytes, way.rules)
+    let end = write(outbound, head, bytes, rules)
     if let cache {
-      cache.prepared.plain = outbound.isForOthers(head, rules: way.rules) ? interim..<end : nil
+      cache.prepared.plain = outbound.isForOthers(head, rules: rules) ? interim..<end : nil
       let isShared = draftAnswer(cache, bytes, framing, isInflated: inflater != nil, from: interim)
       if isShared, attempt.upload.isSent, attempt.held == nil {
         cache.prepared.source = AnswerSource(
-          framing, outbound.framing, outbound.keepsClient, keepsUpstream, inflater, behind: interim, rules: way.rules,
+          framing, outbound.framing, outbound.keepsClient, keepsUpstream, inflater, behind: interim, rules: rules,
           // Those who read it, too, may be behind redirects.
-          isElsewhere: way.entry.isRedirectTarget)
+          isElsewhere: entry.isRedirectTarget)
         return .share
       }
       supersede(cache)
@@ -124,7 +124,7 @@ extension Request {
     }
     attempt.download = Download(
       from: framing, to: outbound.framing, keepsClient: outbound.keepsClient, keepsUpstream: keepsUpstream, inflater: inflater,
-      rules: way.rules, isElsewhere: redirection?.isElsewhere ?? false, behind: interim)
+      rules: rules, isElsewhere: redirection?.isElsewhere ?? false, behind: interim)
     return .relay
   }
 

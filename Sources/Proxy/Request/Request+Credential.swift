@@ -61,9 +61,8 @@ extension Request {
   /// Checks the token once the attempt has its connection. False if the token expired while the request waited, and there is no
   /// newer one.
   func isStillAuthorized() -> Bool {
-    guard let attached = authorization.attached, let view = authorization.view else { return true }
     let now = loop.now / 1_000_000
-    if attached.isUsable(at: now) { return true }
+    guard authorization.attached?.isUsable(at: now) == false, let view = authorization.view else { return true }
     guard let current = view.current, current.isUsable(at: now), let attached = attachable(current) else { return false }
     authorization.attached = attached
     record.credential.version = current.number

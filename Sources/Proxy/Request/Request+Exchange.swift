@@ -12,19 +12,18 @@ extension Request {
   // MARK: Connection
 
   func beginAttempt() -> RequestMachine.Input? {
-    let loop = loop
     if attempt.exchange != nil { attempt.end(on: loop) }
     if way?.search != nil { chooseOrigin() }
     if way?.entry.offersHTTP2 == true { offerHTTP2() }
     guard let way, let account else { return failing(.internalError) }
-    let exchange = RequestExchange(self, way, of: account)
+    var timeouts = way.entry.timeouts
+    let exchange = RequestExchange(self, way.pool, of: account, timeouts, stall: way.stall)
     attempt.begin(exchange)
     record.upstream.attempts += 1
     if let attached = authorization.attached {
       record.credential.name = attached.name
       record.credential.version = attached.version
     }
-    var timeouts = way.entry.timeouts
     if let search = way.search {
       timeouts.connect = search.timeToConnect
       loop.arm(timer, at: search.until)
@@ -40,7 +39,9 @@ extension Request {
 
   /// Sends the head, and what has arrived of the body, over the connection that was lent.
   func send() -> RequestMachine.Input? {
-    guard let exchange = attempt.exchange, let connection = exchange.connection, let way, let head = message.head else {
+    guard let exchange = attempt.exchange, let connection = exchange.connection, let entry = way?.entry,
+      let head = message.head
+    else {
       return failing(.internalError)
     }
     // The app has left while the request waited, or with the last byte that it sent.
@@ -53,14 +54,13 @@ extension Request {
       record.upstream.attempts -= 1
       return .credentialExpired
     }
-    let (loop, pulse) = (loop, pulse)
     pulse.moved()
     note(connection)
     if message.outbound.authenticatesConnection { exchange.bindToClient() }
     let credential = authorization.attached?.line
     var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added(to: head.count) ?? 0)
     if let cache { size += validationSize(cache) }
-    let signer = way.entry.isSigned ? authorization.view?.signer : nil
+    let signer = entry.isSigned ? authorization.view?.signer : nil
     if let signer, let attached = authorization.attached {
       size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted, by: attached)
     }
@@ -80,14 +80,10 @@ extension Request {
         absolute.keepSingle { [weak self, unowned absolute] in self?.isWith(absolute) ?? false }
       }
     }
-    var trailers = credential == nil ? [] : way.rules.credentialFields
-    var headerRules = way.rules.requestHeaders
-    if let redirection {
-      noteShown(redirection, in: block.bytes)
-      trailers += redirection.withheld
-      headerRules = redirection.headerRules(at: way.entry)
-    }
-    attempt.upload.begin(block, droppingTrailersNamed: trailers, by: headerRules)
+    if let redirection { noteShown(redirection, in: block.bytes) }
+    attempt.upload.begin(block)
+    // Over HTTP/2 they may follow a body with a length, too.
+    if body.framing == .chunked || (app.isStream && hasBody) { dropTrailers(entry, hasCredential: credential != nil) }
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()
@@ -95,6 +91,17 @@ extension Request {
       return input
     }
     return pumpUp()
+  }
+
+  /// Trailers that a server could take for fields of the head: those of the credential, and what the rules of fields drop there.
+  private func dropTrailers(_ entry: Entry, hasCredential: Bool) {
+    var names = hasCredential ? way?.rules.credentialFields ?? [] : []
+    var headerRules = way?.rules.requestHeaders
+    if let redirection {
+      names += redirection.withheld
+      headerRules = redirection.headerRules(at: entry)
+    }
+    attempt.upload.drop(DroppedTrailers(named: names, by: headerRules))
   }
 
   private var hasBody: Bool { body.framing.hasBytes }
@@ -193,18 +200,20 @@ extension Request {
   // MARK: Receiving
 
   /// Reads heads until one decides how the request goes on.
-  func receive() -> RequestMachine.Input? {
-    while let exchange = attempt.exchange {
+  func receive() -> RequestMachine.Input? { attempt.exchange.flatMap { receive(over: $0) } }
+
+  private func receive(over exchange: RequestExchange) -> RequestMachine.Input? {
+    while attempt.exchange === exchange {
       let reading = exchange.readHead(limit: snapshot.settings.limits.responseHead)
       if record.times.firstByte == 0 {
         record.times.firstByte = exchange.firstByte
-        record.upstream.stream = exchange.connection?.streamNumber ?? 0
+        record.upstream.stream = exchange.streamNumber ?? 0
       }
       switch reading {
       case .later: return nil
       case .failed(let error): return exchangeFailed(error)
       case .head(let bytes):
-        if let absolute = exchange.connection?.absolute, let refusal = refusal(by: absolute, bytes) { return refusal }
+        if let absolute = exchange.absolute, let refusal = refusal(by: absolute, bytes) { return refusal }
         if let search = way?.search, isAnswer(bytes) { search.answered() }
         let decision: AnswerPlan
         do throws(ProxyError) { decision = try plan(for: bytes) } catch { return headRefused(error) }
@@ -313,8 +322,8 @@ extension Request {
 
   private func pumpDown() -> RequestMachine.Input? {
     // Read before the call, which has exclusive access to `attempt`.
-    let (exchange, pulse) = (attempt.exchange, pulse)
-    switch attempt.download?.pump(exchange, to: app, pulse) {
+    let connection = attempt.exchange?.connection
+    switch attempt.download?.pump(connection, to: app, timer) {
     case nil: return nil
     case .blocked: return machine.answer == .composed && attempt.download?.hasBegun == true ? .answerBegun : nil
     case .appLeft: return .clientBroken

@@ -22,9 +22,9 @@ extension Request {
     message.outbound = OutboundRequest(services.requestHead)
     let target: RequestTarget
     do {
-      try services.requestHead.checkHost(in: bytes)
+      let host = try services.requestHead.checkHost(in: bytes)
       message.outbound.framing = try services.requestHead.framing(in: bytes)
-      target = try RequestTarget(of: services.requestHead, in: bytes)
+      target = try RequestTarget(of: services.requestHead, host: host, in: bytes)
     } catch { throw .malformed(error) }
     message.persists = services.requestHead.persists(in: bytes)
     if message.outbound.framing.hasBytes {
@@ -230,7 +230,7 @@ extension Request {
     let asked = rules.keepsHost && target.form != .absolute ? app.connectedAuthority.map { Array($0.text.utf8) } : nil
     let size = message.outbound.sizeLimit(
       of: services.requestHead, target, asked: asked, to: origin, rules: rules, client: record.client)
-    let head = Block(capacity: size)
+    let head = loop.blocks.borrow(forHeadOf: size)
     var writer = ByteWriter(head.base, capacity: head.capacity)
     message.outbound.write(
       services.requestHead, in: bytes, target, asked: asked, to: origin, rules: rules, client: record.client, into: &writer)

@@ -56,10 +56,11 @@ extension Request {
 /// In place of the app of a request that the proxy makes for the store: it takes nothing, and never leaves.
 final class FetchConnection: AppConnection {
   private var request: Request?
-  let requestTimer = RequestTimer()
+  let requestTimer: RequestTimer
 
   /// - Parameter app: of the request whose answer is validated.
   init(for app: AppConnection) {
+    requestTimer = RequestTimer(on: app.loop)
     super.init(-1, peer: app.peer, listener: app.listener, on: app.loop)
     connectedAuthority = app.connectedAuthority
   }

@@ -43,8 +43,7 @@ extension Request {
   }
 
   func beginTunnel() -> RequestMachine.Input? {
-    let pulse = Pulse(
-      loop: loop, timer: timer, limit: way?.entry.timeouts.tunnel ?? Int64(snapshot.settings.timeouts.tunnel) * 1_000_000)
+    pulse.limit = way?.entry.timeouts.tunnel ?? Int64(snapshot.settings.timeouts.tunnel) * 1_000_000
     let state = tunnel ?? TunnelState(nil)
     tunnel = state
     if let upstream = attempt.exchange?.detach() {

@@ -29,6 +29,7 @@ final class Request: CredentialWaiter {
   let app: AppConnection
   /// A `let` on purpose: one that is `unowned(unsafe)` is retained at each use, which was 4 % of a request.
   let services: LoopServices
+  let loop: EventLoop
   /// The configuration that it began with, and keeps.
   let snapshot: Snapshot
   /// The deadline of what this request waits for.
@@ -39,7 +40,7 @@ final class Request: CredentialWaiter {
   /// What the app's head says that is needed later.
   var message = AppMessage()
   /// The entry and the origin; nil before routing, and for tunnels.
-  var way: Way?
+  var way: Way? { didSet { timer.limit = way?.stall ?? Pulse.standardLimit } }
   /// Counts this request as in flight, once its client is known.
   private(set) var account: ClientAccount?
   var body = AppBody()
@@ -108,9 +109,11 @@ final class Request: CredentialWaiter {
     self.app = app
     self.services = services
     self.timer = timer
+    loop = services.loop
     snapshot = services.snapshot
     super.init()
-    record.times.started = app.loop.now
+    timer.limit = Pulse.standardLimit
+    record.times.started = loop.now
     record.peer = app.peer
     if let sender = app.sender { record.sender = sender }
     if app.isStream { record.target.isStream = true }
@@ -118,9 +121,9 @@ final class Request: CredentialWaiter {
 
   deinit { leaveClient() }
 
-  var loop: EventLoop { app.loop }
   var hasEnded: Bool { machine.hasEnded }
-  var pulse: Pulse { Pulse(loop: loop, timer: timer, limit: way?.stall ?? 30_000_000_000) }
+  /// The same timer, while bytes move.
+  var pulse: Pulse { timer }
 
   // MARK: Inputs
 
@@ -315,7 +318,10 @@ final class Request: CredentialWaiter {
 
   /// Nothing to do until another side acts: gives buffers back.
   func park() {
-    if let head = message.head, head.capacity > head.count + 64 { message.head = head.exactCopy() }
+    if let head = message.head, head.capacity > head.count + 64 {
+      message.head = head.exactCopy()
+      loop.blocks.giveBack(head)
+    }
     app.park()
   }
 
@@ -419,13 +425,12 @@ final class Request: CredentialWaiter {
     if let cache { leaveStore(cache) }
     record.bytesReceived += body.received
     body.giveBack()
+    if let head = message.head.take() { loop.blocks.giveBack(head) }
     record.times.ended = loop.clock()
     leaveClient()
     defer { if cache?.sharing.isBackground != true { services.observer.ended(record) } }
-    if let way {
-      record.upstream.trust = way.pool.origin.trust?.policy.name
-      // A host below a wildcard may have had this request only, and never a connection.
-      if way.entry.origin == nil { way.pool.tidy() }
-    }
+    record.upstream.trust = way?.pool.origin.trust?.policy.name
+    // A host below a wildcard may have had this request only, and never a connection.
+    if way?.entry.origin == nil { way?.pool.tidy() }
   }
 }

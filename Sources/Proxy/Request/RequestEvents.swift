@@ -5,7 +5,7 @@ import Upstreams
 
 /// The timer of a request. It belongs to what the request came from (a connection, later a stream). One request after another
 /// uses it, so that arming it is a store.
-final class RequestTimer: EventHandler {
+final class RequestTimer: Pulse {
   /// Nil between requests: a deadline of the last one has no effect.
   var request: Request?
 
@@ -19,12 +19,15 @@ final class RequestExchange: Exchange {
   /// Reads the answer's body; nil: the request does.
   var fetch: SharedFetch?
 
-  init(_ request: Request, _ way: Request.Way, of account: ClientAccount) {
+  /// - Parameters:
+  ///   - timeouts: of its entry.
+  ///   - stall: in their place, nanoseconds in which a byte must move.
+  init(_ request: Request, _ pool: OriginPool, of account: ClientAccount, _ timeouts: Deadlines, stall: Int64) {
     self.request = request
-    var timeouts = way.entry.timeouts
-    timeouts.stall = way.stall
-    if request.record.target.isCall { timeouts.responseHead = way.stall }
-    super.init(way.pool, of: account, for: request.app.holdings, timeouts: timeouts)
+    var timeouts = timeouts
+    timeouts.stall = stall
+    if request.record.target.isCall { timeouts.responseHead = stall }
+    super.init(pool, of: account, for: request.app.holdings, timeouts: timeouts)
   }
 
   override var clientName: String? { request.record.client }

@@ -57,6 +57,11 @@ open class Exchange {
   /// The origin takes no more of the request, all of which was written.
   open func stalled() {}
 
+  /// Number of the connection's HTTP/2 stream; nil: it speaks 1.1.
+  public final var streamNumber: Int32? { connection?.streamNumber }
+  /// Not nil: the connection's requests go to a parent in absolute-form.
+  public final var absolute: AbsoluteForm? { connection?.absolute }
+
   // MARK: Messages
 
   /// Starts the deadline of the final head.
@@ -66,7 +71,7 @@ open class Exchange {
 
   @inline(__always)
   private func expectHead(on connection: UpstreamConnection) {
-    let loop = pool.upstreams.loop
+    let loop = connection.loop
     loop.arm(connection, at: loop.now + (connection.holdsRequest ? min(stall, headTimeout) : headTimeout))
   }
 
@@ -74,7 +79,7 @@ open class Exchange {
   /// window that stays shut is a stalled origin; the head's time begins after that.
   final func deadlinePassed() {
     guard awaitsHead, let connection, let moved = connection.requestMoved else { return timeUp() }
-    let loop = pool.upstreams.loop
+    let loop = connection.loop
     let isHeld = connection.holdsRequest
     let end = moved + (isHeld ? stall : headTimeout)
     guard loop.now >= end else { return loop.arm(connection, at: end) }
@@ -101,28 +106,10 @@ open class Exchange {
   /// Reads until a head is complete.
   /// - Parameter limit: largest size of the head, in bytes.
   public final func readHead(limit: Int) -> HeadReading {
-    guard let connection else { return .later }
-    let upstreams = pool.upstreams
-    while true {
-      if let block = connection.inbound, !block.isEmpty {
-        switch connection.parseHead(limit: limit) {
-        case .complete:
-          return .head(UnsafeRawBufferPointer(start: block.base + block.start, count: upstreams.responseHead.length))
-        case .invalid(let error): return .failed(UpstreamError(head: error))
-        case .incomplete: break
-        }
-      }
-      switch connection.stream.read(into: connection.roomForHead().bodySpace) {
-      case .bytes(let count):
-        if firstByte == 0 { firstByte = upstreams.loop.now }
-        connection.inbound?.end += count
-      case .later:
-        connection.rest()
-        return .later
-      case .end, .truncated, .failed: return .failed(connection.failure)
-      }
-    }
+    connection?.readHead(for: self, limit: limit) ?? .later
   }
+
+  final func noteByte(at now: Int64) { if firstByte == 0 { firstByte = now } }
 
   /// Removes a used head from the block. The body or another head follows it.
   /// - Parameter isFinal: false for an interim response.
@@ -131,7 +118,7 @@ open class Exchange {
     block.consume(count)
     guard isFinal else { return }
     awaitsHead = false
-    pool.upstreams.loop.disarm(connection)
+    connection.loop.disarm(connection)
     if block.isEmpty { block.clearForBody() }
   }
 

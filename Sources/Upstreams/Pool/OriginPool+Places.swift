@@ -17,7 +17,7 @@ extension OriginPool {
   var waitsSince: Int64? { line.since }
 
   /// The origin asks for less.
-  func backOff() { limit.backOff(at: upstreams.loop.now) }
+  func backOff() { limit.backOff(at: loop.now) }
 
   /// Another loop or pool has passed on the place of a connection that ended, for requests in line here.
   func placePassedOn() {
@@ -35,7 +35,7 @@ extension OriginPool {
   /// Requests elsewhere wait for a place: those of other loops, and of other pools of this origin.
   var othersWantPlace: Bool {
     guard limit.isWaitedFor else { return false }
-    return limit.isWaitedFor(byOtherThan: upstreams.loop.executor) || siblingInWant != nil
+    return limit.isWaitedFor(byOtherThan: loop.executor) || siblingInWant != nil
   }
 
   /// Closes the oldest idle connection: requests of another loop, or to another origin, need what it occupies.
@@ -55,7 +55,7 @@ extension OriginPool {
   /// Leaves a place to requests in line here, unless their turn is over: then to another loop, or to those of the other form.
   func leavePlace() {
     if handsOver || (!line.isEmpty && isOwnTurnOver()) {
-      if limit.passOn(from: upstreams.loop.executor) { return }
+      if limit.passOn(from: loop.executor) { return }
       if let other = siblingInWant { return other.placePassedOn() }
     }
     limit.giveBack()

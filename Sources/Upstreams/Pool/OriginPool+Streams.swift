@@ -7,7 +7,7 @@ extension OriginPool {
   public var mayOfferHTTP2: Bool { origin.identity.isTLS && origin.identity.account.isEmpty }
 
   /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
-  var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: upstreams.loop.now) } }
+  var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: loop.now) } }
 
   /// Its requests share connections one after another (`StreamIdentity.isAlone`).
   var isForLoners: Bool { origin.identity.streams?.isAlone ?? false }
@@ -17,7 +17,7 @@ extension OriginPool {
 
   /// As far as is known, the next connection will carry many requests.
   func multiplexes(_ protocols: ProtocolMemory.Place) -> Bool {
-    upstreams.protocols.expectsHTTP2(protocols, now: upstreams.loop.now)
+    upstreams.protocols.expectsHTTP2(protocols, now: loop.now)
   }
 
   /// Requests in progress that one connection can have. An origin that took none at last says nothing of its next connection.
@@ -37,9 +37,9 @@ extension OriginPool {
   func chose(_ chosen: ApplicationProtocol, isFit: Bool) {
     guard let protocols else { return }
     if isFit {
-      upstreams.protocols.note(protocols, speaksHTTP2: chosen == .http2, now: upstreams.loop.now)
+      upstreams.protocols.note(protocols, speaksHTTP2: chosen == .http2, now: loop.now)
     } else {
-      upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
+      upstreams.protocols.avoid(protocols, now: loop.now)
     }
     upstreams.observer.negotiated(upstream: upstream, chosen)
   }
@@ -47,18 +47,18 @@ extension OriginPool {
   /// The origin wants HTTP/1.1 for what was asked over HTTP/2.
   func wantsHTTP1() {
     guard let protocols, !protocols.isRequired else { return }
-    upstreams.protocols.avoid(protocols, now: upstreams.loop.now)
+    upstreams.protocols.avoid(protocols, now: loop.now)
     for carrier in carriers { carrier.retire() }
   }
 
   func carrier(for exchange: Exchange) -> Carrier? {
     for carrier in carriers where carrier.hasRoom {
-      if !carrier.root.isTrusted(at: upstreams.loop.now), !connecting.contains(where: { $0 === carrier.root }) {
+      if !carrier.root.isTrusted(at: loop.now), !connecting.contains(where: { $0 === carrier.root }) {
         judgeAgain(carrier.root)
       }
       // With answers at hand it is trusted again at once.
-      guard carrier.root.isTrusted(at: upstreams.loop.now) else { continue }
-      if carrier.mayCarry(exchange, now: upstreams.loop.now) { return carrier }
+      guard carrier.root.isTrusted(at: loop.now) else { continue }
+      if carrier.mayCarry(exchange, now: loop.now) { return carrier }
     }
     return nil
   }
@@ -74,7 +74,7 @@ extension OriginPool {
   /// - Returns: until when it is kept, in nanoseconds of the loop's clock; nil: it closes, and others have its place.
   func keepIdle() -> Int64? {
     let isWanted = !line.isEmpty || !(isRetired || isForLoners || upstreams.isDraining || othersWantPlace)
-    return isWanted ? upstreams.loop.now + timeouts.upstreamIdle : nil
+    return isWanted ? loop.now + timeouts.upstreamIdle : nil
   }
 
   /// The origin takes no requests now, and would take none on another connection either. If that lasts, one other is tried.

@@ -22,6 +22,7 @@ public final class OriginPool {
   public let origin: Origin
   /// Lives as long as its loop, which never ends.
   let upstreams: Upstreams
+  let loop: EventLoop
   public let limit: OriginLimit
   private(set) var idle = ContiguousArray<UpstreamConnection>()
   /// Idle connections that each serve one app connection only.
@@ -82,6 +83,7 @@ public final class OriginPool {
     if origin.identity.streams != nil { limit.noteStreams() }
     protocols = origin.identity.streams.map { .init(origin.identity.ofEitherForm, isRequired: $0.isRequired) }
     self.upstreams = upstreams
+    loop = upstreams.loop
   }
 
   var idleCount: Int { idle.count + bound.count + carriers.count { $0.isIdle } }
@@ -113,30 +115,30 @@ public final class OriginPool {
     }
     // Requests of the same client that are held back here go first.
     guard heldBack.isEmpty || !heldBack.contains(share), limit.take(share, of: shareable) else {
-      heldBack.append(exchange, of: share, at: upstreams.loop.now)
+      heldBack.append(exchange, of: share, at: loop.now)
       return shareFreed(share)
     }
     if let protocols, multiplexes(protocols) {
-      line.append(exchange, at: upstreams.loop.now)
+      line.append(exchange, at: loop.now)
       return advance()
     }
     if let connection = nextIdle() {
-      if connection.isTrusted(at: upstreams.loop.now) {
+      if connection.isTrusted(at: loop.now) {
         lend(connection, to: exchange)
       } else {
-        line.append(exchange, at: upstreams.loop.now)
+        line.append(exchange, at: loop.now)
         judgeAgain(connection)
       }
       return
     }
-    line.append(exchange, at: upstreams.loop.now)
+    line.append(exchange, at: loop.now)
     connectForLine()
   }
 
   /// Takes an idle connection whose requests its parent, if there is one, will still take.
   private func nextIdle() -> UpstreamConnection? {
     while let connection = idle.popLast() {
-      guard let absolute = connection.absolute, !absolute.mayPresent(now: upstreams.loop.now) else { return connection }
+      guard let absolute = connection.absolute, !absolute.mayPresent(now: loop.now) else { return connection }
       connection.close()
     }
     return nil
@@ -196,7 +198,7 @@ public final class OriginPool {
           other.surrenderIdle()
           continue
         }
-        limit.wait(upstreams.loop.executor, in: upstreams.shared.group)
+        limit.wait(loop.executor, in: upstreams.shared.group)
         // A loop that gave a place back before it saw this wait has woken no loop.
         guard limit.take(of: capacity) else { return }
       }
@@ -214,9 +216,9 @@ public final class OriginPool {
   /// The origin has asked for less. The pool looks again when the pause is over.
   var isResting: Bool {
     let until = limit.calmUntil
-    guard until > upstreams.loop.now else { return false }
+    guard until > loop.now else { return false }
     if restEnd == nil { restEnd = RestEnd(self) }
-    if let restEnd { upstreams.loop.arm(restEnd, at: until) }
+    if let restEnd { loop.arm(restEnd, at: until) }
     return true
   }
 
@@ -236,12 +238,12 @@ public final class OriginPool {
   private func admit(_ share: OriginShare) {
     while heldBack.contains(share) {
       if !limit.take(share, of: shareable) {
-        share.wait(upstreams.loop.executor)
+        share.wait(loop.executor)
         // A loop that gave a place back before it saw this wait has woken no loop.
         guard limit.take(share, of: shareable) else { return }
       }
       if let exchange = heldBack.removeFirst(of: share) {
-        line.append(exchange, at: upstreams.loop.now)
+        line.append(exchange, at: loop.now)
       } else {
         share.giveBack()
       }
@@ -259,7 +261,7 @@ public final class OriginPool {
     let executor = upstreams.loop.executor
     let sibling = hasSibling ? upstreams.pool(holdingBackFor: share, otherThan: self) : nil
     let othersWait = sibling != nil || share.isWaitedFor(byOtherThan: executor)
-    if heldBack.isOwnTurnOver(share, at: upstreams.loop.now, othersWait: othersWait) {
+    if heldBack.isOwnTurnOver(share, at: loop.now, othersWait: othersWait) {
       // This loop still waits for the next place.
       share.wait(executor)
       if share.wakeOne(otherThan: executor) { return }
@@ -405,9 +407,9 @@ public final class OriginPool {
     active -= 1
     bound.append(connection)
     // Its next step comes at once.
-    if connection.isReserved { return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle) }
+    if connection.isReserved { return connection.rested(until: loop.now + timeouts.upstreamIdle) }
     if isRetired || upstreams.isDraining { return connection.close() }
-    connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
+    connection.rested(until: loop.now + timeouts.upstreamIdle)
     advance()
   }
 
@@ -453,7 +455,7 @@ public final class OriginPool {
       if othersWantPlace { return connection.close() }
       if let route = origin.route, upstreams.hasBetterWay(than: connection, on: route) { return connection.close() }
       idle.append(connection)
-      return connection.rested(until: upstreams.loop.now + timeouts.upstreamIdle)
+      return connection.rested(until: loop.now + timeouts.upstreamIdle)
     }
     if isOwnTurnOver() {
       handsOver = true
@@ -461,7 +463,7 @@ public final class OriginPool {
       handsOver = false
       return
     }
-    guard connection.isTrusted(at: upstreams.loop.now) else { return judgeAgain(connection) }
+    guard connection.isTrusted(at: loop.now) else { return judgeAgain(connection) }
     if let exchange = line.removeFirst() { lend(connection, to: exchange) }
   }
 
@@ -488,7 +490,7 @@ public final class OriginPool {
 
   /// Whether requests in line here have had all places for so long, while others waited, that the next place is theirs.
   func isOwnTurnOver() -> Bool {
-    turn.isOver(at: upstreams.loop.now, othersWait: othersWantPlace)
+    turn.isOver(at: loop.now, othersWait: othersWantPlace)
   }
 
   /// Closes all idle connections. Several were found closed, one after another, so the others are likely to be closed as well.

@@ -29,6 +29,8 @@ public final class UpstreamConnection: EventHandler {
   let pool: OriginPool
   /// Lives as long as its loop, which never ends.
   let upstreams: Upstreams
+  /// Not by way of `upstreams`: what one object says of another is retained at each use.
+  let loop: EventLoop
   var phase = Phase.resolving
   public private(set) var stream = ByteStream(descriptor: -1)
   private var exchange: Exchange?
@@ -81,6 +83,7 @@ public final class UpstreamConnection: EventHandler {
   init(_ pool: OriginPool, _ upstreams: Upstreams) {
     self.pool = pool
     self.upstreams = upstreams
+    loop = upstreams.loop
     carried = nil
     began = upstreams.loop.now
   }
@@ -89,6 +92,7 @@ public final class UpstreamConnection: EventHandler {
   init(_ carried: CarriedStream, of root: UpstreamConnection, isReused: Bool) {
     pool = root.pool
     upstreams = root.upstreams
+    loop = root.loop
     self.carried = carried
     stream = ByteStream(over: carried)
     exchanges = isReused ? 1 : 0
@@ -102,7 +106,6 @@ public final class UpstreamConnection: EventHandler {
     phase = .idle
   }
 
-  var loop: EventLoop { upstreams.loop }
   var origin: Origin { pool.origin }
   public var isReused: Bool { exchanges > 1 }
   /// Its name, TCP or TLS is not done.
@@ -450,8 +453,31 @@ public final class UpstreamConnection: EventHandler {
 
   // MARK: Reading
 
-  public func parseHead(limit: Int) -> HeadOutcome {
-    guard let block = inbound else { return .incomplete }
+  /// Reads until a head is complete.
+  /// - Parameter limit: largest size of the head, in bytes.
+  func readHead(for exchange: Exchange, limit: Int) -> Exchange.HeadReading {
+    while true {
+      if let block = inbound, !block.isEmpty {
+        switch parseHead(block, limit: limit) {
+        case .complete:
+          return .head(UnsafeRawBufferPointer(start: block.base + block.start, count: upstreams.responseHead.length))
+        case .invalid(let error): return .failed(UpstreamError(head: error))
+        case .incomplete: break
+        }
+      }
+      switch stream.read(into: roomForHead().bodySpace) {
+      case .bytes(let count):
+        exchange.noteByte(at: loop.now)
+        inbound?.end += count
+      case .later:
+        rest()
+        return .later
+      case .end, .truncated, .failed: return .failed(failure)
+      }
+    }
+  }
+
+  private func parseHead(_ block: Block, limit: Int) -> HeadOutcome {
     if let trickled {
       let outcome = trickled.head.parse(block.bytes, limit: limit)
       if outcome == .complete {
@@ -466,7 +492,7 @@ public final class UpstreamConnection: EventHandler {
     return outcome
   }
 
-  public func roomForHead() -> Block {
+  private func roomForHead() -> Block {
     guard let block = inbound else {
       let block = loop.blocks.borrow()
       inbound = block
@@ -498,11 +524,7 @@ public final class UpstreamConnection: EventHandler {
 
   /// There is nothing to do until the next event: gives an empty buffer back.
   public func rest() {
-    guard let block = inbound else { return }
-    if block.isEmpty {
-      inbound = nil
-      loop.blocks.giveBack(block)
-    }
+    if inbound?.isEmpty == true, let block = inbound.take() { loop.blocks.giveBack(block) }
   }
 
   // MARK: End
