@@ -74,7 +74,7 @@ extension OAuth2Machine {
       ?? TokenRecord(
         binding: binding, generation: stored.generation, refreshToken: stored.refreshToken, dpopKey: generatedKey)
     record.refreshToken = stored.refreshToken
-    if record.generation == 0, record.dpopKey == nil { record.dpopKey = generatedKey }
+    if record.generation == 0, record.dpopKey == nil { record.bind(toKey: generatedKey) }
     record.login = stored.login
     guard admit(&record, now) else { return refuseForWindow(now) }
     flight?.record = record

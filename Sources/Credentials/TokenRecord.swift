@@ -18,7 +18,7 @@ public struct TokenRecord: Sendable, Hashable {
   /// Seconds of lifetime when it was issued: bounds `expiresAt` if the clock was set back.
   public var lifetime: Int64
   /// The generated key to which the tokens are bound: a private key, in PEM. nil without DPoP, and with a configured key.
-  public internal(set) var dpopKey: Secret?
+  public private(set) var dpopKey: Secret?
   /// Set before a request sends `refreshToken`, cleared by its answer. If another process finds it set, the token may be used
   /// up.
   public var inFlight: Bool
@@ -123,6 +123,9 @@ extension TokenRecord {
 
   /// The server has bound the access token to the certificate with this thumbprint; nil: to none.
   public mutating func bind(to certificate: [UInt8]?) { self.certificate = certificate }
+
+  /// There are no tokens yet: they will be bound to this key.
+  mutating func bind(toKey key: Secret?) { dpopKey = key }
 
   /// The record of a login.
   public init(_ login: CompletedLogin, binding: [UInt8], generation: UInt64) {

@@ -50,6 +50,10 @@ import Testing
     #expect(answer.head.contains("encrypted with another key"), "\(answer.head)")
     for answer in try fleet.askAll().dropLast() { #expect(answer.status == 200) }
     #expect(try fleet.server.state().requests.count == count)
+    // It gets the missing key.
+    try late.reload(listening(late, try fleet.configuration(Self.refreshToken, name: "late", keys: turned)))
+    #expect(try eventually { try late.ask(fleet.server.url()).status == 200 }, "\(fleet.story)")
+    #expect(try fleet.server.state().requests.count == count)
   }
 
   @Test func `a credential that is another one has another record`() throws {

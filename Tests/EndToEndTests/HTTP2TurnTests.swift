@@ -78,6 +78,39 @@ import Testing
     }
   }
 
+  @Test func `a credential that is always busy lets another of the same client have its turn`() throws {
+    let origin = try HTTP2Origin()
+    // One request at once: the client's share, and the connection's.
+    let configuration = Self.configuration(origin).replacing(
+      "upstream_connections: 1", with: "upstream_connections: 1, upstream_streams: 1")
+    try withProxy(configuration) { proxy throws in
+      let isOver = Monitor(false)
+      let left = Monitor(4)
+      for _ in 0..<4 {
+        let client = Monitor(try proxy.connect())
+        let thread = Thread {
+          while isOver.change({ !$0 }) {
+            let answer = try? client.change { client in
+              client.timeout = 20
+              try client.send(ProxyProcess.request("GET", "http://one.test/"))
+              return try client.readAnswer()
+            }
+            if answer?.status != 200 { break }
+          }
+          left.change { $0 -= 1 }
+        }
+        thread.start()
+      }
+      try origin.await(.requests, 8)
+      for _ in 0..<2 {
+        let answer = try Self.send("other", to: "two", proxy).readAnswer()
+        #expect(try answer.told()["authorization"] == "Bearer 5ecret-two")
+      }
+      isOver.change { $0 = true }
+      #expect(left.wait(60) { $0 == 0 ? true : nil } == true)
+    }
+  }
+
   @Test func `loops take turns`() throws {
     let origin = try HTTP2Origin()
     try origin.script("step", HTTP2Origin.Step.answer("ok"))

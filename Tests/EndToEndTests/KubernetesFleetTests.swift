@@ -70,6 +70,24 @@ import Testing
     #expect(try server.state().requests.count == 1)
   }
 
+  @Test func `"tokens --clear" replaces a record that cannot be read, and keeps what was there`() throws {
+    let (server, kubernetes) = (try TokenServer(#"{"expires_in": 3600}"#), try KubernetesAPI())
+    let first = try fleet(1, server.configuration(top: kubernetes.section))[0]
+    #expect(try first.ask(server.url()).status == 200)
+    let key = try #require(try kubernetes.state.records.keys.first)
+    first.stop()
+    try kubernetes.act("{\"do\": \"put\", \"name\": \"tokens\", \"data\": {\"\(key)\": \"hello\"}}")
+    let next = try fleet(1, server.configuration(top: kubernetes.section))[0]
+    defer { next.stop() }
+    expect(try next.ask(server.url()), 502, next)
+    let cleared = try ChildProcess.run(
+      Surroundings.program, ["tokens", "--config", next.configurationPath, "--clear", "api"])
+    #expect(cleared.status == .exited(0) && cleared.errors.contains("kept as \(key).unreadable-"), "\(cleared.errors)")
+    #expect(try eventually { try next.ask(server.url()).status == 200 }, "\(next.tail)")
+    #expect(try kubernetes.state.records.contains { $0.key.hasPrefix("\(key).unreadable-") && $0.value == "hello" })
+    #expect(try server.state().requests.count == 2)
+  }
+
   @Test func `writers of other records in the same object are no conflict`() throws {
     let kubernetes = try KubernetesAPI()
     let servers = try (0..<3).map { _ in try TokenServer() }

@@ -63,10 +63,8 @@ public enum CredentialEvent: Sendable, Hashable {
     case .sameToken: .sameToken
     case .failed: .failure
     case .needsOperator, .needsLogin(_, refused: true): .needsOperator
-    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .lost, .recordSetAside,
-      .warning, .subjectExchanged,
-      .subjectRefused,
-      .subjectFailed:
+    case .needsLogin, .loggedIn, .loggedOut, .replaced, .adopted, .claimTakenOver, .recordPutBack, .notSaved, .lost,
+      .recordSetAside, .warning, .subjectExchanged, .subjectRefused, .subjectFailed:
       nil
     }
   }

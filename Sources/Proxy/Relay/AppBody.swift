@@ -106,9 +106,7 @@ struct AppBody {
   /// Trailers follow the last piece.
   var hasTrailers: Bool { source.hasTrailers }
   func lastChunk() -> Block { source.lastChunk() }
-  func drop(_ trailers: DroppedTrailers) {
-    source.drop(trailers)
-  }
+  func drop(_ trailers: DroppedTrailers) { source.drop(trailers) }
 
   /// Whether more than the tee holds will or may come. Valid before anything was read.
   /// - Parameter isLast: the request is not sent again after this attempt, so a body of unknown size need not be kept.

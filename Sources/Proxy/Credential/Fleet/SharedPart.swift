@@ -58,8 +58,11 @@ final class SharedPart: EventHandler {
   /// - Returns: false: the record is elsewhere, or its claims hold otherwise.
   func follow(_ next: RecordPlace) -> Bool {
     guard next.name == place.name, next.terms == place.terms else { return false }
+    let isSame = sealed == next.sealed
     sealed = next.sealed
     plan = next.plan
+    // What could not be opened perhaps can.
+    if !isSame { handle(record.notified(now: bootTimeMilliseconds())) }
     return true
   }
 
