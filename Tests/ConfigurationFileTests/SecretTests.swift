@@ -102,7 +102,7 @@ struct SecretTests {
     let words = String(decoding: secret.bytes, as: UTF8.self).split(separator: " ").map(String.init)
     // glibc keeps its two internal signals, 32 and 33, ignored. ls has its own descriptor of the folder in addition to the
     // three.
-    #expect(words.count == 5 && words[1] == "0000000000000000" && words[4] == "4")
+    #expect(words.count == 5 && words[1] == "0000000000000000" && words[4] == "4", "\(words)")
     #expect((UInt64(words[3], radix: 16) ?? 1) & 0x7fff_ffff == 0)
   }
 

@@ -119,10 +119,8 @@ struct BodySource {
   }
 
   /// The same of a request.
-  static func trailers(_ lines: [UInt8], dropping dropped: DroppedTrailers?) -> [UInt8] {
-    trailers(lines) { source in
-      if let dropped { source.drop(dropped) }
-    }
+  static func trailers(_ lines: [UInt8], dropping dropped: DroppedTrailers) -> [UInt8] {
+    trailers(lines) { $0.drop(dropped) }
   }
 
   /// - Parameter drop: drops those that may not pass.

@@ -45,8 +45,6 @@ struct Upload {
   private var isTerminated = false
   /// nil: the body goes on as it comes.
   private var transformed: TransformedBody?
-  /// What follows a body with a length was given to the connection.
-  private var gaveTrailers = false
   /// nil: there can be no trailers, or all go on.
   private var dropped: DroppedTrailers?
 
@@ -114,7 +112,7 @@ struct Upload {
     var budget = 32
     while !isOver {
       // Its last byte, with which the message ends, is still to be written.
-      if body.isDone, !gaveTrailers { giveTrailers(behind: body, from: app, to: connection) }
+      if body.isDone, let dropped, !dropped.areGiven { giveTrailers(behind: body, without: dropped, from: app, to: connection) }
       if let out {
         guard let count = write(out.bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
         out.consume(count)
@@ -167,9 +165,10 @@ struct Upload {
     }
   }
 
-  private mutating func giveTrailers(behind body: borrowing AppBody, from app: AppConnection, to connection: UpstreamConnection)
-  {
-    gaveTrailers = true
+  private func giveTrailers(
+    behind body: borrowing AppBody, without dropped: DroppedTrailers, from app: AppConnection, to connection: UpstreamConnection
+  ) {
+    dropped.areGiven = true
     guard connection.isCarried, app.isStream, !body.isChunked, transformed == nil else { return }
     let lines = app.trailersBehindLength
     guard !lines.isEmpty else { return }
@@ -246,6 +245,8 @@ final class DroppedTrailers {
   let names: [[UInt8]]
   /// The entry's rules of fields hold for trailers, too.
   let rules: HeaderRules?
+  /// What follows a body with a length was given to the connection.
+  var areGiven = false
 
   init(named names: [[UInt8]], by rules: HeaderRules?) {
     self.names = names
