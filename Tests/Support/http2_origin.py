@@ -340,8 +340,9 @@ class Connection:
                 self.take_block(number)
         elif kind == DATA:
             if stream:
-                if len(stream.request["body"]) < 65536:
-                    stream.request["body"] += text(payload[:65536])
+                # The answer that tells of it is sent without looking at windows.
+                if (room := 60_000 - len(stream.request["body"])) > 0:
+                    stream.request["body"] += text(payload[:room])
                 stream.request["size"] += len(payload)
             if not self.config["holds"] and payload:
                 update = len(payload).to_bytes(4, "big")
