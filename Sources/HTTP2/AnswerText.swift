@@ -18,9 +18,13 @@ enum AnswerText {
   @inline(__always)
   static func append(_ name: UnsafeRawBufferPointer, _ id: FieldName, _ value: UnsafeRawBufferPointer, to head: inout ByteQueue)
   {
-    FieldNameText.append(name, id, to: &head)
-    head.append(": ")
-    head.append(value)
-    head.append("\r\n")
+    let line = head.extend(by: name.count + value.count + 4).assumingMemoryBound(to: UInt8.self)
+    FieldNameText.write(name, id, to: line)
+    line[name.count] = UInt8(ascii: ":")
+    line[name.count + 1] = UInt8(ascii: " ")
+    let place = line + name.count + 2
+    if let source = value.baseAddress { UnsafeMutableRawPointer(place).copyMemory(from: source, byteCount: value.count) }
+    place[value.count] = UInt8(ascii: "\r")
+    place[value.count + 1] = UInt8(ascii: "\n")
   }
 }

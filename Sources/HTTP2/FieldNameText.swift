@@ -2,13 +2,15 @@ import HTTPWire
 
 /// Spells field names as HTTP/1.1 servers do: HTTP/2 has them in lower case, and old apps compare exactly.
 enum FieldNameText {
-  /// Appends the name in its usual spelling: as registered, or with a capital after each hyphen.
-  /// - Parameter id: the known name, or `other`.
+  /// Writes the name in its usual spelling: as registered, or with a capital after each hyphen.
+  /// - Parameters:
+  ///   - id: the known name, or `other`.
+  ///   - place: has room for it. No spelling changes its length.
   @inline(__always)
-  static func append(_ name: UnsafeRawBufferPointer, _ id: FieldName, to head: inout ByteQueue) {
-    if id != .other { return head.append(id.text) }
-    if let odd = odd(name) { return head.append(odd) }
-    let place = head.extend(by: name.count).assumingMemoryBound(to: UInt8.self)
+  static func write(_ name: UnsafeRawBufferPointer, _ id: FieldName, to place: UnsafeMutablePointer<UInt8>) {
+    if let known = id != .other ? id.text : odd(name) {
+      return place.update(from: known.utf8Start, count: name.count)
+    }
     var capital = true
     for index in 0..<name.count {
       let byte = name[index]

@@ -2,8 +2,9 @@ import CNGHTTP2
 
 /// What sessions ask of nghttp2 when they begin.
 enum Library {
+  /// - Parameter memory: must outlast the session.
   /// - Returns: a session without user data; whoever gets it must call `nghttp2_session_del`.
-  static func session(isServer: Bool, limits: SessionLimits) -> OpaquePointer {
+  static func session(isServer: Bool, limits: SessionLimits, memory: FrameMemory) -> OpaquePointer {
     var options: OpaquePointer?
     precondition(nghttp2_option_new(&options) == 0, "out of memory")
     defer { nghttp2_option_del(options) }
@@ -28,11 +29,12 @@ enum Library {
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Callbacks.streamClosed)
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, Callbacks.frameSent)
     nghttp2_session_callbacks_set_send_data_callback(callbacks, Callbacks.sendData)
+    var functions = memory.functions
     var session: OpaquePointer?
     let result =
       isServer
-      ? nghttp2_session_server_new2(&session, callbacks, nil, options)
-      : nghttp2_session_client_new2(&session, callbacks, nil, options)
+      ? nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
+      : nghttp2_session_client_new3(&session, callbacks, nil, options, &functions)
     guard result == 0, let session else { preconditionFailure("out of memory") }
     return session
   }

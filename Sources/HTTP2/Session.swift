@@ -12,6 +12,7 @@ public class Session {
   final let limits: SessionLimits
   private let isServer: Bool
   final let handle: OpaquePointer
+  private let memory = FrameMemory()
   final var now: Int64
   /// When the last byte came.
   public final internal(set) var lastReceived: Int64
@@ -40,7 +41,7 @@ public class Session {
     self.now = now
     lastReceived = now
     inbound = Inbound(isServer: isServer, limits: limits, windows: windows, now: now)
-    handle = Library.session(isServer: isServer, limits: limits)
+    handle = Library.session(isServer: isServer, limits: limits, memory: memory)
     nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
     Library.submitFirstFrames(handle, isServer: isServer, limits: limits)
   }

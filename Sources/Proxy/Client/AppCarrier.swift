@@ -176,12 +176,8 @@ final class AppCarrier {
     let user = ClientConnection(stream, of: root)
     user.access = root.access
     stream.user = user
-    users[ObjectIdentifier(stream)] = user
     return user
   }
-
-  /// The connections of the requests in progress; each owns its stream.
-  private var users: [ObjectIdentifier: ClientConnection] = [:]
 
   private func keep(_ stream: AppStream) {
     streams.insert(stream, stream.ticket)
@@ -194,7 +190,6 @@ final class AppCarrier {
   /// The request on it has ended.
   func ended(_ stream: AppStream, _ given: Given) {
     if !isClosed, let access = stream.user?.access { root.access = access }
-    users[ObjectIdentifier(stream)] = nil
     stream.user = nil
     if stream.isSent || stream.isBroken || given == .nothing {
       release(stream)

@@ -7,8 +7,8 @@ import Upstreams
 final class AppStream: StreamLayer {
   private let carrier: AppCarrier
   let ticket: StreamTicket
-  /// Who serves it; nil: nobody any more.
-  weak var user: ClientConnection?
+  /// Who serves it, and owns it in turn; nil: nobody any more.
+  var user: ClientConnection?
   var request = ArrivingMessage()
   /// Of the answer; nil: its head was not sent.
   private var download: LeavingBody?

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTPWire
 import Streams
 
 /// A message that arrives on an HTTP/2 stream, read as HTTP/1.1: its heads, then the body, in chunks if nobody has said how long it is.
@@ -27,8 +28,12 @@ public struct ArrivingMessage {
   public mutating func take(head: UnsafeRawBufferPointer, length: Int? = nil) {
     hasHead = true
     left = length
-    isChunked = head.suffix(Self.chunkedEnd.utf8CodeUnitCount)
-      .elementsEqual(UnsafeBufferPointer(start: Self.chunkedEnd.utf8Start, count: Self.chunkedEnd.utf8CodeUnitCount))
+    let end = Self.chunkedEnd.utf8CodeUnitCount
+    isChunked =
+      head.count >= end
+      && equalBytes(
+        UnsafeRawBufferPointer(rebasing: head[(head.count - end)...]),
+        UnsafeRawBufferPointer(start: Self.chunkedEnd.utf8Start, count: end))
     text += head
   }
 

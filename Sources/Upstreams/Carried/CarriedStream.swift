@@ -8,8 +8,8 @@ final class CarriedStream: StreamLayer {
   private let carrier: Carrier
   /// Its place in the session, once the head was sent.
   var ticket: StreamTicket?
-  /// Who reads and writes it.
-  weak var user: UpstreamConnection?
+  /// Who reads and writes it, until it closes. Not weak: that makes each retain of the user slow.
+  var user: UpstreamConnection?
   /// When the last bytes were written, in nanoseconds of the loop's clock.
   private(set) var written: Int64 = 0
   /// Names that the app wants never indexed (RFC 7541 section 7.1.3).
@@ -89,6 +89,7 @@ final class CarriedStream: StreamLayer {
   }
 
   override func close() {
+    user = nil
     carrier.ended(self, isWhole: answer.hasEnded && upload?.isWhole == true)
     ticket = nil
   }

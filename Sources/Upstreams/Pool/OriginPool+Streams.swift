@@ -3,9 +3,6 @@ import TLS
 
 /// How the pool offers HTTP/2, what it knows of the origin's protocol, and which connection carries a request as a stream.
 extension OriginPool {
-  /// HTTP/2 may be offered here: with TLS, and connections that no authentication binds to one request after another.
-  public var mayOfferHTTP2: Bool { origin.identity.isTLS && origin.identity.account.isEmpty }
-
   /// What ALPN offers on the next connection; nil: as for all 1.1 entries.
   var offer: ALPNOffer? { protocols.map { upstreams.protocols.offer($0, now: loop.now) } }
 

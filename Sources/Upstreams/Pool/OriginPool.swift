@@ -20,6 +20,8 @@ public final class OriginPool {
   static let handshakesForLoners = 4
 
   public let origin: Origin
+  /// HTTP/2 may be offered here: with TLS, and connections that no authentication binds to one request after another.
+  public let mayOfferHTTP2: Bool
   /// Lives as long as its loop, which never ends.
   let upstreams: Upstreams
   let loop: EventLoop
@@ -80,6 +82,7 @@ public final class OriginPool {
     timeouts = upstreams.rules.timeouts
     capacity = upstreams.rules.connections
     hasBothForms = origin.hasBothForms
+    mayOfferHTTP2 = origin.identity.isTLS && origin.identity.account.isEmpty
     if origin.identity.streams != nil { limit.noteStreams() }
     protocols = origin.identity.streams.map { .init(origin.identity.ofEitherForm, isRequired: $0.isRequired) }
     self.upstreams = upstreams
