@@ -16,6 +16,14 @@ public func parseHTTPDate(_ text: UnsafeRawBufferPointer, now: Int64) -> Int64? 
   return comma == 3 ? nil : reader.rfc850(after: comma, now: now)
 }
 
+/// Whether `ByteWriter.append(httpDate:)` writes the same text again.
+/// - Parameter time: what `parseHTTPDate` has read from it.
+public func isFixdate(_ text: UnsafeRawBufferPointer, of time: Int64) -> Bool {
+  guard text.count == 29, text[3] == ASCII.comma, text[23] != ASCII.zero + 6 else { return false }
+  let day = dayNames.utf8Start + weekday(days: time.dividedFloor(by: 86_400)) * 3
+  return text[0] == day[0] && text[1] == day[1] && text[2] == day[2]
+}
+
 /// - Parameter text: 29 bytes. All parts are where they always are.
 private func fixdate(_ text: UnsafeRawBufferPointer) -> Int64? {
   guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
@@ -143,6 +151,9 @@ private func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
   return Int64(days) - 719_468 - 146_097
 }
 
+/// From Sunday.
+private func weekday(days: Int64) -> Int { Int((days % 7 + 11) % 7) }
+
 private func civilDate(days: Int64) -> (year: Int, month: Int, day: Int) {
   let shifted = days + 719_468
   let era = shifted.dividedFloor(by: 146_097)
@@ -169,8 +180,7 @@ extension ByteWriter {
     let days = unixTime.dividedFloor(by: 86_400)
     let seconds = Int(unixTime - days * 86_400)
     let date = civilDate(days: days)
-    let weekday = Int((days % 7 + 11) % 7)
-    append(dayNames, from: weekday * 3, count: 3)
+    append(dayNames, from: weekday(days: days) * 3, count: 3)
     append(", ")
     append(twoDigits: date.day)
     append(byte: ASCII.space)

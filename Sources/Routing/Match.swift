@@ -36,6 +36,11 @@ public struct Match: Sendable, Hashable {
     return host.withUTF8 { matches(host: UnsafeRawBufferPointer($0)) }
   }
 
+  /// Tells it from every other match.
+  public var text: String {
+    "\(scheme.rawValue)://\(isWildcard ? "*." : "")\(host):\(port.map { String($0) } ?? "")\(pathPrefix)"
+  }
+
   /// The host and port, without the path.
   public var pattern: HostPattern { HostPattern(host: host, isWildcard: isWildcard, port: port) }
 }

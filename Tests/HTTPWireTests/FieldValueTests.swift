@@ -54,6 +54,8 @@ struct FieldValueTests {
     arguments: [
       ("Content-Type: text/event-stream", true), ("Content-Type: Text/Event-Stream ; charset=utf-8", true),
       ("Content-Type: text/event-stream;", true), ("Content-Type: text/event-streams", false),
+      ("Content-Type: text/event-stream\t ;x", true), ("Content-Type: text/event-stream x", false),
+      ("Content-Type: text/event-stream ,", false), ("Content-Type: text/event-strea;", false),
       ("Content-Type: text/html", false),
       ("A: text/event-stream", false), ("Content-Type:", false),
     ])
@@ -164,6 +166,35 @@ struct HTTPDateTests {
       let text = written { $0.append(httpDate: time) }
       #expect(text.utf8.count == 29)
       #expect(parsed(text) == time)
+      #expect(isWritten(text, time))
     }
   }
+
+  private func isWritten(_ text: String, _ time: Int64) -> Bool {
+    Array(text.utf8).withUnsafeBytes { isFixdate($0, of: time) }
+  }
+
+  @Test("is IMF-fixdate byte for byte, except for the day's name, which nobody needs")
+  func eachByte() {
+    let text = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
+    for index in text.indices {
+      for byte in [UInt8(ascii: "x"), 0x2f, 0x3a, 0xff, text[index] ^ 0x20] where byte != text[index] {
+        var changed = text
+        changed[index] = byte
+        let (read, isSame) = changed.withUnsafeBytes { (parseHTTPDate($0, now: 0), isFixdate($0, of: 784_111_777)) }
+        #expect((read == 784_111_777) == (index < 3), "\(index): \(byte)")
+        if index < 3 { #expect(!isSame) }
+      }
+    }
+    #expect(parsed("Sat, 01 Jan 0000 00:00:00 GMT") == -62_167_219_200)
+    #expect(parsed("Tue, 29 Feb 0000 00:00:00 GMT") == -62_167_219_200 + 59 * 86_400)
+  }
+
+  @Test(
+    "that is not as the proxy would write it is known",
+    arguments: [
+      "Mon, 06 Nov 1994 08:49:37 GMT", "sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+      "Sun Nov  6 08:49:37 1994", "Sat, 31 Dec 2016 23:59:60 GMT",
+    ])
+  func otherForms(text: String) throws { #expect(!isWritten(text, try #require(parsed(text)))) }
 }

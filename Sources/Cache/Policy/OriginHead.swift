@@ -16,19 +16,18 @@ public final class OriginHead: Sendable {
     guard head.parse(received, limit: received.count + 1) == .complete else { return nil }
     head.markHopByHop(in: received, keepUpgrade: false)
     let limit = received.count * 2 + 128
-    let (bytes, start) = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
+    let bytes = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
       var writer = ByteWriter(buffer)
       writer.append(statusLineOf: head, in: received)
-      let start = writer.count
       var lines = FieldLines(of: received)
       for field in head.fields where !field.dropped && !StoredHead.messageFields.contains(field.id) {
         lines.append(field, to: &writer)
       }
       lines.end(in: &writer)
       if !head.contains(.date) { writer.append(date()) }
-      return (Array(writer.written), start)
+      return Array(writer.written)
     }
-    self.head = StoredHead(bytes: bytes, status: head.status, fieldsStart: start)
+    self.head = StoredHead(rendered: bytes, status: head.status)
     self.isHTTP2 = isHTTP2
   }
 

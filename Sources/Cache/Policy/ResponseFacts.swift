@@ -20,10 +20,10 @@ public final class ResponseFacts: Sendable {
   public let age: Int64
   public let expiry: Expiry
   public let tag: EntityTag?
-  /// As received, for If-Modified-Since; empty: absent or no date.
-  public let lastModified: [UInt8]
-  /// The same as Unix time.
+  /// Last-Modified as Unix time; nil: absent or no date.
   public let lastModifiedTime: Int64?
+  /// As received; nil: in the form in which the proxy writes dates.
+  private let otherLastModified: [UInt8]?
   public let vary: VaryReading
   public let setsCookie: Bool
   /// The proxy has taken the coding away: the body is another representation than the one that the validators are about.
@@ -79,7 +79,11 @@ public final class ResponseFacts: Sendable {
     }
     self.tag = tag.value.flatMap { EntityTag($0.bytes(in: bytes)) }
     lastModifiedTime = modified.value.flatMap { parseHTTPDate($0.bytes(in: bytes), now: wall) }
-    lastModified = lastModifiedTime == nil ? [] : modified.value.map { Array($0.bytes(in: bytes)) } ?? []
+    if let time = lastModifiedTime, let text = modified.value?.bytes(in: bytes), !isFixdate(text, of: time) {
+      otherLastModified = Array(text)
+    } else {
+      otherLastModified = nil
+    }
     if let recent, let only = names.value {
       vary = recent.vary.value(of: only.bytes(in: bytes)) { VaryReading(head.fields, present, in: bytes) }
     } else {
@@ -119,6 +123,17 @@ public final class ResponseFacts: Sendable {
   /// These facts about the body without its coding.
   public var decoded: ResponseFacts { ResponseFacts(self, renewedBy: nil, isDecoded: true) }
 
+  /// Last-Modified as received, for If-Modified-Since; empty: absent or no date.
+  public var lastModified: [UInt8] {
+    guard let lastModifiedTime else { return [] }
+    if let otherLastModified { return otherLastModified }
+    return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { buffer in
+      var writer = ByteWriter(buffer)
+      writer.append(httpDate: lastModifiedTime)
+      return Array(writer.written)
+    }
+  }
+
   /// A validator for a conditional request.
   public var hasValidator: Bool { tag != nil || lastModifiedTime != nil }
 
@@ -143,7 +158,7 @@ public final class ResponseFacts: Sendable {
     setsCookie = older.setsCookie || newer?.setsCookie == true
     tag = newer?.tag ?? older.tag
     let dated = newer?.lastModifiedTime == nil ? older : newer ?? older
-    lastModified = dated.lastModified
+    otherLastModified = dated.otherLastModified
     lastModifiedTime = dated.lastModifiedTime
     switch newer?.vary {
     case .names(let names)? where names.names.isEmpty: vary = older.vary

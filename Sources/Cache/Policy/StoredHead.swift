@@ -5,8 +5,6 @@ import HTTPWire
 public struct StoredHead: Sendable {
   public let bytes: [UInt8]
   public let status: Int
-  /// End of the status line.
-  private let fieldsStart: Int
 
   static let messageFields = FieldSet(
     .age, .connection, .contentLength, .keepAlive, .proxyAuthenticate, .proxyAuthenticationInfo,
@@ -24,30 +22,27 @@ public struct StoredHead: Sendable {
     guard head.parse(relayed, limit: relayed.count + 1) == .complete else { return nil }
     // Each field and each member of a list may get a blank.
     let limit = relayed.count * 2 + 64
-    let (rendered, start) = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
+    bytes = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
       var writer = ByteWriter(buffer)
       writer.append(statusLineOf: head, in: relayed)
-      let start = writer.count
       Self.append(head.fields, in: relayed, name: name, to: &writer)
-      return (Array(writer.written), start)
+      return Array(writer.written)
     }
-    self.init(bytes: rendered, status: head.status, fieldsStart: start)
+    status = head.status
   }
 
   /// - Parameter plain: status line and fields as `init(relayed:name:)` would leave them.
   public init(plain: UnsafeRawBufferPointer, status: Int) {
-    self.init(bytes: Array(plain), status: status, fieldsStart: Self.lineEnd(plain, from: 0))
+    self.init(rendered: Array(plain), status: status)
   }
 
-  private init(rendered: [UInt8], status: Int) {
-    self.init(bytes: rendered, status: status, fieldsStart: rendered.withUnsafeBytes { Self.lineEnd($0, from: 0) })
-  }
-
-  init(bytes: [UInt8], status: Int, fieldsStart: Int) {
-    self.bytes = bytes
+  init(rendered: [UInt8], status: Int) {
+    bytes = rendered
     self.status = status
-    self.fieldsStart = fieldsStart
   }
+
+  /// End of the status line.
+  private var fieldsStart: Int { bytes.withUnsafeBytes { Self.lineEnd($0, from: 0) } }
 
   /// This head with the fields of a 304 (RFC 9111 section 3.2): they replace all of their name, but those that say what the stored
   /// body is.

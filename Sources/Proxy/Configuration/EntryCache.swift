@@ -1,6 +1,7 @@
 import Cache
 import Crypto
 import Forwarding
+import Routing
 import Settings
 import Upstreams
 
@@ -35,10 +36,10 @@ final class EntryCache: Sendable {
 
   /// What all requests have in common that came by one match, for one origin.
   /// - Parameter canonical: see `CacheOrigins`.
-  func base(match: UpstreamSettings.Match, origin: OriginIdentity, canonical: [UInt8]) -> Partition.Base {
+  func base(match: Match, origin: OriginIdentity, canonical: [UInt8]) -> Partition.Base {
     Partition.Base(
       entry: entry, origin: canonical, trust: origin.trustDigest, certificate: origin.certificateDigest,
-      rules: shape + origin.route, match: "\(match)", share: rules.share)
+      rules: shape + origin.route, match: match.text, share: rules.share)
   }
 }
 

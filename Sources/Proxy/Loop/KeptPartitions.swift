@@ -35,7 +35,7 @@ extension Snapshot {
       return false
     }
     return entry.settings.matches.contains { match in
-      guard base.match == "\(match)" else { return false }
+      guard base.match == match.text else { return false }
       guard let written = entry.origin?.identity else { return keepsHost(of: base, entry, match, cache, origins) }
       var wanted = cache.base(match: match, origin: written, canonical: origins.canonical(of: written))
       wanted.asked = base.asked
@@ -45,7 +45,7 @@ extension Snapshot {
 
   /// Of a host that is an origin of its own.
   private func keepsHost(
-    of base: Partition.Base, _ entry: Entry, _ match: Routing.Match, _ cache: EntryCache, _ origins: CacheOrigins
+    of base: Partition.Base, _ entry: Entry, _ match: Match, _ cache: EntryCache, _ origins: CacheOrigins
   ) -> Bool {
     guard let asked = base.asked else { return false }
     let origin = origin(of: entry, host: asked.host, port: asked.port, isHTTPS: true)

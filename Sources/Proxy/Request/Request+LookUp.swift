@@ -22,15 +22,15 @@ extension Request {
     _ cache: EntryCache, _ entry: Entry, _ rules: ForwardingRules, _ pool: OriginPool, _ target: RequestTarget,
     _ bytes: UnsafeRawBufferPointer, _ place: (host: String, port: UInt16, isHTTPS: Bool), isHop: Bool = false
   ) -> LookUp {
-    let plan = RequestPlan(
-      services.requestHead, in: bytes, framing: message.outbound.framing, cache.rules, wall: wallClockSeconds())
-    let state = CacheState(cache, plan)
+    let state = CacheState(
+      cache,
+      RequestPlan(services.requestHead, in: bytes, framing: message.outbound.framing, cache.rules, wall: wallClockSeconds()))
     self.cache = state
-    state.forward = plan.pass == .method ? .method : .bypass
-    if plan.pass != nil || message.outbound.authenticatesConnection { return .ask }
+    state.forward = state.plan.pass == .method ? .method : .bypass
+    if state.plan.pass != nil || message.outbound.authenticatesConnection { return .ask }
     guard let key = cacheKey(cache, entry, rules, pool, target, bytes, place) else {
       state.refusal = .credential
-      return plan.needs.onlyIfCached ? .nothing : .ask
+      return state.plan.needs.onlyIfCached ? .nothing : .ask
     }
     state.key = key
     let reader = cache.reader(sendsCredential: key.epoch != nil)
@@ -44,7 +44,7 @@ extension Request {
     }
     state.forward = probe.hasAnswers ? .variantMiss : .targetMiss
     if let answer, isOfUse(answer, isHop: isHop) {
-      switch answer.times.use(for: plan.needs, now: loop.now) {
+      switch answer.times.use(for: state.plan.needs, now: loop.now) {
       case .now(let left): return .hit(answer, left: left)
       case .whileRevalidating(let left): state.stale.left = left
       case .afterValidation: break
@@ -52,13 +52,13 @@ extension Request {
       state.forward = answer.times.isFresh(loop.now) ? .request : .stale
       state.stale.answer = answer
     }
-    if plan.needs.onlyIfCached { return .nothing }
+    if state.plan.needs.onlyIfCached { return .nothing }
     // A 200 to HEAD may say that what is stored varies by other names.
-    guard plan.mayStore || plan.isHead && answer != nil else { return .ask }
+    guard state.plan.mayStore || state.plan.isHead && answer != nil else { return .ask }
     state.asked = known ?? AskedFields(reader, services.requestHead.fields, in: bytes, own: own, of: desk.store)
     if state.asked == nil { state.refusal = .full }
-    guard plan.mayStore else { return .ask }
-    state.sharing.found = probe
+    guard state.plan.mayStore else { return .ask }
+    state.sharing.found = consume probe
     if state.stale.answer?.facts.hasValidator == true {
       // The app's own condition is answered from what is stored then.
       state.stale.validates = true
