@@ -36,7 +36,8 @@ let package = Package(
     .target(name: "CSystem"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "COpenSSLShims", dependencies: ["COpenSSL"]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // Its headers only: `CCurlShims` loads it when something is fetched first.
+    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CCurlShims", dependencies: ["CCurl"]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CZlibShims", dependencies: ["CZlib"]),

@@ -19,9 +19,9 @@ final class FetchChannel: EventHandler {
 
   typealias OpaqueMulti = UnsafeMutableRawPointer
 
-  init(_ loop: EventLoop, isReady: Bool) {
+  init(_ loop: EventLoop) {
     self.loop = loop
-    multi = isReady ? curl_multi_init() : nil
+    multi = Library.failure == nil ? ccurl_multi_init() : nil
     super.init()
     guard let multi else { return }
     // Both callbacks run inside calls that this object makes, so it is alive.
@@ -44,13 +44,13 @@ final class FetchChannel: EventHandler {
     _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
   }
 
-  deinit { if let multi { curl_multi_cleanup(multi) } }
+  deinit { if let multi { ccurl_multi_cleanup(multi) } }
 
   var isIdle: Bool { transfers.isEmpty && sockets.isEmpty }
 
   func start(_ transfer: FetchTransfer) {
     transfer.channel = self
-    guard let multi, let easy = transfer.prepare(), curl_multi_add_handle(multi, easy) == CURLM_OK else {
+    guard let multi, let easy = transfer.prepare(), ccurl_multi_add(multi, easy) == CURLM_OK else {
       return refuse(transfer)
     }
     transfers[ObjectIdentifier(transfer)] = transfer
@@ -67,7 +67,7 @@ final class FetchChannel: EventHandler {
   func cancel(_ transfer: FetchTransfer) {
     failed.removeAll { $0 === transfer }
     guard forget(transfer), let multi, let easy = transfer.easy else { return }
-    curl_multi_remove_handle(multi, easy)
+    ccurl_multi_remove(multi, easy)
   }
 
   /// - Returns: whether it was running.
@@ -108,7 +108,7 @@ final class FetchChannel: EventHandler {
   override func ready(_ events: UInt32, on loop: EventLoop) {
     let lost = failed
     failed = []
-    for transfer in lost { transfer.finish(.failure(.unreachable("the request could not be set up"))) }
+    for transfer in lost { transfer.finish(.failure(.unreachable(Library.failure ?? "the request could not be set up"))) }
     act(-1, 0)
   }
 
@@ -122,9 +122,8 @@ final class FetchChannel: EventHandler {
 
   private func act(_ descriptor: Int32, _ flags: Int32) {
     guard let multi else { return }
-    var running: Int32 = 0
     // -1 is CURL_SOCKET_TIMEOUT.
-    _ = curl_multi_socket_action(multi, descriptor, flags, &running)
+    ccurl_multi_act(multi, descriptor, flags)
     let told = news
     news = []
     for transfer in told { transfer.deliver() }
@@ -133,7 +132,7 @@ final class FetchChannel: EventHandler {
       guard let object = ccurl_private(easy) else { continue }
       // Still in `transfers`, which keeps it alive.
       let transfer = Unmanaged<FetchTransfer>.fromOpaque(object).takeUnretainedValue()
-      curl_multi_remove_handle(multi, easy)
+      ccurl_multi_remove(multi, easy)
       _ = forget(transfer)
       transfer.ended(result)
     }

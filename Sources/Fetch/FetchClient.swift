@@ -1,5 +1,4 @@
-import CCurl
-import CCurlShims
+import Dispatch
 import EventIO
 import TLS
 import Trust
@@ -17,8 +16,11 @@ public final class FetchClient {
   /// nil = all fetches go directly.
   public weak var ways: (any FetchWays)?
 
-  /// Once per process, before any handle.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  /// Loads libcurl meanwhile, as something will be fetched soon. It takes some milliseconds, for which the first fetch would hold its
+  /// loop.
+  public static func prepare() {
+    DispatchQueue.global().async { _ = Library.failure }
+  }
 
   public init(loop: EventLoop) { self.loop = loop }
 
@@ -43,7 +45,7 @@ public final class FetchClient {
     if let known = channels[key] {
       channel = known
     } else {
-      channel = FetchChannel(loop, isReady: Self.isReady)
+      channel = FetchChannel(loop)
       channels[key] = channel
     }
     let way = fetch.goesDirectly ? .direct : ways?.way(of: fetch) ?? .direct

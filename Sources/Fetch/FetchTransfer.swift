@@ -51,8 +51,8 @@ public final class FetchTransfer {
 
   deinit {
     passage?.close()
-    if let easy { curl_easy_cleanup(easy) }
-    if let fieldList { curl_slist_free_all(fieldList) }
+    if let easy { ccurl_easy_cleanup(easy) }
+    if let fieldList { ccurl_list_free(fieldList) }
     errorText.deallocate()
   }
 
@@ -75,7 +75,7 @@ public final class FetchTransfer {
   /// The handle with all its options; nil if an option cannot be set. Nothing is sent with fewer options.
   func prepare() -> UnsafeMutableRawPointer? {
     if let easy { return easy }
-    guard let easy = curl_easy_init() else { return nil }
+    guard let easy = ccurl_easy_init() else { return nil }
     self.easy = easy
     return setOptions(easy) ? easy : nil
   }
@@ -149,7 +149,7 @@ public final class FetchTransfer {
     for field in fields {
       guard !field.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else { return false }
       let longer = (field + [0]).withUnsafeBufferPointer { bytes in
-        bytes.withMemoryRebound(to: CChar.self) { curl_slist_append(fieldList, $0.baseAddress) }
+        bytes.withMemoryRebound(to: CChar.self) { ccurl_list_append(fieldList, $0.baseAddress) }
       }
       guard let longer else { return false }
       fieldList = longer
@@ -341,7 +341,7 @@ public final class FetchTransfer {
       if errorText.pointee != 0 {
         String(cString: errorText)
       } else {
-        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+        ccurl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
       }
     // A server may refuse a client in the handshake, or later, and its alert does not always arrive.
     guard handshake?.asksForCertificate == true else { return text }

@@ -1,7 +1,11 @@
 #pragma once
 #include <curl/curl.h>
 
-// Functions of libcurl with varargs, which Swift cannot call: one wrapper per kind of argument.
+/// Loads and initializes libcurl. Call it once, before everything else here.
+/// Returns NULL, or why it cannot be used.
+const char *ccurl_load(void);
+
+// Functions of libcurl, as far as they are used. Those with varargs, which Swift cannot call, have one wrapper per kind of argument.
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value);
@@ -28,3 +32,17 @@ CURLMcode ccurl_multi_set_timer(CURLM *multi, curl_multi_timer_callback callback
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 /// The easy handle of the next finished transfer; NULL if there is none.
 CURL *ccurl_multi_ended(CURLM *multi, CURLcode *result);
+
+struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text);
+void ccurl_list_free(struct curl_slist *list);
+
+CURL *ccurl_easy_init(void);
+void ccurl_easy_cleanup(CURL *easy);
+const char *ccurl_easy_strerror(CURLcode code);
+
+CURLM *ccurl_multi_init(void);
+void ccurl_multi_cleanup(CURLM *multi);
+CURLMcode ccurl_multi_add(CURLM *multi, CURL *easy);
+void ccurl_multi_remove(CURLM *multi, CURL *easy);
+/// Tells it of events of a socket; CURL_SOCKET_TIMEOUT: that its time is up.
+void ccurl_multi_act(CURLM *multi, curl_socket_t socket, int events);
