@@ -105,12 +105,13 @@ final class Request: CredentialWaiter {
     case established
   }
 
-  init(app: AppConnection, services: LoopServices, timer: RequestTimer) {
+  /// - Parameter snapshot: of the request that it stands in for; nil: it begins on the present one.
+  init(app: AppConnection, services: LoopServices, timer: RequestTimer, under snapshot: Snapshot? = nil) {
     self.app = app
     self.services = services
     self.timer = timer
     loop = services.loop
-    snapshot = services.snapshot
+    self.snapshot = snapshot ?? services.snapshot
     super.init()
     timer.limit = Pulse.standardLimit
     record.times.started = loop.now
