@@ -74,6 +74,23 @@ import Testing
     }
   }
 
+  @Test func `nor by a validation in the background`() throws {
+    let origin = try HTTP2Origin()
+    let fields = [[":status", "200"], ["cache-control", "max-age=0"], ["etag", "\"v1\""], ["content-length", "2"]]
+    try origin.script("stale", [.awaitEnd, .head(fields), .last("ok")])
+    try withProxy(origin.interception("cache: {stale_while_revalidate: 1h}")) { proxy throws in
+      let marked = [["user-agent", "5ecret-agent", "never"], ["accept", "a/b"]]
+      for _ in 0..<2 {
+        let app = try HTTP2App(proxy, [HTTP2App.get("/?id=stale", [:], marked)], "--until-answered")
+        #expect(app.head(1)[":status"] == "200", "\(app)")
+      }
+      try origin.await(.requests, 2, of: "stale")
+      let validation = try #require(try origin.tell().of("stale").last)
+      #expect(validation["if-none-match"] == "\"v1\"" && validation["user-agent"] == "5ecret-agent", "\(validation)")
+      try expectClean(origin)
+    }
+  }
+
   @Test func `a credential with an allowed name is never indexed`() throws {
     let origin = try HTTP2Origin()
     let credentials = "credentials: {api: {header: {name: User-Agent, value: 5ecret-agent}}}"
