@@ -55,6 +55,26 @@ import Testing
     }
   }
 
+  @Test func `follow a redirect, but for those that another entry's head would not have`() throws {
+    let (origin, other) = (try HTTP2Origin(), try HTTP2Origin())
+    try origin.script("go", [.awaitEnd, .only([[":status", "307"], ["location", other.url + "/?id=there"]])])
+    let two =
+      "\n  - {name: two, match: https://two.test, origin: \(other.url), http_version: auto, request_headers: {remove: [X-Gone]}}"
+    let text = origin.interception("redirects: {follow: 2, methods: [POST], to: [two]}", "credential: api") + two
+    try withProxy(text + Self.credentials) { proxy throws in
+      let trailers = [
+        ["x-sum", "5"], ["x-gone", "1"], ["x-key", "mine"], ["referer", "https://api.test/"], ["origin", "x"],
+      ]
+      let app = try HTTP2App.start(proxy, [], try Self.upload("/?id=go", ["he", "llo"], trailers) + ["--until-answered"])
+        .awaitApp()
+      #expect(app.head(1)[":status"] == "200", "\(app)")
+      for (origin, id, expected) in [(origin, "go", ["x-sum", "x-gone", "referer", "origin"]), (other, "there", ["x-sum"])] {
+        let request = try #require(try origin.tell().of(id).first)
+        #expect(request.body == "hello" && request.trailers.map(\.name) == expected, "\(request)")
+      }
+    }
+  }
+
   @Test func `are awaited behind a body that is read whole before it is sent`() throws {
     let origin = try HTTP2Origin()
     let hmac = #"hmac: {key: s1-5ecret, message: "{body_sha256}", values: {}, fields: {X-Sign: "{signature}"}}"#
