@@ -1,4 +1,4 @@
-/// Memory with a filled range. Loops lend blocks of the two pooled sizes; blocks of other sizes are freed after use.
+/// Memory with a filled range. Loops lend blocks of the three pooled sizes; blocks of other sizes are freed after use.
 public final class Block {
   public let base: UnsafeMutableRawPointer
   public let capacity: Int

@@ -7,10 +7,10 @@ extension FieldSet {
   /// earlier parts (RFC 9110 section 6.5.1).
   fileprivate static let forbiddenInTrailers = FieldSet(
     .acceptEncoding, .altSvc, .authorization, .cacheControl, .connection, .contentEncoding, .contentLength, .contentRange,
-    .contentType, .cookie, .expect, .forwarded, .host, .http2Settings, .ifMatch, .ifNoneMatch, .ifRange, .keepAlive, .location,
-    .maxForwards, .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization, .proxyConnection, .proxyStatus, .range,
-    .retryAfter, .setCookie, .te, .trailer, .transferEncoding, .upgrade, .vary, .via, .wwwAuthenticate, .xForwardedFor,
-    .xForwardedHost, .xForwardedProto)
+    .contentType, .cookie, .expect, .forwarded, .host, .http2Settings, .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifRange,
+    .ifUnmodifiedSince, .keepAlive, .location, .maxForwards, .pragma, .proxyAuthenticate, .proxyAuthenticationInfo,
+    .proxyAuthorization, .proxyConnection, .proxyStatus, .range, .retryAfter, .setCookie, .te, .trailer, .transferEncoding,
+    .upgrade, .vary, .via, .wwwAuthenticate, .xForwardedFor, .xForwardedHost, .xForwardedProto)
 }
 
 extension ContiguousArray<Field> {

@@ -44,6 +44,13 @@ import Testing
     #expect(find(RecentRequests(), field) == nil)
   }
 
+  @Test("has no credential of an app's own, whatever name it has", arguments: ["User-Agent", "accept", "Sec-Fetch-Key"])
+  func ownCredential(name: String) {
+    let reader = VariantReader(CacheRules(), credential: [Array(name.utf8)])
+    #expect(find(RecentRequests(), "Accept-Language: de\r\n" + name.uppercased() + ": 5ecret", reader) == nil)
+    #expect(find(RecentRequests(), "Accept-Language: de", reader) != nil)
+  }
+
   @Test("has no long fields")
   func long() { #expect(find(RecentRequests(), "Accept: " + String(repeating: "a", count: 1100)) == nil) }
 

@@ -223,6 +223,38 @@ import Testing
     }
   }
 
+  @Test func `a hop that is validated in the background has its own credential, whatever has come or gone since`() throws {
+    let file = configuration("{}", "{stale_while_revalidate: 1h}")
+    // Their places follow from their names: one before the hop's, and none but the hop's.
+    let more =
+      file.replacingOccurrences(of: "credentials:\n", with: "credentials:\n  aaa: {bearer: {token: aaa-5ecret}}\n")
+      .replacingOccurrences(
+        of: "upstreams:\n", with: "upstreams:\n  - {match: aaa.test, origin: \"\(world.api)\", credential: aaa}\n")
+    let fewer =
+      file.split(separator: "\n").filter { !$0.hasPrefix("  api:") && !$0.hasPrefix("  pay:") }
+      .joined(separator: "\n").replacing("credential: api, ", with: "").replacing("credential: pay, ", with: "") + "\n"
+    for next in [more, fewer] {
+      let (name, hop) = (Origin.newName(), Origin.newName())
+      let stale = Self.page("first", "Cache-Control: max-age=0\r\n")
+      try origin.script(name, [.readBody, .gate("on"), Redirecting.answer(302, there(hop))])
+      try origin.script(hop, [.readBody, stale], [.readBody, stale])
+      try withProxy(file) { proxy throws in
+        #expect(try proxy.ask("http://stored.test/v1/x?id=\(hop)").text == "first")
+        let client = try proxy.connect()
+        try client.send(ProxyProcess.request("GET", "http://api.test/1?id=\(name)"))
+        try origin.await(name, gate: "on")
+        try proxy.reload(next)
+        try origin.open("on", of: name)
+        let answer = try client.readAnswer()
+        #expect(answer.text == "first" && answer.cacheStatus?.hasPrefix("hit; ttl=-") == true, "\(answer.head)")
+        #expect(try eventually { try origin.exchanges(hop).count == 2 })
+        for received in try origin.exchanges(hop) {
+          #expect(received["Authorization"] == "Bearer stored-5ecret" && received["X-Pay-Key"] == nil, "\(received)")
+        }
+      }
+    }
+  }
+
   @Test func `a stale redirect is followed in place of a fault, and relayed in place of a failure`() throws {
     let (name, next) = (Origin.newName(), Origin.newName())
     try origin.script(

@@ -74,6 +74,44 @@ import Testing
     }
   }
 
+  @Test func `nor by a validation in the background`() throws {
+    let origin = try HTTP2Origin()
+    let fields = [[":status", "200"], ["cache-control", "max-age=0"], ["etag", "\"v1\""], ["content-length", "2"]]
+    try origin.script("stale", [.awaitEnd, .head(fields), .last("ok")])
+    try withProxy(origin.interception("cache: {stale_while_revalidate: 1h}")) { proxy throws in
+      let marked = [["user-agent", "5ecret-agent", "never"], ["accept", "a/b"]]
+      for _ in 0..<2 {
+        let app = try HTTP2App(proxy, [HTTP2App.get("/?id=stale", [:], marked)], "--until-answered")
+        #expect(app.head(1)[":status"] == "200", "\(app)")
+      }
+      try origin.await(.requests, 2, of: "stale")
+      let validation = try #require(try origin.tell().of("stale").last)
+      #expect(validation["if-none-match"] == "\"v1\"" && validation["user-agent"] == "5ecret-agent", "\(validation)")
+      try expectClean(origin)
+    }
+  }
+
+  @Test func `nor by a request that goes on for others once its app has left`() throws {
+    let origin = try HTTP2Origin()
+    let fields = [[":status", "200"], ["cache-control", "max-age=600"], ["content-length", "2"]]
+    // The first one is refused, and sent again.
+    try origin.script("shared", [.gate("on"), .reset(7)], [.awaitEnd, .head(fields), .last("ok")])
+    try withProxy(origin.interception("cache: {}", top: "threads: 1\nadmin: 127.0.0.1:0")) { proxy throws in
+      let path = "/?id=shared"
+      let first = try HTTP2App.start(proxy, [HTTP2App.get(path, [:], [["user-agent", "5ecret-agent", "never"]])], [])
+      try origin.await(.requests, 1, of: "shared")
+      let second = try HTTP2App.start(proxy, [HTTP2App.get(path, [:], [["user-agent", "open"]])], ["--until-answered"])
+      #expect(try eventually { try proxy.metric("authproxy_cache_waiting_requests") == 1 })
+      first.signal(SIGKILL)
+      #expect(try eventually { try proxy.metric("authproxy_client_connections") == 1 })
+      try origin.open("on")
+      let app = try second.awaitApp()
+      #expect(app.head(1)[":status"] == "200", "\(app)")
+      #expect(try origin.tell().of("shared").map { $0["user-agent"] } == ["5ecret-agent", "5ecret-agent"])
+      try expectClean(origin)
+    }
+  }
+
   @Test func `a credential with an allowed name is never indexed`() throws {
     let origin = try HTTP2Origin()
     let credentials = "credentials: {api: {header: {name: User-Agent, value: 5ecret-agent}}}"

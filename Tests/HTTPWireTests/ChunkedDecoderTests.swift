@@ -149,6 +149,13 @@ struct ChunkedDecoderTests {
     #expect(decoded.trailers == ["-Content-Length=5", "X-Sum=1", "-Authorization=x", "-Host=y", "-transfer-encoding=z"])
   }
 
+  @Test(
+    "loses conditions and what steers a cache (RFC 9110 section 6.5.1)",
+    arguments: [
+      "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range", "Cache-Control", "Pragma",
+    ])
+  func conditions(name: String) { #expect(Decoded("0\r\n\(name): x\r\n\r\n").trailers == ["-\(name)=x"]) }
+
   @Test("is written on with its trailers, but for the forbidden and the credential's")
   func rewritten() throws {
     var decoder = ChunkedDecoder()

@@ -4,8 +4,9 @@
         [--flood HEX --times N | --resets N | --provoked N] [--half-close | --cut] [--until-answered] [--patience SECONDS]
 
 Begins so many GETs at once, then one request for each list of fields ([name, value], or [name, value, true]
-if nobody may index it), which is sent as it is, then one for each upload: {"fields": [...], "data": [text, ...], "trailers": [...]}. --window: of each stream,
-never made larger. --deaf: reads nothing at all. --pings: so many, once the requests are sent. --ping-every: one whenever nothing comes for so long. --flood: these bytes, so often.
+if nobody may index it), which is sent as it is, then one for each upload: {"fields": [...], "data": [text, ...], "settles": bool, "trailers": [...]},
+whose trailers, if it settles, wait until the proxy has taken all before them. --window: of each stream, never made larger. --deaf: reads nothing at all.
+--pings: so many, once the requests are sent. --ping-every: one whenever nothing comes for so long. --flood: these bytes, so often.
 --resets: so many requests more, each given up at once. --provoked: so many that the proxy must reset, by a WINDOW_UPDATE of 0. --half-close: sends close_notify and FIN
 behind the requests, once a line comes on standard input; --cut: FIN alone. Then waits for the connection's end, or until each stream has ended, and prints one line of JSON:
 how it ended (eof, reset or open), after how many seconds, how many answers had a head, how many streams were reset, and by stream what
@@ -23,7 +24,7 @@ import time
 import hpack
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
-END_STREAM, END_HEADERS, END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE = 1, 4, 5, 4
+END_STREAM, END_HEADERS, END_STREAM_AND_HEADERS, ACK, INITIAL_WINDOW_SIZE = 1, 4, 5, 1, 4
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -66,6 +67,12 @@ def read(client, seen, patience, wanted, data, pause):
     decoder = hpack.Decoder()
     began = time.monotonic()
     while time.monotonic() - began < patience:
+        while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
+            size = int.from_bytes(data[:3], "big")
+            kind, flags, stream = data[3], data[4], int.from_bytes(data[5:9], "big")
+            if stream:
+                note(seen, decoder, kind, flags, stream, data[9:9 + size])
+            data = data[9 + size:]
         if wanted and sum(came[-1][0] in ("end", "reset") for came in seen["streams"].values() if came) == wanted:
             break
         client.settimeout(max(min(patience - (time.monotonic() - began), pause), 0.01))
@@ -83,13 +90,23 @@ def read(client, seen, patience, wanted, data, pause):
         if not more:
             return "eof"
         data += more
-        while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
-            size = int.from_bytes(data[:3], "big")
-            kind, flags, stream = data[3], data[4], int.from_bytes(data[5:9], "big")
-            if stream:
-                note(seen, decoder, kind, flags, stream, data[9:9 + size])
-            data = data[9 + size:]
     return "open"
+
+
+def settled(client):
+    """What has come until the proxy has taken all that was sent: then it answers a PING."""
+    client.sendall(frame(PING, 0, 0, b"so far? "))
+    came, position = b"", 0
+    while True:
+        more = client.recv(65536)
+        if not more:
+            raise ConnectionError("the proxy has closed")
+        came += more
+        while len(came) >= position + 9 and len(came) >= position + 9 + int.from_bytes(came[position:position + 3], "big"):
+            kind, flags = came[position + 3], came[position + 4]
+            position += 9 + int.from_bytes(came[position:position + 3], "big")
+            if kind == PING and flags & ACK:
+                return came
 
 
 def ended(client, patience):
@@ -165,18 +182,22 @@ def main():
     requests = [fields] * options.requests + [json.loads(text) for text in options.fields]
     for index, fields in enumerate(requests):
         sent += frame(HEADERS, END_STREAM_AND_HEADERS, 2 * index + 1, encoder.encode([tuple(field) for field in fields]))
+    came = b""
     for text in options.upload:
         upload, stream = json.loads(text), 2 * len(requests) + 1
         requests.append(upload["fields"])
         sent += frame(HEADERS, END_HEADERS, stream, encoder.encode([tuple(field) for field in upload["fields"]]))
         for piece in upload["data"]:
             sent += frame(DATA, 0, stream, piece.encode())
+        if upload["settles"]:
+            client.sendall(sent)
+            sent = b""
+            came += settled(client)
         sent += frame(HEADERS, END_STREAM_AND_HEADERS, stream, encoder.encode([tuple(field) for field in upload["trailers"]]))
     client.sendall(sent)
-    came = b""
     if options.half_close or options.cut:
         sys.stdin.readline()
-        came = half_close(client, options.half_close)
+        came += half_close(client, options.half_close)
     began = time.monotonic()
     seen = {"answers": 0, "resets": 0, "streams": {}}
     if options.pings:

@@ -22,7 +22,7 @@ public final class RecentRequests {
     if let asked = known[place], asked.saysSame(as: fields, in: head, by: reader) { return asked }
     var size = 0
     for field in fields where !field.dropped {
-      guard HarmlessFields.lasts(field, in: head) else { return nil }
+      guard HarmlessFields.lasts(field, in: head), !reader.isOfCredential(field.name.bytes(in: head)) else { return nil }
       size += field.name.count + field.value.count
     }
     guard size <= Self.limit, let asked = AskedFields(reader, fields, in: head, of: nil) else { return nil }

@@ -77,7 +77,8 @@ public final class VariantReader: Sendable {
     return ignored.contains(name) || isWritten(name) ? .nothing : .exact
   }
 
-  private func isOfCredential(_ name: UnsafeRawBufferPointer) -> Bool {
+  /// An app's own credential goes on in a field of this name.
+  func isOfCredential(_ name: UnsafeRawBufferPointer) -> Bool {
     for known in credential where equalsIgnoringCase(name, known) { return true }
     return false
   }

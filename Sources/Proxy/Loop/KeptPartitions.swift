@@ -6,11 +6,12 @@ extension Shared {
   /// Drops what the configuration no longer serves as it did. Every loop has the snapshot already.
   public func dropStored(under snapshot: Snapshot) {
     registry.forgetStandings(but: Set(snapshot.credentials.map(\.serial)))
-    var known: [ObjectIdentifier: Bool] = [:]
+    // With each partition, or another one could have its address once its answers are gone.
+    var known: [ObjectIdentifier: (partition: Partition, isKept: Bool)] = [:]
     cache.drop(.reload) { answer in
       let id = ObjectIdentifier(answer.partition)
-      let isKept = known[id] ?? snapshot.keeps(answer.partition, registry)
-      known[id] = isKept
+      let isKept = known[id]?.isKept ?? snapshot.keeps(answer.partition, registry)
+      known[id] = (answer.partition, isKept)
       return !isKept
     }
   }

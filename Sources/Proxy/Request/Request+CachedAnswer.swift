@@ -238,7 +238,7 @@ extension Request {
     state.prepared.writer = writer
     state.prepared.draft = AnswerDraft(
       key, isInflated ? facts.decoded : facts, times, vary: vary,
-      variant: asked.variant(vary, recent: services.cacheDesk.variants), received: state.prepared.wall, head: head,
+      variant: asked.variant(vary, recent: recentVariants), received: state.prepared.wall, head: head,
       origin: originHead(received, state), began: began, length: length,
       replaced: state.stale.isReplaced ? state.stale.answer : nil)
     return nil

@@ -13,18 +13,18 @@ extension Request: FlightLeader {
     state.sharing.needsCredential = needsCredential
     var found = state.sharing.found.take()
     guard let key = state.key, let asked = state.asked, state.collapses else { return goAlone(state) }
-    let desk = services.cacheDesk
-    let store = desk.store
+    let store = services.cacheDesk.store
+    let recent = recentVariants
     let index = loop.executor.index
     for _ in 0..<Self.looks {
       let probe = found.take() ?? store.probe(key.target, key.partition, now: loop.now)
       if state.sharing.hasWaited, let input = fresh(in: probe, state, asked) { return input }
       guard probe.mayCollapse else { break }
-      if let flight = probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0, recent: desk.variants) }) {
+      if let flight = probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0, recent: recent) }) {
         return join(flight, state, asked)
       }
       let lead = store.lead(
-        key.target, key.partition, vary: probe.vary, variant: asked.variant(probe.vary, recent: desk.variants), after: probe,
+        key.target, key.partition, vary: probe.vary, variant: asked.variant(probe.vary, recent: recent), after: probe,
         loop: index)
       switch lead {
       case .flight(let flight):

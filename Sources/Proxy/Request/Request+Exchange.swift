@@ -149,10 +149,12 @@ extension Request {
     record.upstream.address = connection.address
     record.upstream.isReused = connection.isReused
     record.upstream.stream = 0
-    if app.isStream, connection.isCarried {
-      connection.awaitTrailers()
-      connection.mark(app.marked)
-      app.awaitTrailers()
+    if connection.isCarried {
+      connection.mark(message.marked)
+      if app.isStream {
+        connection.awaitTrailers()
+        app.awaitTrailers()
+      }
     }
     if let parent = connection.parent { record.upstream.parent = parent.name }
     guard !connection.isReused else { return }

@@ -33,12 +33,11 @@ extension Request {
     guard let key = state.key, let asked = state.asked, let began = state.sending.began, case .names(let vary) = facts.vary
     else { return .vary }
     guard let head = storedHead(received, isInflated: false, from: start) else { return .status }
-    let desk = services.cacheDesk
-    let store = desk.store
+    let store = services.cacheDesk.store
     guard let body = StoredBody(copying: body, in: store),
       let answer = StoredAnswer(
         store, target: key.target, partition: key.partition, vary: vary,
-        variant: asked.variant(vary, recent: desk.variants), facts: facts, times: times, received: state.prepared.wall,
+        variant: asked.variant(vary, recent: recentVariants), facts: facts, times: times, received: state.prepared.wall,
         head: head, origin: originHead(received, state), body: body)
     else { return .full }
     return link(answer, state, began)

@@ -37,10 +37,12 @@ extension Request {
     let own = ownLines(rules, cache)
     let desk = services.cacheDesk
     let probe = desk.store.probe(key.target, key.partition, now: loop.now)
-    let known = own.isEmpty ? desk.requests.find(reader, services.requestHead.fields, in: bytes) : nil
+    let recent = recentVariants
+    let isKept = own.isEmpty && recent != nil
+    let known = isKept ? desk.requests.find(reader, services.requestHead.fields, in: bytes) : nil
     let answer = probe.answer { vary in
-      known?.variant(vary, recent: desk.variants)
-        ?? reader.variant(of: services.requestHead.fields, in: bytes, own: own, vary: vary, recent: desk.variants)
+      known?.variant(vary, recent: recent)
+        ?? reader.variant(of: services.requestHead.fields, in: bytes, own: own, vary: vary, recent: recent)
     }
     state.forward = probe.hasAnswers ? .variantMiss : .targetMiss
     if let answer, isOfUse(answer, isHop: isHop) {
@@ -66,6 +68,9 @@ extension Request {
     }
     return .ask
   }
+
+  /// What the loop remembers of such requests; nil: of what an app wants in no table of HPACK nothing is kept here either.
+  var recentVariants: RecentVariants? { message.marked.isEmpty ? services.cacheDesk.variants : nil }
 
   /// The answer to what the store has, if that needs no way to an origin; nil: the request goes on.
   func answerAtOnce(_ found: LookUp) -> RequestMachine.Input? {

@@ -26,7 +26,8 @@ extension Request {
       loop: loop.executor.index)
     guard case .flight(let flight) = lead else { return }
     let connection = FetchConnection(for: app)
-    let request = Request(app: connection, services: services, timer: connection.requestTimer)
+    // Its way leads through this configuration: entries name their credentials by place.
+    let request = Request(app: connection, services: services, timer: connection.requestTimer, under: snapshot)
     connection.begin(request)
     request.stand(in: self, state, key, asked, flight, needsCredential: needsCredential)
   }

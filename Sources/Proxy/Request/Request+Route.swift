@@ -20,6 +20,7 @@ extension Request {
   private func readMessage(_ bytes: UnsafeRawBufferPointer) throws(ProxyError) -> RequestTarget {
     let services = services
     message.outbound = OutboundRequest(services.requestHead)
+    if record.target.isStream { message.marked = app.marked }
     let target: RequestTarget
     do {
       let host = try services.requestHead.checkHost(in: bytes)

@@ -38,6 +38,8 @@ extension Request {
     if let refusal = body.keepWhole(upTo: limit, digest: digest, of: account, from: services.buffers) {
       return refused(refusal)
     }
+    // Trailers may come long after the last byte.
+    if way?.entry.offersHTTP2 == true { app.awaitTrailers() }
     pulse.moved()
     return continueApp() ?? readWholeBody()
   }

@@ -1,6 +1,7 @@
 import Credentials
 import EventIO
 import Forwarding
+import HTTP2
 import HTTPWire
 import Routing
 import Upstreams
@@ -75,6 +76,8 @@ final class Request: CredentialWaiter {
     var persists = false
     /// The app waits for 100 before it sends its body.
     var expectsContinue = false
+    /// Names whose fields the app wants in no table of HPACK. They count for every request that is made from its head.
+    var marked: IndexedNames = []
   }
 
   /// The entry and the origin that a request goes to.
@@ -105,12 +108,13 @@ final class Request: CredentialWaiter {
     case established
   }
 
-  init(app: AppConnection, services: LoopServices, timer: RequestTimer) {
+  /// - Parameter snapshot: of the request that it stands in for; nil: it begins on the present one.
+  init(app: AppConnection, services: LoopServices, timer: RequestTimer, under snapshot: Snapshot? = nil) {
     self.app = app
     self.services = services
     self.timer = timer
     loop = services.loop
-    snapshot = services.snapshot
+    self.snapshot = snapshot ?? services.snapshot
     super.init()
     timer.limit = Pulse.standardLimit
     record.times.started = loop.now
