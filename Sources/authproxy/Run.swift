@@ -20,8 +20,12 @@ struct Run: ParsableCommand {
     help: "Let debuggers attach and the kernel write core files. Both reveal the secrets in memory. Not with 'intercept'.")
   var allowDebugging = false
 
-  func run() throws {
-    let (path, environment, isDebuggable) = (config, Environment.forPrograms, allowDebugging)
+  func run() throws { try Self.serve(config, isDebuggable: allowDebugging) }
+
+  /// Serves until a signal ends the process.
+  /// - Parameter path: of the configuration file.
+  static func serve(_ path: String, isDebuggable: Bool) throws {
+    let environment = Environment.forPrograms
     let source = ConfigurationSource {
       ConfigurationFile.load(path: path, environment: environment, isDebuggable: isDebuggable, system: $0)
     }
@@ -31,7 +35,7 @@ struct Run: ParsableCommand {
     csys_return_large_memory()
     // Measured with 64 MiB of answers of 2 KB, on two threads: 66 MiB in one heap, up to 78 in two.
     if settings.upstreams.contains(where: { $0.cache != nil }) { csys_share_memory() }
-    if allowDebugging { _ = csys_set_dumpable(1) }
+    if isDebuggable { _ = csys_set_dumpable(1) }
     _ = csys_raise_descriptor_limit()
     let output: LogOutput
     do { output = try LogOutput(settings.log.destination) } catch {
