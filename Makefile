@@ -10,7 +10,7 @@ PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift
 
-.PHONY: run test test-peers build lint bench instructions fuzz install deb clean packages packages-bench packages-install packages-deb packages-instructions packages-lint packages-peers unit-tests end-to-end-tests checked-tests
+.PHONY: run test test-peers build lint bench soak instructions fuzz install deb clean packages packages-bench packages-install packages-deb packages-instructions packages-lint packages-peers unit-tests end-to-end-tests checked-tests
 
 run: build
 	$(PROGRAM) demo
@@ -58,6 +58,10 @@ lint: packages packages-lint
 
 bench: build packages-bench $(VENV)-bench/complete
 	PATH="$(CURDIR)/$(VENV)-bench/bin:$$PATH" python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
+
+# Half an hour of everything at once: fails if the process then needs more memory or descriptors than after three minutes.
+soak: build packages-bench
+	python3 Tests/Benchmarks/soak.py --program "$(CURDIR)/$(PROGRAM)" $(SOAK)
 
 # Compares instructions and system calls per request with Tests/Benchmarks/instructions.json; `make instructions WRITE=--write`
 # updates the file. `make instructions BASE=path/to/another/authproxy` compares two builds on this machine.
