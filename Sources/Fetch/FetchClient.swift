@@ -1,4 +1,3 @@
-import Dispatch
 import EventIO
 import TLS
 import Trust
@@ -18,9 +17,10 @@ public final class FetchClient {
 
   /// Loads libcurl meanwhile, as something will be fetched soon. It takes some milliseconds, for which the first fetch would hold its
   /// loop.
-  public static func prepare() {
-    DispatchQueue.global().async { _ = Library.failure }
-  }
+  public static func prepare() { _ = isLoading }
+
+  /// Once.
+  private static let isLoading = Lane.helpers.run { _ = Library.failure }
 
   public init(loop: EventLoop) { self.loop = loop }
 

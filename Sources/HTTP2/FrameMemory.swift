@@ -1,15 +1,14 @@
 import CNGHTTP2
-import Glibc
 
 /// The memory of one session's nghttp2, which allocates some 17 small pieces for each request and soon frees them. Those are used again
 /// here: with many streams at once, malloc's own short lists run over. Confined to the session, and must outlast it.
 final class FrameMemory {
-  /// Sizes are multiples of this many bytes, up to `sizes` of them. Larger pieces are malloc's.
+  /// Sizes are multiples of this many bytes. Larger pieces than `sizes` of them are not kept.
   private static let step = 32
   private static let sizes = 8
   /// Pieces of each size that are kept: 36 KiB in all at most.
   private static let kept = 32
-  /// In front of each piece, so that it is aligned as malloc's are: its size in steps, or 0.
+  /// In front of each piece, so that it is aligned as malloc's are: its size in steps.
   private static let header = 16
 
   private struct List {
@@ -28,7 +27,7 @@ final class FrameMemory {
     for size in 1...Self.sizes {
       while let piece = lists[size].first {
         lists[size].first = piece.load(as: UnsafeMutableRawPointer?.self)
-        Glibc.free(piece - Self.header)
+        (piece - Self.header).deallocate()
       }
     }
     lists.deallocate()
@@ -43,7 +42,8 @@ final class FrameMemory {
       calloc: { count, size, lists in
         let (size, isOver) = count.multipliedReportingOverflow(by: size)
         guard !isOver, let piece = FrameMemory.take(size, lists) else { return nil }
-        return memset(piece, 0, size)
+        piece.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+        return piece
       },
       realloc: { piece, size, lists in FrameMemory.resize(piece, size, lists) })
   }
@@ -56,8 +56,8 @@ final class FrameMemory {
       lists[steps].count -= 1
       return piece
     }
-    guard let start = malloc(header + (steps <= sizes ? steps * step : size)) else { return nil }
-    start.storeBytes(of: steps <= sizes ? steps : 0, as: Int.self)
+    let start = UnsafeMutableRawPointer.allocate(byteCount: header + steps * step, alignment: header)
+    start.storeBytes(of: steps, as: Int.self)
     return start + header
   }
 
@@ -65,7 +65,7 @@ final class FrameMemory {
     guard let piece else { return }
     let lists = user!.assumingMemoryBound(to: List.self)
     let steps = (piece - header).load(as: Int.self)
-    guard steps > 0, lists[steps].count < kept else { return Glibc.free(piece - header) }
+    guard steps <= sizes, lists[steps].count < kept else { return (piece - header).deallocate() }
     piece.storeBytes(of: lists[steps].first, as: UnsafeMutableRawPointer?.self)
     lists[steps].first = piece
     lists[steps].count += 1
@@ -76,10 +76,9 @@ final class FrameMemory {
   ) -> UnsafeMutableRawPointer? {
     guard let piece else { return take(size, user) }
     let held = (piece - header).load(as: Int.self) * step
-    if held == 0 { return realloc(piece - header, header + size).map { $0 + header } }
     if size <= held { return piece }
-    guard let larger = take(size, user) else { return nil }
-    larger.copyMemory(from: piece, byteCount: held)
+    let larger = take(size, user)
+    larger?.copyMemory(from: piece, byteCount: held)
     give(piece, user)
     return larger
   }

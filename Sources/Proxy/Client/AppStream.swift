@@ -1,4 +1,5 @@
 import HTTP2
+import HTTPWire
 import Streams
 import Upstreams
 

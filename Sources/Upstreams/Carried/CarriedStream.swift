@@ -1,5 +1,6 @@
 import EventIO
 import HTTP2
+import HTTPWire
 import Streams
 
 /// One request on an HTTP/2 connection, as a stream of HTTP/1.1: what is written is taken for a request and its body, what is read is the
