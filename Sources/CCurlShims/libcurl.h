@@ -5,6 +5,7 @@
 
 #define CCURL_FUNCTIONS(EACH) \
   EACH(global_init) \
+  EACH(version_info) \
   EACH(slist_append) \
   EACH(slist_free_all) \
   EACH(easy_init) \

@@ -2,6 +2,7 @@
 #include "libcurl.h"
 #include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 struct ccurl_functions ccurl;
 
@@ -15,5 +16,8 @@ const char *ccurl_load(void) {
   if (!(*(void **)&ccurl.name = dlsym(library, "curl_" #name))) return dlerror();
   CCURL_FUNCTIONS(FIND)
 #undef FIND
-  return ccurl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? NULL : "libcurl cannot be initialized";
+  if (ccurl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return "libcurl cannot be initialized";
+  // Its SSL_CTX is given to our OpenSSL.
+  const char *tls = ccurl.version_info(CURLVERSION_NOW)->ssl_version;
+  return tls && !strncmp(tls, "OpenSSL/3", 9) ? NULL : "libcurl is not one with OpenSSL 3";
 }

@@ -46,6 +46,7 @@ void *ccurl_private(CURL *easy) {
 void *ccurl_ssl(CURL *easy) {
   struct curl_tlssessioninfo *info = NULL;
   if (ccurl.easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+  if (info->backend != CURLSSLBACKEND_OPENSSL) return NULL;
   return info->internals;
 }
 

@@ -11,6 +11,8 @@ final class FetchChannel: EventHandler {
 
   private unowned let loop: EventLoop
   private let multi: OpaqueMulti?
+  /// Why libcurl cannot be used; nil: it can.
+  private let failure: String?
   private var transfers: [ObjectIdentifier: FetchTransfer] = [:]
   private var sockets: [Int32: FetchSocket] = [:]
   private var failed: [FetchTransfer] = []
@@ -21,7 +23,8 @@ final class FetchChannel: EventHandler {
 
   init(_ loop: EventLoop) {
     self.loop = loop
-    multi = Library.failure == nil ? ccurl_multi_init() : nil
+    failure = Library.load()
+    multi = failure == nil ? ccurl_multi_init() : nil
     super.init()
     guard let multi else { return }
     // Both callbacks run inside calls that this object makes, so it is alive.
@@ -46,6 +49,8 @@ final class FetchChannel: EventHandler {
 
   deinit { if let multi { ccurl_multi_cleanup(multi) } }
 
+  /// false: another one may have more luck.
+  var isUsable: Bool { multi != nil }
   var isIdle: Bool { transfers.isEmpty && sockets.isEmpty }
 
   func start(_ transfer: FetchTransfer) {
@@ -108,7 +113,7 @@ final class FetchChannel: EventHandler {
   override func ready(_ events: UInt32, on loop: EventLoop) {
     let lost = failed
     failed = []
-    for transfer in lost { transfer.finish(.failure(.unreachable(Library.failure ?? "the request could not be set up"))) }
+    for transfer in lost { transfer.finish(.failure(.unreachable(failure ?? "the request could not be set up"))) }
     act(-1, 0)
   }
 

@@ -20,7 +20,7 @@ public final class FetchClient {
   public static func prepare() { _ = isLoading }
 
   /// Once.
-  private static let isLoading = Lane.helpers.run { _ = Library.failure }
+  private static let isLoading = Lane.helpers.run { _ = Library.load() }
 
   public init(loop: EventLoop) { self.loop = loop }
 
@@ -46,7 +46,7 @@ public final class FetchClient {
       channel = known
     } else {
       channel = FetchChannel(loop)
-      channels[key] = channel
+      if channel.isUsable { channels[key] = channel }
     }
     let way = fetch.goesDirectly ? .direct : ways?.way(of: fetch) ?? .direct
     var passage: (any FetchPassage)?

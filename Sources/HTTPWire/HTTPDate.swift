@@ -137,6 +137,7 @@ private struct DateReader {
 private func unixTime(_ year: Int, _ month: Int, _ day: Int, _ seconds: Int) -> Int64? {
   let lengths: StaticString = "\u{1f}\u{1d}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}\u{1f}\u{1e}\u{1f}\u{1e}\u{1f}"
   guard 1...Int(lengths.utf8Start[month - 1]) ~= day else { return nil }
+  if day == 29, month == 2, year % 4 != 0 || year % 100 == 0 && year % 400 != 0 { return nil }
   return daysSinceEpoch(year, month, day) * 86_400 + Int64(seconds)
 }
 

@@ -94,6 +94,27 @@ import Testing
     #expect(proxy.process.awaitEnd(seconds: 30) == .exited(0))
   }
 
+  @Test func `a request of an entry that a reload removes has the drain time`() throws {
+    let text = try Intercepted.configuration(entry: "http_version: auto", top: "timeouts: {drain: 300ms}")
+    let proxy = try ProxyProcess(text)
+    defer { proxy.stop() }
+    let origin = try Origin.shared()
+    let name = Origin.newName()
+    try origin.script(name, [.readBody, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), .awaitClose])
+    let child = try ChildProcess(
+      "curl",
+      [
+        "-sS", "-N", "--noproxy", "", "-x", "http://127.0.0.1:\(proxy.port)", "--cacert", proxy.root, "--max-time", "60",
+        "https://api.test/?id=\(name)",
+      ])
+    #expect(try eventually { try origin.exchanges(name).count == 1 })
+    let start = Date()
+    try proxy.reload("listen: \(proxy.addresses[0])\n" + text.replacing("api.test", with: "other.test"))
+    #expect(child.awaitEnd(seconds: 30) == .exited(92), "\(child.output) \(child.errors)")
+    let took = Date().timeIntervalSince(start)
+    #expect(child.output == "half" && took >= 0.29 && took < 20, "\(took)")
+  }
+
   @Test func `an app that has closed its side in order gets its answers, and one that is gone has left`() throws {
     let origin = try HTTP2Origin()
     try origin.script("held", [.awaitEnd, .gate("on")] + HTTP2Origin.Step.answer("ok"))

@@ -152,7 +152,8 @@ struct HTTPDateTests {
       "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 31 Jun 1994 08:49:37 GMT", "Sun, 00 Jun 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
       "Sun, 06 Nov 1994 08:49:37 GMTx", "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "1994-11-06T08:49:37Z",
-      "Sun Nov  6 08:49:37 1994 ", "784111777", ",,,,", "Sun, +6 Nov 1994 08:49:37 GMT",
+      "Sun Nov  6 08:49:37 1994 ", "784111777", ",,,,", "Sun, +6 Nov 1994 08:49:37 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
+      "Thu, 29 Feb 1900 00:00:00 GMT",
     ])
   func refused(text: String) { #expect(parsed(text) == nil) }
 

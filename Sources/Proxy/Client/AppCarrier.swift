@@ -155,6 +155,9 @@ final class AppCarrier {
 
   // MARK: Requests
 
+  /// In progress.
+  var requests: [Request] { streams.all.compactMap { $0.user?.request } }
+
   private func begin(_ ticket: StreamTicket, _ head: UnsafeRawBufferPointer, _ length: Int?) {
     _ = serve(AppStream(self, ticket, head: head, length: length))
     streams.touch(ticket)

@@ -64,6 +64,8 @@ final class ClientConnection: AppConnection {
     get { requestTimer.request }
     set { requestTimer.request = newValue }
   }
+  /// In progress here. Over HTTP/2 there may be many.
+  var requests: [Request] { carrier?.requests ?? request.map { [$0] } ?? [] }
   private var served = 0
   private var lingered = 0
   private var closesAfterAnswer = false

@@ -4,6 +4,8 @@ import EventIO
 final class ClientRegister {
   private unowned(unsafe) let services: LoopServices
   private(set) var clients = ContiguousArray<ClientConnection>()
+  /// In progress, those over HTTP/2 as well.
+  var requests: [Request] { clients.flatMap(\.requests) }
   /// Milliseconds that idle connections have left once the loop drains.
   private var drainGrace = 0
   /// Called when the process has room for connections again, so that paused acceptors resume.

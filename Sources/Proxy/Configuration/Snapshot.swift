@@ -171,6 +171,10 @@ public final class SnapshotBuilder: Sendable {
 public final class Snapshot: Sendable {
   public let generation: Int
   public let settings: Settings
+  /// Tokens or revocation answers will be fetched.
+  var mayFetch: Bool {
+    settings.trust.values.contains(where: \.checksRevocation) || settings.credentials.values.contains { $0.tokens != nil }
+  }
   public let entries: [Entry]
   /// How many origins the entries name.
   let originCount: Int

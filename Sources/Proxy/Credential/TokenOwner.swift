@@ -1,6 +1,5 @@
 import Credentials
 import EventIO
-import Fetch
 
 /// Owns an OAuth 2.0 credential: performs the actions of its machine, and passes their results back to it.
 final class TokenOwner: CredentialOwner {
@@ -30,7 +29,6 @@ final class TokenOwner: CredentialOwner {
     exchange = TokenExchange(policy: policy)
     store = setup.store
     super.init(setup, desk, serial: serial)
-    FetchClient.prepare()
     note()
     keepWatch()
     followPlace()

@@ -18,6 +18,8 @@ extension Request {
 
   /// If nobody does it yet.
   private func validateInBackground(_ state: CacheState, _ key: CacheKey, _ asked: AskedFields, needsCredential: Bool) {
+    // A reload has cut this request off: none follows it.
+    guard endsAt == nil else { return }
     let store = services.shared.cache
     let probe = store.probe(key.target, key.partition, now: loop.now)
     guard probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0) }) == nil else { return }

@@ -1,4 +1,5 @@
 import EventIO
+import Fetch
 import Upstreams
 
 /// One loop's engine: listeners, client connections and the configuration that they serve. Confined to the loop, which owns it.
@@ -54,8 +55,9 @@ public final class Worker {
   public func adopt(_ next: Snapshot) {
     let succession = Succession(to: next)
     services.adopt(next) { succession.entry(leadingTo: $0) }
+    if next.mayFetch { FetchClient.prepare() }
     let end = loop.now + Int64(next.settings.timeouts.drain) * 1_000_000
-    for case let request? in register.clients.lazy.map(\.request) {
+    for request in register.requests {
       // A second reload neither extends nor shortens the time that the first one gave.
       request.endsAt = succession.keeps(request) ? nil : request.endsAt ?? end
     }
@@ -65,8 +67,8 @@ public final class Worker {
 
   /// Ends exchanges that a reload has cut off and whose time is up.
   func endCutOff() {
-    for client in Array(register.clients) {
-      guard let request = client.request, let end = request.endsAt, end <= loop.now else { continue }
+    for request in register.requests {
+      guard let end = request.endsAt, end <= loop.now else { continue }
       request.endsAt = nil
       request.cutOff()
     }
@@ -74,7 +76,7 @@ public final class Worker {
   }
 
   private func armCutOffTimer() {
-    let next = register.clients.lazy.compactMap { $0.request?.endsAt }.min()
+    let next = register.requests.lazy.compactMap(\.endsAt).min()
     if let next { loop.arm(cutOffTimer, at: next) } else { loop.disarm(cutOffTimer) }
   }
 
