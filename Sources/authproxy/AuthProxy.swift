@@ -40,8 +40,8 @@ struct AuthProxy: ParsableCommand {
     do { try Run.serve(path, isDebuggable: false) } catch { exit(withError: error) }
   }
 
-  /// The file of `run --config FILE`, as services and containers are started: reading these three words as any others would take a sixth of
-  /// the time until the proxy listens. nil: the arguments are others.
+  /// The file of `run --config FILE`, as services and containers are started: reading these three words as any others would take a seventh of
+  /// the instructions until the proxy listens. nil: the arguments are others.
   private static func configurationToRun(_ arguments: [String]) -> String? {
     guard arguments.count == 3, arguments[0] == "run", arguments[1] == "--config", !arguments[2].hasPrefix("-") else {
       return nil

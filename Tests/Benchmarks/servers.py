@@ -171,14 +171,15 @@ def origin(folder, sink, whole=False):
 class TokenServer:
     """Answers every token request with the origin's token, once `open` is called; until then requests wait."""
 
-    def __init__(self):
+    def __init__(self, lifetime=3600):
+        """`lifetime`: of its tokens, in seconds."""
         gate = self.gate = threading.Event()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 gate.wait(120)
-                body = json.dumps({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}).encode()
+                body = json.dumps({"access_token": TOKEN, "token_type": "Bearer", "expires_in": lifetime}).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))

@@ -1,7 +1,8 @@
 #pragma once
 #include <curl/curl.h>
 
-/// Loads and initializes libcurl. Call it once, before everything else here.
+/// Loads and initializes libcurl. Everything else here needs it to have returned NULL before. One thread at a time may call it, and
+/// again after a failure.
 /// Returns NULL, or why it cannot be used.
 const char *ccurl_load(void);
 
