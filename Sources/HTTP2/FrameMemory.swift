@@ -41,14 +41,15 @@ final class FrameMemory {
       free: { piece, lists in FrameMemory.give(piece, lists) },
       calloc: { count, size, lists in
         let (size, isOver) = count.multipliedReportingOverflow(by: size)
-        guard !isOver, let piece = FrameMemory.take(size, lists) else { return nil }
+        if isOver { return nil }
+        let piece = FrameMemory.take(size, lists)
         piece.initializeMemory(as: UInt8.self, repeating: 0, count: size)
         return piece
       },
       realloc: { piece, size, lists in FrameMemory.resize(piece, size, lists) })
   }
 
-  private static func take(_ size: Int, _ user: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  private static func take(_ size: Int, _ user: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
     let steps = max((size + step - 1) / step, 1)
     let lists = user!.assumingMemoryBound(to: List.self)
     if steps <= sizes, let piece = lists[steps].first {
@@ -73,12 +74,12 @@ final class FrameMemory {
 
   private static func resize(
     _ piece: UnsafeMutableRawPointer?, _ size: Int, _ user: UnsafeMutableRawPointer?
-  ) -> UnsafeMutableRawPointer? {
+  ) -> UnsafeMutableRawPointer {
     guard let piece else { return take(size, user) }
     let held = (piece - header).load(as: Int.self) * step
     if size <= held { return piece }
     let larger = take(size, user)
-    larger?.copyMemory(from: piece, byteCount: held)
+    larger.copyMemory(from: piece, byteCount: held)
     give(piece, user)
     return larger
   }

@@ -15,10 +15,13 @@ final class FaultRun {
   }
 
   enum Fault: String, CaseIterable {
-    case kill, freeze, cut, hang, slow, storeKilled, storeFrozen
+    case kill, freeze, cut, hang, slow, storeKilled, storeFrozen, failOver
+
+    /// Of the store, not of one process.
+    var isOfStore: Bool { [.storeKilled, .storeFrozen, .failOver].contains(self) }
 
     /// While the store is away, nothing can go wrong.
-    static let weighted = allCases.flatMap { Array(repeating: $0, count: $0 == .storeKilled || $0 == .storeFrozen ? 1 : 3) }
+    static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.isOfStore ? 1 : 3) }
   }
 
   static let oauth = [
@@ -28,7 +31,11 @@ final class FaultRun {
   static let claim = 14.0
   static let sending = 3.0
 
+  private static let store = ["appendonly yes", "appendfsync always", "repl-diskless-sync-delay 0"]
+
   let fleet: Fleet
+  /// The master.
+  private var redis: RedisServer
   private var random: Random
   private var heals: [(at: Date, place: Int, heal: () throws -> Void)] = []
   private(set) var struck: [Fault: Int] = [:]
@@ -45,7 +52,8 @@ final class FaultRun {
     // Every refresh token that it has issued stays valid, so that the run goes on after what the table allows. Uses are counted.
     fleet = try Fleet(
       #"{"rotate": true, "refresh_token": "first-5ecret-refresh", "grace": true, "expires_in": 3, "delay": 0.2}"#,
-      redis: ["appendonly yes", "appendfsync always"])
+      redis: Self.store)
+    redis = fleet.redis
     try fleet.startRelayed(5, Self.oauth)
     current = Monitor(fleet.proxies)
   }
@@ -100,7 +108,7 @@ final class FaultRun {
     let fault = Fault.weighted.randomElement(using: &random) ?? .kill
     let isLong = Int.random(in: 0..<5, using: &random) == 0
     let seconds = isLong ? Double.random(in: 15...19, using: &random) : Double.random(in: 0.1...4, using: &random)
-    let place = fault == .storeKilled || fault == .storeFrozen ? -1 : index
+    let place = fault.isOfStore ? -1 : index
     guard !heals.contains(where: { $0.place == place }) else { return }
     struck[fault, default: 0] += 1
     let (proxy, relay) = (current.change { $0[index] }, fleet.relays[index])
@@ -122,11 +130,22 @@ final class FaultRun {
       try relay.delay(milliseconds: Int.random(in: 20...400, using: &random))
       later(seconds, place) { try relay.serve() }
     case .storeKilled:
-      fleet.redis.kill()
-      later(min(seconds, 3), place) { try self.fleet.redis.start() }
+      redis.kill()
+      later(min(seconds, 3), place) { try self.redis.start() }
     case .storeFrozen:
-      fleet.redis.freeze()
-      later(min(seconds, 3), place) { self.fleet.redis.thaw() }
+      redis.freeze()
+      later(min(seconds, 3), place) { self.redis.thaw() }
+    case .failOver:
+      let replica = try RedisServer(Self.store)
+      // Not in its configuration: it must be a master when it starts again.
+      try replica.command("replicaof", "127.0.0.1", "\(redis.port)")
+      try #require(try eventually { try replica.command("info", "replication").contains("master_link_status:up") })
+      redis.kill()
+      redis = replica
+      later(min(seconds, 3), place) {
+        try replica.command("replicaof", "no", "one")
+        for relay in self.fleet.relays { try relay.move(to: replica.port) }
+      }
     }
   }
 

@@ -33,10 +33,13 @@ import Testing
       \(run.reasons.change { $0 }.map { "\($0.value) × \($0.key)" }.sorted().joined(separator: "\n"))
       """)
     // A claim stands for its whole time between two uses of one token: its holder sends in the first part of it. Who lives, and waited in
-    // vain for the answer, gives the claim up.
+    // vain for the answer, gives the claim up. A claim that is lost in a fail-over, as no replica acknowledges it here, risks one more use.
+    let failOvers = run.struck[.failOver, default: 0]
     let early = repeated.filter { $0.after < FaultRun.claim - FaultRun.sending }
-    #expect(early.count <= run.givenUp, "\(early), \(run.givenUp) given up, seed \(seed)\n\(fleet.story)")
-    #expect(state.concurrent == 1)
+    #expect(
+      early.count <= run.givenUp + failOvers,
+      "\(early), \(run.givenUp) given up, \(failOvers) fail-overs, seed \(seed)\n\(fleet.story)")
+    #expect(state.concurrent <= (failOvers > 0 ? 2 : 1))
     #expect(state.reuse == nil)
     #expect(recovery < FaultRun.claim + 15, "a claim's time, and what a busy machine takes")
     #expect(Set(answers.keys).isSubset(of: [0, 200, 401, 502, 503]), "\(answers)")
