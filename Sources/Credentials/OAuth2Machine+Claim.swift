@@ -23,8 +23,8 @@ extension OAuth2Machine {
   mutating func waitForOther(_ holder: String?, _ now: Int64) {
     guard let started = flight?.started else { return }
     if now - started > (isShared ? policy.claimPatience : policy.lockPatience) {
-      let which = holder.map { "\($0) holds this credential's claim" } ?? "another process holds this credential's lock"
-      return fail("\(TokenFailure.store(which))", retryAfter: nil, now)
+      let text = "\(TokenFailure.store(holder.map { "\($0) holds this credential's claim" } ?? "another process holds this credential's lock"))"
+      return isShared ? failWithoutStore(text, now) : fail(text, retryAfter: nil, now)
     }
     let pause = !isShared ? Self.lockRetry : waiters.need || waiters.refused ? Self.claimRetry : Self.idleClaimRetry
     let retryAt = now + pause / 2 + jitter(upTo: pause / 2)
@@ -104,7 +104,7 @@ extension OAuth2Machine {
     stored.unsaved = nil
     stored.ownMark = true
     if let since, now >= since + policy.sendingTime {
-      return fail("\(TokenFailure.store("the claim came too late to use it"))", retryAfter: nil, now)
+      return failWithoutStore("\(TokenFailure.store("the claim came too late to use it"))", now)
     }
     request(now, claimedAt: since)
   }

@@ -86,7 +86,7 @@ extension OAuth2Machine {
     "an earlier process ended while it was using this refresh token, so the server probably issued a new one, which is lost"
 
   mutating func startInBackground(_ now: Int64) {
-    guard flight == nil, failures.operatorReason == nil, !retired, failures.backingOff(at: now) == nil else { return }
+    guard flight == nil, failures.operatorReason == nil, !retired, now >= failures.unaskedUntil ?? now else { return }
     start(now)
   }
 
@@ -134,11 +134,10 @@ extension OAuth2Machine {
   /// - Parameters:
   ///   - needsOperator: no further attempt before the configuration or a secret changes.
   ///   - operatorMustAct: the same for requests, but attempts go on.
-  ///   - awaitsStore: the back-off ends when the shared store can be reached again.
   ///   - noting: for the record, if it is claimed.
   mutating func fail(
-    _ text: String, retryAfter: Int64?, needsOperator: Bool = false, operatorMustAct: Bool = false, awaitsStore: Bool = false,
-    noting: Note? = nil, _ now: Int64
+    _ text: String, retryAfter: Int64?, needsOperator: Bool = false, operatorMustAct: Bool = false, noting: Note? = nil,
+    _ now: Int64
   ) {
     guard let ended = flight else { return }
     if !needsOperator, !ended.outdated { failures.count += 1 }
@@ -146,7 +145,7 @@ extension OAuth2Machine {
     if let noting { note(noting.error, clearsMark: noting.clearsMark, until: ended.outdated ? nil : until) }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
-    failures.awaitsStore = awaitsStore
+    failures.forgiveStore()
     failures.last = text
     failures.operatorMustAct = operatorMustAct
     if let until {
@@ -231,12 +230,12 @@ extension OAuth2Machine {
     }
     var times: [Int64] = []
     if let retryAt = stored.unsaved?.retryAt { times.append(retryAt) }
-    if waiters.ahead, current == nil, !retired, failures.operatorReason == nil, let until = failures.backOffUntil {
+    if waiters.ahead, current == nil, !retired, failures.operatorReason == nil, let until = failures.unaskedUntil {
       times.append(until)
     }
     if !canRefresh, let current, failures.operatorReason == nil, !retired { times.append(current.expiry) }
     if let current, current.refreshAt != .max, failures.operatorReason == nil, !retired {
-      let due = max(current.refreshAt, failures.backOffUntil ?? 0)
+      let due = max(current.refreshAt, failures.unaskedUntil ?? 0)
       if due < current.expiry { times.append(due) }
     }
     return times.min()

@@ -6,7 +6,7 @@ extension OAuth2Machine {
     stored.shared.aloneAt = nil
     if failures.awaitsStore {
       failures.backOffUntil = nil
-      failures.awaitsStore = false
+      failures.forgiveStore()
     }
     return flush(now)
   }
@@ -26,9 +26,19 @@ extension OAuth2Machine {
     retrySaving(now)
   }
 
-  /// Ends the flight: without the store, nobody can know whether another process uses the refresh token.
+  /// Milliseconds between attempts that no request waits for, while the shared store fails. They double up to this one.
+  static let longestStorePause: Int64 = 30_000
+
+  /// Ends the flight: without the store, nobody can know whether another process uses the refresh token. Whoever needs a token has the
+  /// store asked once a second. A fleet of idle processes leaves it in peace.
   mutating func failWithoutStore(_ text: String, _ now: Int64) {
-    fail(text, retryAfter: nil, awaitsStore: true, now)
+    let isOutdated = flight?.outdated ?? true
+    giveWay(text, operatorMustAct: false, now)
+    guard !isOutdated else { return }
+    failures.awaitsStore = true
+    let longest = min(Self.longestStorePause, Self.firstBackOff << Int64(min(failures.ofStore, 16)))
+    failures.ofStore += 1
+    failures.quietUntil = now + longest - jitter(upTo: longest / 2)
   }
 
   /// The store cannot be reached. A refresh token is not spent; a password could be locked by many processes that try an old one. For

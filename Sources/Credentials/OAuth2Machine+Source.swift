@@ -1,8 +1,14 @@
 /// Tokens that are exchanged for those of another credential, the source.
 extension OAuth2Machine {
-  /// The source has no token. No server was asked, and the source has a back-off of its own, so that this one stays short: a
-  /// login at the source helps here within a second.
+  /// The source has no token.
   mutating func lackSource(_ text: String, _ why: CredentialUnavailable, _ now: Int64) {
+    let mustAct = if case .temporarily = why { false } else { true }
+    giveWay(text, operatorMustAct: mustAct, now)
+  }
+
+  /// Ends a flight whose token server was not asked, because of a source or a store, which have back-offs of their own. So this one stays
+  /// short: what helps there helps here within a second.
+  mutating func giveWay(_ text: String, operatorMustAct: Bool, _ now: Int64) {
     guard let ended = flight else { return }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
@@ -11,7 +17,7 @@ extension OAuth2Machine {
     if failures.last != text || failures.backOffUntil == nil { actions.append(.report(.failed(text, retryAt: until))) }
     failures.last = text
     failures.backOffUntil = until
-    failures.operatorMustAct = if case .temporarily = why { false } else { true }
+    failures.operatorMustAct = operatorMustAct
     if waiters.refused { actions.append(.releaseRefused(.refreshFailed)) }
     if waiters.need { actions.append(.failWaiters(backingOff(until: until, now))) }
     waiters.release()

@@ -50,7 +50,8 @@ extension OAuth2Machine {
     case (_, .damaged): failUnreadable(isDamaged: true, now)
     case (.reading, .unreachable(let text)), (.claiming, .unreachable(let text)): goOnAlone(text, now)
     case (.reading, .failed(let text)), (.claiming, .failed(let text)):
-      fail("\(TokenFailure.store(text))", retryAfter: nil, now)
+      // Too few replicas, or what a file system says.
+      if isShared { failWithoutStore(text, now) } else { fail("\(TokenFailure.store(text))", retryAfter: nil, now) }
     default: break
     }
     return flush(now)

@@ -271,9 +271,16 @@ public struct OAuth2Machine: Sendable {
     var isLimited = false
     /// The back-off ends when the shared store can be reached again.
     var awaitsStore = false
+    /// Of the shared store, in a row.
+    var ofStore = 0
+    /// Until then, the shared store is asked only for who needs a token.
+    var quietUntil: Int64?
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
+
+    /// No attempt before, if no request needs it.
+    var unaskedUntil: Int64? { backOffUntil.map { max($0, quietUntil ?? $0) } }
 
     mutating func forgive() {
       count = 0
@@ -282,7 +289,13 @@ public struct OAuth2Machine: Sendable {
       isUnreadable = false
       needsLogin = false
       operatorMustAct = false
+      forgiveStore()
+    }
+
+    mutating func forgiveStore() {
       awaitsStore = false
+      ofStore = 0
+      quietUntil = nil
     }
   }
 

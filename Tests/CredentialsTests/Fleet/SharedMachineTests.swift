@@ -15,6 +15,8 @@ private struct Replica {
   var released: [RelayReason] = []
   var reports: [OAuth2Machine.Report] = []
   var withdrawals = 0
+  /// Operations of the store.
+  var asked = 0
   /// nil: it cannot be reached.
   var isConnected = true
 
@@ -54,6 +56,7 @@ private struct Replica {
     for action in actions {
       switch action {
       case .perform(let id, let operation):
+        asked += 1
         let answer = isConnected ? store.perform(operation, of: 1, at: now).answer : .failed("connection refused")
         run(record.answered(id: id, answer, now: now), &store)
       case .answer(let id, let answer, let clock):
@@ -302,6 +305,51 @@ struct SharedMachineTests {
     first.refused(&store)
     #expect(first.sent == ["r1"] && first.released == [.refreshFailed])
     #expect(first.machine.need(now: first.now).need.version == 1)
+  }
+
+  @Test("store away for long: who needs a token has it asked each second, and its return goes unsaid at no cost")
+  func storeAwayForLong() {
+    var store = ModelStore(stored(1))
+    var first = Replica(1)
+    first.isConnected = false
+    for _ in 0..<20 {
+      first.need(&store)
+      first.now += 1_000
+    }
+    #expect(first.failed.map(\.retryAfterSeconds) == Array(repeating: 1, count: 20))
+    #expect(first.reports.count == 1, "once for each reason")
+    first.isConnected = true
+    first.need(&store)
+    first.settle(&store)
+    #expect(first.sent == ["r1"])
+    // Its failures are no failures of the token server.
+    first.answer(.failed(.timedOut, retryAfter: nil), &store)
+    #expect(first.failed.last?.retryAfterSeconds == 1)
+  }
+
+  @Test("store away for long: for a refresh that nobody waits for, it is asked more and more rarely, up to 30 s")
+  func storeAwayForIdleProcesses() {
+    var store = ModelStore(stored(1))
+    var first = Replica(1, makePolicy(grant: .refreshToken(Secret("r1")), refreshBeforeExpiry: 1_000_000))
+    first.need(&store)
+    first.answer(grant("a2", refreshToken: "r2"), &store)
+    first.isConnected = false
+    var attempts: [Int64] = []
+    let end = first.now + 3_000_000
+    while first.now < end {
+      let before = first.asked
+      first.timer(&store)
+      if first.asked > before { attempts.append(first.now) }
+      first.now += 250
+    }
+    let pauses = zip(attempts.dropFirst(), attempts).map { $0 - $1 }
+    #expect(pauses.first ?? 0 <= 1_250 && pauses.max() ?? 0 > 20_000 && pauses.max() ?? 0 <= 30_250)
+    #expect(pauses.suffix(5).allSatisfy { $0 >= 14_750 })
+    // And at once when the store is back.
+    first.returned(&store)
+    first.timer(&store)
+    first.settle(&store)
+    #expect(first.sent.count == 2)
   }
 
   @Test("store away before the save: the token is used, and saved before anything else when the store is back")

@@ -20,8 +20,9 @@ final class FaultRun {
     /// Of the store, not of one process.
     var isOfStore: Bool { [.storeKilled, .storeFrozen, .failOver].contains(self) }
 
-    /// While the store is away, nothing can go wrong.
-    static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.isOfStore ? 1 : 3) }
+    /// While the store is away, nothing can go wrong; and a store that is interrupted once in a claim's time keeps everybody from taking
+    /// over a dead holder's.
+    static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.isOfStore ? 1 : 10) }
   }
 
   static let oauth = [
@@ -41,6 +42,8 @@ final class FaultRun {
   private(set) var struck: [Fault: Int] = [:]
   /// By status; 0: the connection has ended.
   let answers = Monitor<[Int: Int]>([:])
+  /// The time of the last answer 200, and the longest time without one, in seconds.
+  let pauses = Monitor((last: Date(), longest: 0.0))
   /// Why a request was refused, with the number of such answers.
   let reasons = Monitor<[String: Int]>([:])
   private let current: Monitor<[ProxyProcess]>
@@ -74,7 +77,9 @@ final class FaultRun {
 
   /// A client of one process, whichever that is now.
   private func ask(_ index: Int) {
-    let (url, current, isOver, answers, reasons, asking) = (fleet.server.url(), current, isOver, answers, reasons, asking)
+    let (url, current, isOver, answers, reasons, pauses, asking) = (
+      fleet.server.url(), current, isOver, answers, reasons, pauses, asking
+    )
     asking.change { $0 += 1 }
     let thread = Thread {
       while !isOver.change({ $0 }) {
@@ -91,6 +96,9 @@ final class FaultRun {
           }
         }
         answers.change { $0[status, default: 0] += 1 }
+        if status == 200 {
+          pauses.change { $0 = (Date(), max($0.longest, Date().timeIntervalSince($0.last))) }
+        }
         usleep(60_000)
       }
       asking.change { $0 -= 1 }

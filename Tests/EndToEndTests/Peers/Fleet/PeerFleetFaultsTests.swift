@@ -29,7 +29,8 @@ import Testing
       """
       faults: \(run.struck.map { "\($0.value) \($0.key.rawValue)" }.sorted().joined(separator: ", ")); \
       answers: \(answers.map { "\($0.value) × \($0.key)" }.sorted().joined(separator: ", ")); \
-      \(state.requests.count) token requests, \(repeated.count) of them with a spent token; all well after \(recovery) s
+      \(state.requests.count) token requests, \(repeated.count) of them with a spent token; all well after \(recovery) s; \
+      at most \(run.pauses.change { $0.longest }) s without a 200
       \(run.reasons.change { $0 }.map { "\($0.value) × \($0.key)" }.sorted().joined(separator: "\n"))
       """)
     // A claim stands for its whole time between two uses of one token: its holder sends in the first part of it. Who lives, and waited in
