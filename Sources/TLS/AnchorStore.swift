@@ -1,18 +1,23 @@
 import COpenSSL
 import Crypto
 
-/// The roots in which a chain may end: one X509_STORE, shared by contexts and threads. Making one reads files and takes tens of
-/// milliseconds, so never do it on a loop.
-// SAFETY: nothing is added after init. OpenSSL counts the store's references and guards look-ups with its own lock.
+/// The roots in which a chain may end: one X509_STORE, shared by contexts and threads. Making one reads files and takes milliseconds, so
+/// never do it on a loop.
+// SAFETY: OpenSSL counts the store's references, and guards look-ups and what they add with its own lock.
 public final class AnchorStore: @unchecked Sendable {
   let pointer: OpaquePointer
   /// SHA-256 of the store's content; equal stores have equal digests.
   public let digest: [UInt8]
 
-  private init(_ certificates: [Certificate], digest: [UInt8]) throws(OpenSSLError) {
+  /// - Parameter bundle: in DER, parsed when a chain needs them.
+  private init(_ der: [[UInt8]], bundle: [[UInt8]] = []) throws(OpenSSLError) {
+    var certificates: [Certificate] = []
+    for bytes in der { certificates.append(try Certificate(der: bytes)) }
+    let digests = Set((bundle + der).map { SHA256.digest($0) }).sorted { $0.lexicographicallyPrecedes($1) }
     guard let pointer = X509_STORE_new() else { throw .drained(.configuration, "out of memory") }
     self.pointer = pointer
-    self.digest = digest
+    digest = SHA256.digest(Array(digests.joined()))
+    if !bundle.isEmpty { try RootDirectory(bundle).attach(to: pointer) }
     for certificate in certificates {
       guard X509_STORE_add_cert(pointer, certificate.pointer) == 1 else { throw .drained(.configuration, "anchor") }
     }
@@ -30,24 +35,9 @@ public final class AnchorStore: @unchecked Sendable {
 
   /// A bundle that was read before, and these certificates in DER.
   public static func systemRoots(_ roots: SystemRoots, and der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore {
-    let certificates = try Certificate.parse(pem: roots.pem) + parse(der)
-    return try AnchorStore(certificates, digest: contentDigest(certificates))
+    try AnchorStore(der, bundle: Certificate.blocks(ofPEM: roots.pem))
   }
 
   /// Only these certificates, in DER.
-  public static func certificates(_ der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore {
-    let certificates = try parse(der)
-    return try AnchorStore(certificates, digest: contentDigest(certificates))
-  }
-
-  private static func parse(_ der: [[UInt8]]) throws(OpenSSLError) -> [Certificate] {
-    var result: [Certificate] = []
-    for bytes in der { result.append(try Certificate(der: bytes)) }
-    return result
-  }
-
-  private static func contentDigest(_ certificates: [Certificate]) -> [UInt8] {
-    let sorted = Set(certificates.map(\.fingerprint)).sorted { $0.lexicographicallyPrecedes($1) }
-    return SHA256.digest(Array(sorted.joined()))
-  }
+  public static func certificates(_ der: [[UInt8]]) throws(OpenSSLError) -> AnchorStore { try AnchorStore(der) }
 }

@@ -28,15 +28,47 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
 
   /// Every certificate of a PEM file, in order; at least one. Ignores text between the blocks.
   public static func parse(pem: [UInt8]) throws(OpenSSLError) -> [Certificate] {
+    var result: [Certificate] = []
+    for der in try blocks(ofPEM: pem) {
+      do throws(OpenSSLError) { result.append(try Certificate(der: der)) } catch {
+        throw OpenSSLError(.encoding, "certificate \(result.count + 1): \(error.message)")
+      }
+    }
+    return result
+  }
+
+  /// What PEM calls them (RFC 7468, 5.3), and OpenSSL's form that goes on after the certificate.
+  private static let labels: Set = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
+
+  /// The DER of every certificate of a PEM file, in order; at least one. Ignores text between the blocks.
+  static func blocks(ofPEM pem: [UInt8]) throws(OpenSSLError) -> [[UInt8]] {
     guard let input = MemoryBIO(pem) else { throw .drained(.encoding, "out of memory") }
     ERR_clear_error()
-    var result: [Certificate] = []
-    while let pointer = PEM_read_bio_X509(input.pointer, nil, nil, nil) { result.append(Certificate(owning: pointer)) }
+    var result: [[UInt8]] = []
+    var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
+    var (data, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
+    while PEM_read_bio(input.pointer, &name, &header, &data, &count) == 1 {
+      if let name, labels.contains(String(cString: name)) {
+        result.append(firstElement(of: UnsafeBufferPointer(start: data, count: count)))
+      }
+      for pointer in [UnsafeMutableRawPointer(name), UnsafeMutableRawPointer(header), UnsafeMutableRawPointer(data)] {
+        cossl_free(pointer)
+      }
+    }
     let noMore = Int32(truncatingIfNeeded: ERR_peek_last_error() & 0x7F_FFFF) == PEM_R_NO_START_LINE
     guard noMore else { throw .drained(.encoding, "certificate \(result.count + 1)") }
     ERR_clear_error()
     guard !result.isEmpty else { throw OpenSSLError(.encoding, "it contains no certificate") }
     return result
+  }
+
+  /// All of it, if it begins like nothing that has an end.
+  private static func firstElement(of der: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    var (content, length, tag, kind): (UnsafePointer<UInt8>?, Int, Int32, Int32) = (der.baseAddress, 0, 0, 0)
+    guard ASN1_get_object(&content, &length, &tag, &kind, der.count) & 0x81 == 0, let content, let start = der.baseAddress else {
+      return Array(der)
+    }
+    return Array(der.prefix(content - start + length))
   }
 
   public static func == (left: Certificate, right: Certificate) -> Bool {
