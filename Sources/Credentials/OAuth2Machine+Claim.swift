@@ -23,7 +23,8 @@ extension OAuth2Machine {
   mutating func waitForOther(_ holder: String?, _ now: Int64) {
     guard let started = flight?.started else { return }
     if now - started > (isShared ? policy.claimPatience : policy.lockPatience) {
-      let text = "\(TokenFailure.store(holder.map { "\($0) holds this credential's claim" } ?? "another process holds this credential's lock"))"
+      let which = holder.map { "\($0) holds this credential's claim" } ?? "another process holds this credential's lock"
+      let text = "\(TokenFailure.store(which))"
       return isShared ? failWithoutStore(text, now) : fail(text, retryAfter: nil, now)
     }
     let pause = !isShared ? Self.lockRetry : waiters.need || waiters.refused ? Self.claimRetry : Self.idleClaimRetry

@@ -145,7 +145,7 @@ extension OAuth2Machine {
     if let noting { note(noting.error, clearsMark: noting.clearsMark, until: ended.outdated ? nil : until) }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
-    failures.forgiveStore()
+    failures.ofStore = nil
     failures.last = text
     failures.operatorMustAct = operatorMustAct
     if let until {

@@ -4,9 +4,9 @@ extension OAuth2Machine {
   public mutating func storeReturned(now: Int64) -> [Action] {
     saveNow(now)
     stored.shared.aloneAt = nil
-    if failures.awaitsStore {
+    if failures.ofStore != nil {
       failures.backOffUntil = nil
-      failures.forgiveStore()
+      failures.ofStore = nil
     }
     return flush(now)
   }
@@ -35,10 +35,9 @@ extension OAuth2Machine {
     let isOutdated = flight?.outdated ?? true
     giveWay(text, operatorMustAct: false, now)
     guard !isOutdated else { return }
-    failures.awaitsStore = true
-    let longest = min(Self.longestStorePause, Self.firstBackOff << Int64(min(failures.ofStore, 16)))
-    failures.ofStore += 1
-    failures.quietUntil = now + longest - jitter(upTo: longest / 2)
+    let count = failures.ofStore?.count ?? 0
+    let longest = min(Self.longestStorePause, Self.firstBackOff << Int64(min(count, 16)))
+    failures.ofStore = Failures.OfStore(count: count + 1, quietUntil: now + longest - jitter(upTo: longest / 2))
   }
 
   /// The store cannot be reached. A refresh token is not spent; a password could be locked by many processes that try an old one. For
@@ -52,7 +51,7 @@ extension OAuth2Machine {
       if now < at {
         endFlight()
         failures.backOffUntil = at
-        failures.awaitsStore = true
+        failures.ofStore = Failures.OfStore()
         return
       }
     }

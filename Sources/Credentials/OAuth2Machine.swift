@@ -269,18 +269,20 @@ public struct OAuth2Machine: Sendable {
     var operatorMustAct = false
     /// The back-off is the server's limit: it may ban who comes earlier.
     var isLimited = false
-    /// The back-off ends when the shared store can be reached again.
-    var awaitsStore = false
-    /// Of the shared store, in a row.
-    var ofStore = 0
-    /// Until then, the shared store is asked only for who needs a token.
-    var quietUntil: Int64?
+    /// The last ones were the shared store's: the back-off ends when it can be reached again.
+    var ofStore: OfStore?
+
+    struct OfStore: Sendable {
+      var count = 0
+      /// Until then, the store is asked only for who needs a token.
+      var quietUntil: Int64?
+    }
 
     /// The end of the back-off, if `now` is in it.
     func backingOff(at now: Int64) -> Int64? { backOffUntil.flatMap { now < $0 ? $0 : nil } }
 
     /// No attempt before, if no request needs it.
-    var unaskedUntil: Int64? { backOffUntil.map { max($0, quietUntil ?? $0) } }
+    var unaskedUntil: Int64? { backOffUntil.map { max($0, ofStore?.quietUntil ?? $0) } }
 
     mutating func forgive() {
       count = 0
@@ -289,13 +291,7 @@ public struct OAuth2Machine: Sendable {
       isUnreadable = false
       needsLogin = false
       operatorMustAct = false
-      forgiveStore()
-    }
-
-    mutating func forgiveStore() {
-      awaitsStore = false
-      ofStore = 0
-      quietUntil = nil
+      ofStore = nil
     }
   }
 

@@ -65,9 +65,8 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
   /// All of it, if it begins like nothing that has an end.
   private static func firstElement(of der: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var (content, length, tag, kind): (UnsafePointer<UInt8>?, Int, Int32, Int32) = (der.baseAddress, 0, 0, 0)
-    guard ASN1_get_object(&content, &length, &tag, &kind, der.count) & 0x81 == 0, let content, let start = der.baseAddress else {
-      return Array(der)
-    }
+    let form = ASN1_get_object(&content, &length, &tag, &kind, der.count)
+    guard form & 0x81 == 0, let content, let start = der.baseAddress else { return Array(der) }
     return Array(der.prefix(content - start + length))
   }
 
