@@ -25,7 +25,7 @@ extension OAuth2Machine {
     if now - started > (isShared ? policy.claimPatience : policy.lockPatience) {
       let which = holder.map { "\($0) holds this credential's claim" } ?? "another process holds this credential's lock"
       let text = "\(TokenFailure.store(which))"
-      return isShared ? failWithoutStore(text, now) : fail(text, retryAfter: nil, now)
+      return isShared ? failWithoutStore(text, isReached: true, now) : fail(text, retryAfter: nil, now)
     }
     let pause = !isShared ? Self.lockRetry : waiters.need || waiters.refused ? Self.claimRetry : Self.idleClaimRetry
     let retryAt = now + pause / 2 + jitter(upTo: pause / 2)
@@ -105,7 +105,7 @@ extension OAuth2Machine {
     stored.unsaved = nil
     stored.ownMark = true
     if let since, now >= since + policy.sendingTime {
-      return failWithoutStore("\(TokenFailure.store("the claim came too late to use it"))", now)
+      return failWithoutStore("\(TokenFailure.store("the claim came too late to use it"))", isReached: true, now)
     }
     request(now, claimedAt: since)
   }
@@ -152,6 +152,8 @@ extension OAuth2Machine {
     // The attempt that is worthwhile when the token expires is everybody's.
     failures.count = max(failures.count, backOff.count)
     failures.backOffUntil = until
+    // It is the token server's: the store's return does not end it.
+    failures.ofStore = nil
     failures.last = backOff.text
     guard flight != nil else { return }
     endFlight()

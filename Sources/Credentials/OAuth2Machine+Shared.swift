@@ -5,7 +5,8 @@ extension OAuth2Machine {
     saveNow(now)
     stored.shared.aloneAt = nil
     if failures.ofStore != nil {
-      failures.backOffUntil = nil
+      // Not nil: a fetch ahead is due when the back-off ends.
+      failures.backOffUntil = failures.backOffUntil.map { min($0, now) }
       failures.ofStore = nil
     }
     return flush(now)
@@ -28,16 +29,23 @@ extension OAuth2Machine {
 
   /// Milliseconds between attempts that no request waits for, while the shared store fails. They double up to this one.
   static let longestStorePause: Int64 = 30_000
+  /// The same where requests wait, and the store is in reach: each attempt writes, and all processes read what was written.
+  static let longestClaimPause: Int64 = 8_000
 
   /// Ends the flight: without the store, nobody can know whether another process uses the refresh token. Whoever needs a token has the
-  /// store asked once a second. A fleet of idle processes leaves it in peace.
-  mutating func failWithoutStore(_ text: String, _ now: Int64) {
+  /// store asked once a second, as the client of the store allows. A fleet of idle processes leaves it in peace.
+  /// - Parameter isReached: it is in reach, but this process gets no claim.
+  mutating func failWithoutStore(_ text: String, isReached: Bool = false, _ now: Int64) {
     let isOutdated = flight?.outdated ?? true
-    giveWay(text, operatorMustAct: false, now)
-    guard !isOutdated else { return }
     let count = failures.ofStore?.count ?? 0
     let longest = min(Self.longestStorePause, Self.firstBackOff << Int64(min(count, 16)))
-    failures.ofStore = Failures.OfStore(count: count + 1, quietUntil: now + longest - jitter(upTo: longest / 2))
+    let pause = longest - jitter(upTo: longest / 2)
+    // It is reported anew whenever the store has been of use meanwhile.
+    if failures.ofStore == nil { failures.backOffUntil = nil }
+    let urgent = isReached ? min(max(pause, Self.firstBackOff), Self.longestClaimPause) : Self.firstBackOff
+    giveWay(text, operatorMustAct: false, for: urgent, now)
+    guard !isOutdated else { return }
+    failures.ofStore = Failures.OfStore(count: count + 1, quietUntil: now + pause)
   }
 
   /// The store cannot be reached. A refresh token is not spent; a password could be locked by many processes that try an old one. For
@@ -50,6 +58,8 @@ extension OAuth2Machine {
       stored.shared.aloneAt = at
       if now < at {
         endFlight()
+        if waiters.refused { actions.append(.releaseRefused(.backingOff)) }
+        waiters.releaseRefused()
         failures.backOffUntil = at
         failures.ofStore = Failures.OfStore()
         return

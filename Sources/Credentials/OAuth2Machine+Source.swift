@@ -7,12 +7,13 @@ extension OAuth2Machine {
   }
 
   /// Ends a flight whose token server was not asked, because of a source or a store, which have back-offs of their own. So this one stays
-  /// short: what helps there helps here within a second.
-  mutating func giveWay(_ text: String, operatorMustAct: Bool, _ now: Int64) {
+  /// short: what helps there helps here soon.
+  /// - Parameter pause: milliseconds.
+  mutating func giveWay(_ text: String, operatorMustAct: Bool, for pause: Int64 = firstBackOff, _ now: Int64) {
     guard let ended = flight else { return }
     endFlight()
     guard !ended.outdated else { return startForWaiters(now) }
-    let until = now + Self.firstBackOff
+    let until = now + pause
     // Once for each reason, not once a second.
     if failures.last != text || failures.backOffUntil == nil { actions.append(.report(.failed(text, retryAt: until))) }
     failures.last = text

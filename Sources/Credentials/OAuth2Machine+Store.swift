@@ -36,7 +36,7 @@ extension OAuth2Machine {
       }
     case (.confirming(let refusal), .failed(let text)), (.confirming(let refusal), .unreachable(let text)):
       stored.shared.doubt = Stored.Doubt(generation: stored.generation, refusal: refusal)
-      failWithoutStore(text, now)
+      if isShared { failWithoutStore(text, now) } else { fail("\(TokenFailure.store(text))", retryAfter: nil, now) }
     case (.saving(let grant, let record), .saved):
       stored.ownMark = false
       if record.binding == binding { stored.record = record }
@@ -51,7 +51,11 @@ extension OAuth2Machine {
     case (.reading, .unreachable(let text)), (.claiming, .unreachable(let text)): goOnAlone(text, now)
     case (.reading, .failed(let text)), (.claiming, .failed(let text)):
       // Too few replicas, or what a file system says.
-      if isShared { failWithoutStore(text, now) } else { fail("\(TokenFailure.store(text))", retryAfter: nil, now) }
+      guard !isShared else {
+        failWithoutStore(text, isReached: true, now)
+        break
+      }
+      fail("\(TokenFailure.store(text))", retryAfter: nil, now)
     default: break
     }
     return flush(now)

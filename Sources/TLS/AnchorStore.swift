@@ -17,10 +17,12 @@ public final class AnchorStore: @unchecked Sendable {
     guard let pointer = X509_STORE_new() else { throw .drained(.configuration, "out of memory") }
     self.pointer = pointer
     digest = SHA256.digest(Array(digests.joined()))
-    if !bundle.isEmpty { try RootDirectory(bundle).attach(to: pointer) }
-    for certificate in certificates {
+    // Those of one name must all be there, or none: OpenSSL asks a directory only for a name of which it has nothing.
+    let directory = try RootDirectory(bundle.isEmpty ? [] : bundle + der)
+    for certificate in directory.parsed + (bundle.isEmpty ? certificates : []) {
       guard X509_STORE_add_cert(pointer, certificate.pointer) == 1 else { throw .drained(.configuration, "anchor") }
     }
+    if !bundle.isEmpty { try directory.attach(to: pointer) }
     // A certificate given as an anchor is an anchor, self-signed or not.
     X509_STORE_set_flags(pointer, UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST))
   }

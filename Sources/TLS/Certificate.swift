@@ -37,8 +37,8 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     return result
   }
 
-  /// What PEM calls them (RFC 7468, 5.3), and OpenSSL's form that goes on after the certificate.
-  private static let labels: Set = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
+  /// What PEM calls them (RFC 7468, 5.3). Not OpenSSL's "TRUSTED CERTIFICATE": it may say what the certificate must not be trusted for.
+  private static let labels: Set = ["CERTIFICATE", "X509 CERTIFICATE"]
 
   /// The DER of every certificate of a PEM file, in order; at least one. Ignores text between the blocks.
   static func blocks(ofPEM pem: [UInt8]) throws(OpenSSLError) -> [[UInt8]] {
@@ -62,11 +62,14 @@ public final class Certificate: @unchecked Sendable, Hashable, CustomStringConve
     return result
   }
 
-  /// All of it, if it begins like nothing that has an end.
+  /// What follows it never counted. All, if its length is not definite.
   private static func firstElement(of der: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var (content, length, tag, kind): (UnsafePointer<UInt8>?, Int, Int32, Int32) = (der.baseAddress, 0, 0, 0)
     let form = ASN1_get_object(&content, &length, &tag, &kind, der.count)
-    guard form & 0x81 == 0, let content, let start = der.baseAddress else { return Array(der) }
+    guard form & 0x81 == 0, let content, let start = der.baseAddress else {
+      ERR_clear_error()
+      return Array(der)
+    }
     return Array(der.prefix(content - start + length))
   }
 

@@ -4,17 +4,38 @@ import Crypto
 /// Roots in DER by their names. A store parses one when a chain needs it: OpenSSL 3 takes half a millisecond for each, mostly for its key,
 /// and of a bundle's 140 a process needs a few.
 final class RootDirectory {
-  /// By a hash of the subject, which different names may share.
-  private let certificates: [UInt: [[UInt8]]]
+  /// By a hash of the subject. What does not parse once it is needed is no root.
+  private var certificates: [UInt: [UInt8]] = [:]
+  /// Those that share a hash, and what is no DER, which the store has from the beginning. A thread that meets the first of several with
+  /// one name would otherwise judge without the others.
+  private(set) var parsed: [Certificate] = []
 
   init(_ der: [[UInt8]]) throws(OpenSSLError) {
-    var certificates: [UInt: [[UInt8]]] = [:]
+    var all: [UInt: [(index: Int, der: [UInt8])]] = [:]
     for (index, bytes) in der.enumerated() {
-      guard let name = Self.subject(of: bytes) else { throw .drained(.encoding, "certificate \(index + 1)") }
-      certificates[X509_NAME_hash_ex(name, nil, nil, nil), default: []].append(bytes)
-      X509_NAME_free(name)
+      if let hash = Self.withSubject(of: bytes, { Self.hash(of: $0) }) ?? nil {
+        all[hash, default: []].append((index, bytes))
+      } else {
+        try parse(bytes, index)
+      }
     }
-    self.certificates = certificates
+    for (hash, those) in all {
+      if those.count == 1 { certificates[hash] = those[0].der } else { for (index, der) in those { try parse(der, index) } }
+    }
+  }
+
+  private func parse(_ der: [UInt8], _ index: Int) throws(OpenSSLError) {
+    do throws(OpenSSLError) { parsed.append(try Certificate(der: der)) } catch {
+      throw OpenSSLError(.encoding, "certificate \(index + 1): \(error.message)")
+    }
+  }
+
+  /// nil: SHA-1 is not to be had.
+  private static func hash(of name: OpaquePointer) -> UInt? {
+    var isGood: Int32 = 0
+    let hash = X509_NAME_hash_ex(name, nil, nil, &isGood)
+    if isGood == 0 { ERR_clear_error() }
+    return isGood == 1 ? hash : nil
   }
 
   /// The store asks here for what it does not have yet. It keeps the directory.
@@ -25,7 +46,17 @@ final class RootDirectory {
     X509_LOOKUP_set_method_data(lookup, Unmanaged.passRetained(self).toOpaque())
   }
 
-  /// The caller frees it. nil: no certificate begins like this (RFC 5280, 4.1).
+  /// - Returns: nil: no certificate in DER begins like this (RFC 5280, 4.1).
+  private static func withSubject<Result>(of der: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
+    guard let name = subject(of: der) else {
+      ERR_clear_error()
+      return nil
+    }
+    defer { X509_NAME_free(name) }
+    return body(name)
+  }
+
+  /// The caller frees it.
   private static func subject(of der: [UInt8]) -> OpaquePointer? {
     der.withUnsafeBufferPointer { buffer in
       guard var cursor = buffer.baseAddress else { return nil }
@@ -62,15 +93,14 @@ final class RootDirectory {
     return method
   }()
 
-  /// - Returns: whether there are any.
+  /// - Returns: whether there is one.
   private func add(_ name: OpaquePointer, to store: OpaquePointer) -> Bool {
-    guard let all = certificates[X509_NAME_hash_ex(name, nil, nil, nil)] else { return false }
-    for der in all {
-      guard let certificate = try? Certificate(der: der) else { continue }
-      // Another thread may have been faster: the store leaves out what it has.
-      X509_STORE_add_cert(store, certificate.pointer)
-    }
-    return true
+    guard let hash = Self.hash(of: name), let der = certificates[hash],
+      // Names with an equal hash can be made, and parsing costs more than this.
+      Self.withSubject(of: der, { X509_NAME_cmp($0, name) == 0 }) == true, let certificate = try? Certificate(der: der)
+    else { return false }
+    // Another thread may have been faster: the store leaves out what it has.
+    return X509_STORE_add_cert(store, certificate.pointer) == 1
   }
 
   /// Lends the caller the store's own certificate, as OpenSSL's directories do (crypto/x509/by_dir.c): it takes a reference of its own.

@@ -2,7 +2,7 @@ import Crypto
 import Synchronization
 import TLS
 
-/// One store per distinct set of anchors, shared by policies, loops and snapshots. Making one blocks for tens of milliseconds,
+/// One store per distinct set of anchors, shared by policies, loops and snapshots. Making one blocks for milliseconds,
 /// so never do it on a loop.
 public final class AnchorStores: Sendable {
   private let stores = Mutex<[Key: AnchorStore]>([:])

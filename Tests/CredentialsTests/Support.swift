@@ -40,6 +40,8 @@ extension [OAuth2Machine.Action] {
   var failedWaiters: [CredentialUnavailable] { compactMap { if case .failWaiters(let why) = $0 { why } else { nil } } }
   var wakes: [Int64?] { compactMap { if case .wakeAt(let time) = $0 { .some(time) } else { nil } } }
   var reports: [OAuth2Machine.Report] { compactMap { if case .report(let report) = $0 { report } else { nil } } }
+  var failed: [CredentialUnavailable] { compactMap { if case .failWaiters(let why) = $0 { why } else { nil } } }
+  var storeIDs: [UInt64] { compactMap { if case .store(let id, _) = $0 { id } else { nil } } }
   var stored: [TokenStoreRequest] { compactMap { if case .store(_, let request) = $0 { request } else { nil } } }
 }
 

@@ -34,6 +34,27 @@ import Testing
     #expect(try result(forged, over: anchors) != .done)
   }
 
+  @Test func `a certificate of one's own hides no root of the same name, and the other way round`() throws {
+    let (old, new) = (try Authority("Same"), try Authority("Same"))
+    let bundle = SystemRoots(path: "bundle.pem", pem: old.certificate.pem)
+    let anchors = try AnchorStore.systemRoots(bundle, and: [new.certificate.der])
+    #expect(try result(old, over: anchors) == .done)
+    #expect(try result(new, over: anchors) == .done)
+    let other = try Authority("Other")
+    #expect(try result(other, over: .systemRoots(bundle, and: [other.certificate.der])) == .done)
+  }
+
+  @Test func `a bundle's form with trust settings is left out, as it may say what not to trust`() throws {
+    let root = try Authority()
+    let pem = String(decoding: root.certificate.pem, as: UTF8.self).replacing(" CERTIFICATE", with: " TRUSTED CERTIFICATE")
+    #expect(throws: OpenSSLError.self) { try Certificate.parse(pem: Array(pem.utf8)) }
+    let other = try Authority("Other")
+    let anchors = try AnchorStore.systemRoots(
+      SystemRoots(path: "bundle.pem", pem: Array(pem.utf8) + other.certificate.pem), and: [])
+    #expect(try result(root, over: anchors) != .done)
+    #expect(try result(other, over: anchors) == .done)
+  }
+
   @Test func `names are compared without case and runs of blanks, as RFC 5280, 7.1, has it`() throws {
     let root = try Authority("Test  Root")
     // Certificates of the same key whose issuer is written in another way.
@@ -45,11 +66,12 @@ import Testing
     #expect(try Wire(client, server, host: "api.example.com").handshake() == .done)
   }
 
-  @Test func `many threads need the same root first`() throws {
-    let root = try Authority()
-    let server = try root.server()
+  @Test(arguments: [1, 2]) func `many threads need the same root first`(namesakes: Int) throws {
+    let roots = try (0..<namesakes).map { _ in try Authority() }
+    let server = try roots[namesakes - 1].server()
     for _ in 0..<20 {
-      let anchors = try store(of: root)
+      let anchors = try AnchorStore.systemRoots(
+        SystemRoots(path: "bundle.pem", pem: roots.flatMap(\.certificate.pem)), and: [])
       let client = try TLSContext.client(ClientOptions(anchors: anchors, verifier: ChainAndHostVerifier()))
       let wires = try (0..<8).map { _ in try Wire(client, server, host: "api.example.com") }
       nonisolated(unsafe) let shared = wires

@@ -307,7 +307,7 @@ struct SharedMachineTests {
     #expect(first.machine.need(now: first.now).need.version == 1)
   }
 
-  @Test("store away for long: who needs a token has it asked each second, and its return goes unsaid at no cost")
+  @Test("store away for long: who needs a token has it asked each second, and nobody must say that it is back")
   func storeAwayForLong() {
     var store = ModelStore(stored(1))
     var first = Replica(1)
@@ -350,6 +350,66 @@ struct SharedMachineTests {
     first.timer(&store)
     first.settle(&store)
     #expect(first.sent.count == 2)
+  }
+
+  @Test("no claim from a store in reach: the next attempt comes after at most 8 s")
+  func claimRefusedForLong() {
+    var machine = OAuth2Machine(name: "api", policy: makePolicy(), seed: 1, sharing: Replica.binding)
+    var now: Int64 = 1_000
+    for _ in 0..<12 {
+      let (need, actions) = machine.need(now: now)
+      guard case .wait = need, let id = actions.storeIDs.first else {
+        Issue.record("\(need)")
+        return
+      }
+      let failed = machine.storeAnswered(id: id, .failed("too few replicas"), now: now, wall: 1).failed
+      let pause = failed.first?.retryAfterSeconds ?? 0
+      #expect((1...8).contains(pause))
+      now += Int64(pause) * 1_000
+    }
+  }
+
+  @Test("the store's return does not end a back-off of the token server that another process has met meanwhile")
+  func returnWithinBackOff() {
+    var machine = OAuth2Machine(name: "api", policy: makePolicy(), seed: 1, sharing: Replica.binding)
+    let id = machine.need(now: 1_000).actions.storeIDs.first ?? 0
+    _ = machine.storeAnswered(id: id, .failed("too few replicas"), now: 1_000, wall: 1)
+    var record = TokenRecord(binding: Replica.binding, generation: 0, refreshToken: nil)
+    record.backOff = SharedBackOff(until: 301_000, count: 1, text: "429")
+    _ = machine.seen(.seen(record, TokenStoreMark(values: [])), now: 1_000, wall: 1)
+    _ = machine.storeReturned(now: 2_000)
+    guard case .unavailable(let why) = machine.need(now: 3_000).need else {
+      Issue.record("it asks")
+      return
+    }
+    #expect(why.retryAfterSeconds ?? 0 > 290)
+  }
+
+  @Test("store away: a held refusal is relayed when the refresh that it waits for is put off")
+  func refusalDuringRefresh() {
+    var machine = OAuth2Machine(name: "api", policy: makePolicy(), seed: 1, sharing: Replica.binding)
+    var id = machine.need(now: 1_000).actions.storeIDs.first ?? 0
+    var actions = machine.storeAnswered(id: id, .unreachable("refused"), now: 1_000, wall: 1)
+    #expect(actions.fetches == [id])
+    _ = machine.tokenAnswer(id: id, grant("a1"), now: 1_000, wall: 1)
+    let due: Int64 = 1_000 + 3_600_000 - 200_000
+    id = machine.need(now: due).actions.storeIDs.first ?? 0
+    guard case .waitForRefresh = machine.refused(version: 1, by: key("/"), isRetry: false, now: due).decision else {
+      Issue.record("not held")
+      return
+    }
+    actions = machine.storeAnswered(id: id, .unreachable("refused"), now: due, wall: 3_401)
+    #expect(actions.fetches.isEmpty && actions.released == [.backingOff])
+  }
+
+  @Test("store away: a token that is fetched ahead is fetched when the store is back")
+  func aheadAfterReturn() {
+    var machine = OAuth2Machine(
+      name: "api", policy: makePolicy(grant: .refreshToken(Secret("r1"))), seed: 1, sharing: Replica.binding)
+    let id = machine.ahead(now: 1_000).storeIDs.first ?? 0
+    _ = machine.storeAnswered(id: id, .unreachable("refused"), now: 1_000, wall: 1)
+    _ = machine.storeReturned(now: 1_500)
+    #expect(machine.timer(now: 1_500).storeIDs.count == 1)
   }
 
   @Test("store away before the save: the token is used, and saved before anything else when the store is back")
