@@ -151,7 +151,7 @@ let package = Package(
     .testTarget(name: "StreamsTests", dependencies: ["CSystem", "Crypto", "EventIO", "Streams", "TLS"]),
     .testTarget(name: "SmallHTTPTests", dependencies: ["EventIO", "SmallHTTP"]),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"]),
-    .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL"]),
+    .testTarget(name: "TLSTests", dependencies: ["Crypto", "RevocationAnswers", "TLS", "COpenSSL", "COpenSSLShims"]),
     .testTarget(name: "SigningTests", dependencies: ["Credentials", "Crypto", "Forwarding", "HTTPWire", "Signing"]),
     .testTarget(name: "CacheTests", dependencies: ["Cache", "HTTPWire"]),
     .testTarget(name: "KerberosTests", dependencies: ["CGSSAPI", "Kerberos"]),

@@ -42,7 +42,7 @@ static int read_below(BIO *bio, cossl_socket *state, char *bytes, size_t count, 
 
 static int write_below(BIO *bio, cossl_socket *state, const char *bytes, size_t count, size_t *done) {
   int system_error = 0;
-  long result = cossl_write(state->below, bytes, count, &system_error);
+  long result = cossl_write(state->below, state->below_state, bytes, count, &system_error);
   if (result > 0) {
     *done = (size_t)result;
     return 1;
@@ -107,7 +107,7 @@ static int socket_write(BIO *bio, const char *bytes, size_t count, size_t *done)
   if (state->below) return write_below(bio, state, bytes, count, done);
   ssize_t result;
   do {
-    result = send(state->descriptor, bytes, count, MSG_NOSIGNAL);
+    result = send(state->descriptor, bytes, count, state->has_more ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL);
   } while (result < 0 && errno == EINTR);
   if (result >= 0) {
     *done = (size_t)result;

@@ -181,7 +181,7 @@ public final class TLSConnection {
   public func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
     var systemError: Int32 = 0
-    let result = cossl_write(pointer, start, bytes.count, &systemError)
+    let result = cossl_write(pointer, socket, start, bytes.count, &systemError)
     guard result <= TLSIO.failed else { return result }
     fail(result, "writing", systemError)
     return TLSIO.failed

@@ -1,3 +1,5 @@
+import COpenSSL
+import COpenSSLShims
 import Crypto
 import Glibc
 import Testing
@@ -23,6 +25,27 @@ import Testing
     #expect(wire.drain(wire.server) == (Array("hello".utf8), TLSIO.wantRead))
     #expect(wire.server.send("world") == 5)
     #expect(wire.drain(wire.client) == (Array("world".utf8), TLSIO.wantRead))
+  }
+
+  @Test func `TLS 1.3 is with AES-128, if both ends have OpenSSL's order`() throws {
+    let wire = try Wire(authority.client(), authority.server(), host: "api.example.com")
+    #expect(wire.handshake() == .done)
+    #expect(SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(wire.client.pointer)) == 0x1301)
+  }
+
+  @Test(arguments: ["TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384", ""])
+  func `an order of cipher suites that the machine has is kept`(_ order: String) throws {
+    let context = try #require(SSL_CTX_new(TLS_client_method()))
+    defer { SSL_CTX_free(context) }
+    #expect(SSL_CTX_set_ciphersuites(context, order) == 1)
+    let before = suites(of: context)
+    cossl_context_basics(context, TLSContext.clientSecurityLevel)
+    #expect(suites(of: context) == before)
+  }
+
+  private func suites(of context: OpaquePointer) -> [UInt32] {
+    let all = SSL_CTX_get_ciphers(context)
+    return (0..<OPENSSL_sk_num(all)).map { SSL_CIPHER_get_id(OpaquePointer(OPENSSL_sk_value(all, $0))) }
   }
 
   @Test func `close_notify is an end, a plain close a truncation`() throws {
