@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SECONDS ?= 60
 
 # One flag set for each scratch path: other flags in the same folder rebuild everything.
-RELEASE := swift build -c release --static-swift-stdlib
+RELEASE := swift build -c release --static-swift-stdlib --disable-local-rpath
 PROGRAM := .build/release/authproxy
 VENV := .build-venv
 SOURCES := Sources Tests Package.swift

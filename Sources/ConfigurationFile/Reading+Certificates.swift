@@ -80,8 +80,8 @@ extension Reading {
 
   /// A PEM key and, if it is encrypted, its passphrase.
   func privateKey<Keys: KeySet>(
-    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Located<Secret>?>>,
-    passphrase passphraseKey: Swift.KeyPath<Keys, Key<Located<Secret>?>>
+    _ section: Section<Keys>, _ key: (Keys) -> Key<Located<Secret>?>,
+    passphrase passphraseKey: (Keys) -> Key<Located<Secret>?>
   ) -> KeyDraft? {
     let pem = section.read(key)
     let passphrase = section.read(passphraseKey)

@@ -41,7 +41,7 @@ extension Reading {
 
   /// Whether every endpoint that the configuration names can see a certificate. Reports those that cannot.
   private func isVisible(_ section: Section<OAuth2Keys>) -> Bool {
-    let keys: [Swift.KeyPath<OAuth2Keys, Key<Located<String>?>>] = [
+    let keys: [(OAuth2Keys) -> Key<Located<String>?>] = [
       \.tokenURL, \.issuer, \.login.deviceAuthorizationURL, \.login.revocationURL,
     ]
     var isVisible = true

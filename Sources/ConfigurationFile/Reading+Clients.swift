@@ -7,9 +7,9 @@ extension Reading {
   /// reported as a second error. nil: unknown, because the section's key is misspelt.
   /// - Parameter keys: the keys that may hold an entry's name; the first one present counts.
   func entryNames<Keys: KeySet>(
-    _ root: Section<RootKeys>, _ section: PartialKeyPath<RootKeys>, _ keys: [PartialKeyPath<Keys>]
+    _ root: Section<RootKeys>, _ section: (RootKeys) -> DescribedKey, of type: Keys.Type, _ keys: [(Keys) -> DescribedKey]
   ) -> Set<String>? {
-    if !root.has(section) && root.isMisspelt([section]) { return nil }
+    if !root.has(section) && root.isMisspelt(section) { return nil }
     guard case .sequence(let items)? = root.written(section)?.node.content else { return [] }
     let keys = keys.map(Keys.table.name)
     var names: Set<String> = []

@@ -36,11 +36,11 @@ extension Reading {
         section.valuePlace(\.exchange.requestedTokenType),
         "\(section.path(\.exchange.requestedTokenType).shown): APIs take no refresh token")
     }
-    for (token, key) in [(draft.subject, \OAuth2Keys.exchange.subjectToken), (draft.actor, \.exchange.actorToken)] {
+    for (token, path) in [(draft.subject, section.path(\.exchange.subjectToken)), (draft.actor, section.path(\.exchange.actorToken))] {
       if case .secret(let secret)? = token, !TokenResponse.isAccessToken(secret.value.bytes) {
         error(
           secret.place,
-          "\(section.path(key).shown) contains a character that is not visible ASCII, as tokens are (RFC 6749 appendix A.12)")
+          "\(path.shown) contains a character that is not visible ASCII, as tokens are (RFC 6749 appendix A.12)")
       }
     }
     if let audience = section.read(\.exchange.audience) {
@@ -53,7 +53,7 @@ extension Reading {
 
   /// A word or a URI, as URI.
   private func tokenType(
-    _ section: Section<OAuth2Keys>, _ key: Swift.KeyPath<OAuth2Keys, Key<Located<String>?>>, _ draft: inout ExchangeDraft
+    _ section: Section<OAuth2Keys>, _ key: (OAuth2Keys) -> Key<Located<String>?>, _ draft: inout ExchangeDraft
   ) -> String? {
     guard let text = section.read(key) else { return nil }
     if let known = TokenType(rawValue: text.value) { return known.uri }

@@ -7,12 +7,12 @@ extension Reading {
   ///   - key: of the rules.
   ///   - credential: the entry's, whose fields `request_headers` cannot touch.
   func headerRules(
-    _ entry: Section<UpstreamKeys>, _ key: Swift.KeyPath<UpstreamKeys, Key<Section<HeaderRuleKeys>?>>,
+    _ entry: Section<UpstreamKeys>, _ key: (UpstreamKeys) -> Key<Section<HeaderRuleKeys>?>,
     credential: CredentialDraft?
   ) -> HeaderRuleSettings {
     var rules = HeaderRuleSettings()
     guard let section = entry.read(key) else { return rules }
-    let isRequest = key == \UpstreamKeys.requestHeaders
+    let isRequest = UpstreamKeys.table.name(key) == UpstreamKeys.table.name(\.requestHeaders)
     let policy = isRequest ? credential?.policy : nil
     for item in section.read(\.remove) ?? [] where mayRemove(item, policy) { rules.remove.append(item.text.value) }
     var written: Set<String> = []

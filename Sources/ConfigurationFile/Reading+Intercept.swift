@@ -46,7 +46,7 @@ extension Reading {
     settings.publish = publish.map { Self.withoutSlashes($0.value) }
     if let publish { checkPublish(publish, section, settings) }
     let isForListeners = context.listeners.contains { $0.tls?.names.isEmpty == false }
-    if matches.isEmpty && !isForListeners && !root.isMisspelt([\.upstreams]) {
+    if matches.isEmpty && !isForListeners && !root.isMisspelt(\.upstreams) {
       warning(root.keyPlace(\.intercept), "intercept has no effect: no match says https://, and no listener has 'tls.names'")
     }
     if draft.knowsSigners { checkSigners(matches, settings.authorities) }
@@ -108,7 +108,7 @@ extension Reading {
     // They may be what is about to be made.
     guard readsAuthorities else { return nil }
     let key = privateKey(entry, \.key, passphrase: \.passphrase)
-    guard !entry.has(\.generate), !entry.isMisspelt([\.generate]) else { return nil }
+    guard !entry.has(\.generate), !entry.isMisspelt(\.generate) else { return nil }
     entry.require(\.certificate)
     entry.require(\.key)
     if key != nil { checkKeyFile(entry.path(\.key), entry.valuePlace(\.key)) }

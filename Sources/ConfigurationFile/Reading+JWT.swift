@@ -66,7 +66,7 @@ extension Reading {
   private func checkForApple(_ section: Section<JWTKeys>) -> Bool {
     let hasKeyID = section.require(\.keyID, because: "with preset apns")
     let hasIssuer = section.require(\.issuer, because: "with preset apns")
-    let own: [PartialKeyPath<JWTKeys>] = [\.lifetime, \.expiration, \.retryStatuses]
+    let own: [(JWTKeys) -> DescribedKey] = [\.lifetime, \.expiration, \.retryStatuses]
     section.refuse(own, because: "cannot be used with preset apns, which says it")
     guard section.read(\.backdate) <= 300_000 else {
       error(

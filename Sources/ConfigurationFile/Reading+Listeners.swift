@@ -47,7 +47,7 @@ extension Reading {
       let tls = written.flatMap(self.tls)
       let (peers, localPeers) = proxyProtocol(section)
       guard let address else { return nil }
-      if !section.mentions(\.tls) && !section.isMisspelt([\.tls]) { warnOfClearText(address) }
+      if !section.mentions(\.tls) && !section.isMisspelt(\.tls) { warnOfClearText(address) }
       let place = section.has(\.clients) ? section.valuePlace(\.clients) : nil
       var settings = listenerSettings(address, clients, section.path, place, clientsConfigured)
       settings.tls = tls
@@ -86,22 +86,22 @@ extension Reading {
   }
 
   /// `address`, and `mode`, `owner` and `group` where it is a unix socket.
-  private func address<Keys: KeySet>(in section: Section<Keys>, _ socket: Swift.KeyPath<Keys, SocketKeys>) -> Address? {
-    let (modeKey, ownerKey) = (socket.appending(path: \.mode), socket.appending(path: \.owner))
-    let (groupKey, addressKey) = (socket.appending(path: \.group), socket.appending(path: \.address))
-    let mode = section.read(modeKey)
-    let owner = section.read(ownerKey)
-    let group = section.read(groupKey)
-    guard let text = section.read(addressKey), var address = parsed(text, section.path(addressKey)) else { return nil }
+  private func address<Keys: KeySet>(in section: Section<Keys>, _ socket: @escaping (Keys) -> SocketKeys) -> Address? {
+    let mode = section.read { socket($0).mode }
+    let owner = section.read { socket($0).owner }
+    let group = section.read { socket($0).group }
+    guard let text = section.read({ socket($0).address }), var address = parsed(text, section.path { socket($0).address }) else {
+      return nil
+    }
     guard case .unix(let file, _, _, _) = address.endpoint else {
-      section.refuse([modeKey, ownerKey, groupKey], because: "is for unix sockets only")
+      section.refuse([{ socket($0).mode }, { socket($0).owner }, { socket($0).group }], because: "is for unix sockets only")
       return address
     }
     var bits: UInt32?
     if let mode {
       bits = UInt32(mode.value, radix: 8)
       if !(3...4).contains(mode.value.utf8.count) || bits.map({ $0 <= 0o777 }) != true || mode.value.hasPrefix("+") {
-        error(mode.place, "\(section.path(modeKey).shown) must be permissions such as \"0660\", not \(shown(mode.value))")
+        error(mode.place, "\(section.path { socket($0).mode }.shown) must be permissions such as \"0660\", not \(shown(mode.value))")
       }
     }
     address.endpoint = .unix(path: file, mode: bits, owner: owner?.value, group: group?.value)

@@ -10,7 +10,7 @@ extension Reading {
   }
 
   func explicitEndpoints(_ section: Section<OAuth2Keys>) -> ExplicitEndpoints {
-    func read(_ key: Swift.KeyPath<OAuth2Keys, Key<Located<String>?>>) -> (text: String, url: URLText)? {
+    func read(_ key: (OAuth2Keys) -> Key<Located<String>?>) -> (text: String, url: URLText)? {
       guard let text = section.read(key), let url = serverURL(text, section.path(key)) else { return nil }
       return (text.value, url)
     }
@@ -138,7 +138,7 @@ extension Reading {
 
   private func checkEndpoints(_ grant: OAuth2Keys.Grant, _ section: Section<OAuth2Keys>) {
     guard section.has(\.tokenURL), !section.mentions(\.issuer) else { return }
-    let key: PartialKeyPath<OAuth2Keys> = grant == .deviceCode ? \.login.deviceAuthorizationURL : \.login.authorizationURL
+    let key: (OAuth2Keys) -> DescribedKey = grant == .deviceCode ? \.login.deviceAuthorizationURL : \.login.authorizationURL
     section.require(key, because: "beside 'token_url', or 'issuer' instead of it, for grant \(grant.rawValue)")
   }
 
@@ -149,7 +149,7 @@ extension Reading {
         section.valuePlace(\.scope),
         "\(section.path(\.scope).shown) has openid, so 'issuer' is needed instead of 'token_url': the id_token must name it")
     }
-    guard !isOpenID, !section.isMisspelt([\.scope]), scope != nil || !section.has(\.scope) else { return }
+    guard !isOpenID, !section.isMisspelt(\.scope), scope != nil || !section.has(\.scope) else { return }
     if section.read(\.login.use) == .idToken {
       error(section.valuePlace(\.login.use), "\(section.path(\.login.use).shown) id_token needs openid in 'scope'")
     }

@@ -52,7 +52,7 @@ extension Reading {
 
     var endpoint = endpoint(section, token: urls.token, issuer: urls.issuer)
     if explicit.sendsOverTLS { endpoint?.isHTTPS = true }
-    if !hasKey && !section.isMisspelt([\.privateKey]) {
+    if !hasKey && !section.isMisspelt(\.privateKey) {
       section.refuse(
         [\.passphrase, \.keyID, \.proof.signingAlgorithm], because: "belongs to 'private_key', which is missing")
     }
@@ -137,7 +137,7 @@ extension Reading {
   /// Whether the server's trust policy is there and fits. Reports what does not.
   /// - Parameter server: nil: it is not known, because of an error.
   func checkTrust<Keys: KeySet>(
-    of server: AskedServer?, _ section: Section<Keys>, _ key: PartialKeyPath<Keys>, _ name: Located<String>?,
+    of server: AskedServer?, _ section: Section<Keys>, _ key: (Keys) -> DescribedKey, _ name: Located<String>?,
     _ trust: TrustRules,
     allowUntrusted: Bool
   ) -> Bool {

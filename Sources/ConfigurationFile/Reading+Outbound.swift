@@ -47,9 +47,10 @@ extension Reading {
   ///   - outer: the file's, for an entry.
   /// - Returns: nil: the section has none of the keys.
   func outbound<Keys: KeySet>(
-    _ section: Section<Keys>, _ keys: Swift.KeyPath<Keys, OutboundKeys>, outer: OutboundAddressing? = nil
+    _ section: Section<Keys>, _ keys: (Keys) -> OutboundKeys, outer: OutboundAddressing? = nil
   ) -> OutboundAddressing? {
-    let (bindKey, familyKey) = (keys.appending(path: \.bind), keys.appending(path: \.family))
+    func bindKey(_ all: Keys) -> Key<[TextItem]?> { keys(all).bind }
+    func familyKey(_ all: Keys) -> Key<OutboundAddressing.Family?> { keys(all).family }
     let written = section.read(bindKey)
     let family = section.read(familyKey)
     guard section.has(bindKey) || section.has(familyKey) else { return nil }

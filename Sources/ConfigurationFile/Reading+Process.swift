@@ -68,10 +68,10 @@ extension Reading {
   }
 
   private func replace<Keys: KeySet>(
-    _ timeouts: inout Timeouts, _ section: Section<Keys>, _ group: Swift.KeyPath<Keys, OriginTimeoutKeys>
+    _ timeouts: inout Timeouts, _ section: Section<Keys>, _ group: (Keys) -> OriginTimeoutKeys
   ) {
-    func replace(_ key: Swift.KeyPath<OriginTimeoutKeys, Key<Int?>>, _ timeout: inout Int) {
-      if let written = section.read(group.appending(path: key)) { timeout = written }
+    func replace(_ key: (OriginTimeoutKeys) -> Key<Int?>, _ timeout: inout Int) {
+      if let written = section.read({ key(group($0)) }) { timeout = written }
     }
     replace(\.upstreamIdle, &timeouts.upstreamIdle)
     replace(\.resolve, &timeouts.resolve)

@@ -148,8 +148,8 @@ extension Reading {
 
   /// - Returns: nil after an error.
   private func login<Keys: KeySet>(
-    _ section: Section<Keys>, _ user: Swift.KeyPath<Keys, Key<Located<String>?>>,
-    _ password: Swift.KeyPath<Keys, Key<Located<Secret>?>>
+    _ section: Section<Keys>, _ user: (Keys) -> Key<Located<String>?>,
+    _ password: (Keys) -> Key<Located<Secret>?>
   ) -> (value: RedisLogin?, Void)? {
     let name = section.read(user)
     let secret = section.read(password)

@@ -7,15 +7,15 @@ extension Reading {
     let limits = limits(root)
     let policies = trust(root)
     let allMustBeNamed = root.read(\.allHostsMustBeEvaluated)
-    func isMisspelt(_ key: PartialKeyPath<RootKeys>) -> Bool { !root.has(key) && root.isMisspelt([key]) }
+    func isMisspelt(_ key: (RootKeys) -> DescribedKey) -> Bool { !root.has(key) && root.isMisspelt(key) }
     let rules = TrustRules(policies: policies, allMustBeNamed: allMustBeNamed, isUnknown: isMisspelt(\.trust))
     let tokenStore = isMisspelt(\.tokenStore) ? nil : tokenStore(root, trust: rules)
     let credentials = credentials(root, trust: rules, tokenStore: tokenStore)
-    let clientNames = entryNames(root, \.clients, [\ClientKeys.name])
+    let clientNames = entryNames(root, \.clients, of: ClientKeys.self, [\.name])
     let known = isMisspelt(\.credentials) ? nil : credentials
     let parentNames = parentNames(root)
     let outbound = outbound(root, \.ways.outbound) ?? OutboundAddressing()
-    let upstreamNames = entryNames(root, \.upstreams, [\UpstreamKeys.name, \.match])
+    let upstreamNames = entryNames(root, \.upstreams, of: UpstreamKeys.self, [\.name, \.match])
     let upstreams = upstreams(
       root,
       UpstreamContext(

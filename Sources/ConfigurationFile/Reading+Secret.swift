@@ -105,7 +105,7 @@ extension Reading {
 
   /// The path of a program and its arguments; nil after an error.
   func programWords<Keys: KeySet>(
-    _ arguments: [Located<String>], _ section: Section<Keys>, _ key: PartialKeyPath<Keys>
+    _ arguments: [Located<String>], _ section: Section<Keys>, _ key: (Keys) -> DescribedKey
   ) -> [String]? {
     let path = section.path(key).shown
     guard let program = arguments.first else {

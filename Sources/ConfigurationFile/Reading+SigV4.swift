@@ -21,7 +21,7 @@ extension Reading {
 
   /// nil after an error.
   private func scope(
-    _ section: Section<SigV4Keys>, _ key: Swift.KeyPath<SigV4Keys, Key<Listed<TextItem>?>>, isService: Bool
+    _ section: Section<SigV4Keys>, _ key: (SigV4Keys) -> Key<Listed<TextItem>?>, isService: Bool
   ) -> SigV4Policy.Scope? {
     guard section.has(key) else { return .auto }
     guard let listed = section.read(key), listed.isWhole else { return nil }

@@ -11,8 +11,8 @@ extension Reading {
 
   /// Exactly one of the two; nil after an error.
   func signingKey<Keys: KeySet>(
-    _ section: Section<Keys>, _ privateKey: Swift.KeyPath<Keys, Key<Located<Secret>?>>,
-    passphrase: Swift.KeyPath<Keys, Key<Located<Secret>?>>, secret: Swift.KeyPath<Keys, Key<Located<Secret>?>>
+    _ section: Section<Keys>, _ privateKey: (Keys) -> Key<Located<Secret>?>,
+    passphrase: @escaping (Keys) -> Key<Located<Secret>?>, secret: (Keys) -> Key<Located<Secret>?>
   ) -> SigningKeyDraft? {
     let key = self.privateKey(section, privateKey, passphrase: passphrase)
     let shared = section.read(secret)
@@ -26,7 +26,7 @@ extension Reading {
       section.refuse([passphrase], because: "belongs to 'private_key', which is missing")
       return shared.map { .secret($0) }
     case (false, false):
-      if !section.isMisspelt([privateKey, secret]) {
+      if !section.isMisspelt(privateKey) && !section.isMisspelt(secret) {
         error(section.place, "\(section.path.shown) needs 'private_key' or 'secret'")
       }
       return nil
@@ -36,8 +36,8 @@ extension Reading {
   /// The algorithm that is used, out of those that the key can sign with, the default first; nil after an error.
   /// - Parameter mayBe: what keys may be, for an error.
   func algorithm<Keys: KeySet, Algorithm: RawRepresentable<String> & Equatable>(
-    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Algorithm?>>, _ draft: SigningKeyDraft,
-    possible: [Algorithm], at privateKey: PartialKeyPath<Keys>, mayBe: String
+    _ section: Section<Keys>, _ key: (Keys) -> Key<Algorithm?>, _ draft: SigningKeyDraft,
+    possible: [Algorithm], at privateKey: (Keys) -> DescribedKey, mayBe: String
   ) -> Algorithm? {
     guard let standard = possible.first else {
       if case .privateKey(let draft) = draft { error(draft.place, "\(section.path(privateKey).shown) must be \(mayBe)") }

@@ -145,7 +145,7 @@ extension Reading {
   }
 
   /// The key of an assertion that does not say who asks.
-  private func unnamedAssertion(of policy: OAuth2Policy) -> PartialKeyPath<OAuth2Keys>? {
+  private func unnamedAssertion(of policy: OAuth2Policy) -> ((OAuth2Keys) -> DescribedKey)? {
     if case .clientAssertion(let assertion) = policy.clientAuthentication, !TokenBinding.isNamed(assertion) {
       return \.clientAssertion
     }

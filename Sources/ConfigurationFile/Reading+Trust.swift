@@ -175,15 +175,15 @@ extension Reading {
   }
 
   private func validation<Keys: KeySet>(
-    _ section: Section<Keys>, _ group: Swift.KeyPath<Keys, ValidationKeys>
+    _ section: Section<Keys>, _ group: (Keys) -> ValidationKeys
   ) -> TrustPolicy.Validation {
     TrustPolicy.Validation(
-      chain: section.read(group.appending(path: \.chain)), host: section.read(group.appending(path: \.host)))
+      chain: section.read { group($0).chain }, host: section.read { group($0).host })
   }
 
   /// Certificates from a list of files; nil if one of them has an error.
   private func certificates<Keys: KeySet>(
-    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<[TextItem]?>>
+    _ section: Section<Keys>, _ key: (Keys) -> Key<[TextItem]?>
   ) -> [[UInt8]]? {
     guard let files = section.read(key) else { return section.has(key) ? nil : [] }
     var found: [[UInt8]] = []

@@ -23,7 +23,7 @@ extension Reading {
   private static let mostWays = 8
 
   func parentNames(_ root: Section<RootKeys>) -> ParentNames {
-    var names = ParentNames(isUnknown: !root.has(\.ways.parents) && root.isMisspelt([\.ways.parents]))
+    var names = ParentNames(isUnknown: !root.has(\.ways.parents) && root.isMisspelt(\.ways.parents))
     for (index, entry) in (root.written(\.ways.parents).flatMap(named) ?? []).enumerated() {
       names.indices[entry.name.value] = index
     }
@@ -32,7 +32,7 @@ extension Reading {
 
   /// nil: absent, or after an error.
   func via<Keys: KeySet>(
-    _ section: Section<Keys>, _ key: Swift.KeyPath<Keys, Key<Listed<TextItem>?>>, _ names: ParentNames
+    _ section: Section<Keys>, _ key: (Keys) -> Key<Listed<TextItem>?>, _ names: ParentNames
   ) -> ViaDraft? {
     guard let listed = section.read(key) else { return nil }
     let path = section.path(key)

@@ -44,47 +44,48 @@ extension Section where Keys: KeySet {
   // MARK: What is there
 
   var isEmpty: Bool { entries.isEmpty }
-  func has(_ key: PartialKeyPath<Keys>) -> Bool { entries[name(key)] != nil }
-  func hasEmptyList(_ key: PartialKeyPath<Keys>) -> Bool {
+  func has(_ key: (Keys) -> DescribedKey) -> Bool { entries[name(key)] != nil }
+  func hasEmptyList(_ key: (Keys) -> DescribedKey) -> Bool {
     if case .sequence(let items)? = entries[name(key)]?.value.content { items.isEmpty } else { false }
   }
-  func keyPlace(_ key: PartialKeyPath<Keys>) -> Place { entries[name(key)]?.keyPlace ?? place }
-  func valuePlace(_ key: PartialKeyPath<Keys>) -> Place { entries[name(key)]?.value.place ?? place }
-  func path(_ key: PartialKeyPath<Keys>) -> KeyPath { path.key(name(key)) }
+  func keyPlace(_ key: (Keys) -> DescribedKey) -> Place { entries[name(key)]?.keyPlace ?? place }
+  func valuePlace(_ key: (Keys) -> DescribedKey) -> Place { entries[name(key)]?.value.place ?? place }
+  func path(_ key: (Keys) -> DescribedKey) -> KeyPath { path.key(name(key)) }
 
-  /// Whether an unknown key was probably meant to be one of these.
-  func isMisspelt(_ keys: [PartialKeyPath<Keys>]) -> Bool { keys.contains { misspelt.contains(name($0)) } }
+  /// Whether an unknown key was probably meant to be this one, or one of these.
+  func isMisspelt(_ key: (Keys) -> DescribedKey) -> Bool { misspelt.contains(name(key)) }
+  func isMisspelt(_ keys: [(Keys) -> DescribedKey]) -> Bool { keys.contains(where: isMisspelt) }
 
   /// Whether the key is there, or an unknown key that was probably meant to be it.
-  func mentions(_ key: PartialKeyPath<Keys>) -> Bool { has(key) || isMisspelt([key]) }
+  func mentions(_ key: (Keys) -> DescribedKey) -> Bool { has(key) || isMisspelt(key) }
 
   /// How many of the section's alternatives are there. Any number but one is an error.
   var countOfAlternatives: Int { Keys.alternatives.count(where: has) }
 
   /// Reports the absence of a key that must be there, unless it is misspelt.
   @discardableResult
-  func require(_ key: PartialKeyPath<Keys>, because reason: String = "") -> Bool {
+  func require(_ key: (Keys) -> DescribedKey, because reason: String = "") -> Bool {
     require(name(key), because: reason)
     return has(key)
   }
 
   /// Reports each of these keys that is there, as it has no effect here.
-  func refuse(_ keys: [PartialKeyPath<Keys>], because reason: String) {
+  func refuse(_ keys: [(Keys) -> DescribedKey], because reason: String) {
     for key in keys where has(key) { error(keyPlace(key), "\(path(key).shown) \(reason)") }
   }
 
-  private func name(_ key: PartialKeyPath<Keys>) -> String { Keys.table.name(key) }
+  private func name(_ key: (Keys) -> DescribedKey) -> String { Keys.table.name(key) }
 
   // MARK: Values
 
   /// The key's value, its default or nil. Reports errors. Each call reads secrets again.
-  func read<Value>(_ key: Swift.KeyPath<Keys, Key<Value>>) -> Value {
-    let key = Keys.table.keys[keyPath: key]
+  func read<Value>(_ key: (Keys) -> Key<Value>) -> Value {
+    let key = key(Keys.table.keys)
     return key.read(reading, written(key.described))
   }
 
   /// The key's node in the file; nil if the key is absent, or has no value, which is reported.
-  func written(_ key: PartialKeyPath<Keys>) -> Written? { Keys.table.byName[name(key)].flatMap(written) }
+  func written(_ key: (Keys) -> DescribedKey) -> Written? { Keys.table.byName[name(key)].flatMap(written) }
 
   private func written(_ key: KeyDescription) -> Written? {
     let path = path.key(key.name)

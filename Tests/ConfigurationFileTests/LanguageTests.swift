@@ -97,7 +97,7 @@ struct LanguageTests {
     let files = try ([wholeLanguage, "listen: 127.0.0.1:3128\n"] + fleetStores).map(compose)
     for section in files.flatMap(DescribedSection.all) {
       for key in section.keys.descriptions {
-        let place = DescribedPlace(path: section.path.key(key.name).schema, key: key)
+        let place = DescribedPlace(path: section.path.key(key.name).schema, key: key, of: section.keys)
         guard let standard = key.standard, !compared.contains(place.identity) else { continue }
         let others = section.entries.filter { $0.key != key.name }
         let without = read(section.file(others))
@@ -126,13 +126,28 @@ struct LanguageTests {
       ])
   }
 
+  @Test("has every property of a section, in order")
+  func declared() {
+    var seen: [any KeySet.Type] = [RootKeys.self]
+    var index = 0
+    while index < seen.count {
+      let keys = seen[index]
+      #expect(keys.descriptions.map(\.name) == keys.reflected.map(\.name), "\(keys)")
+      for (inner, _) in keys.descriptions.flatMap({ $0.shape.sections(KeyPath()) }) where !seen.contains(where: { $0 == inner }) {
+        seen.append(inner)
+      }
+      index += 1
+    }
+    #expect(seen.count > 40)
+  }
+
   @Test("is shown in proxy.conf.example, key by key")
   func example() throws {
     var shown: Set<String> = []
     let texts = try [Example.uncommented()] + Example.alternatives()
     for section in try texts.flatMap({ DescribedSection.all(in: try compose($0)) }) {
       for key in section.keys.descriptions where section.entries.contains(where: { $0.key == key.name }) {
-        shown.insert(DescribedPlace(path: "", key: key).identity)
+        shown.insert(DescribedPlace(path: "", key: key, of: section.keys).identity)
       }
     }
     // The comments above the example show the forms of a secret, and of a CA that stands alone.

@@ -6,17 +6,38 @@ struct DescribedPlace {
   var path: String
   var key: KeyDescription
   /// The same for a key that several sections share.
-  var identity: String { "\(key.home).\(key.name)" }
+  var identity: String
+
+  init(path: String, key: KeyDescription, of keys: any KeySet.Type) {
+    self.path = path
+    self.key = key
+    identity = "\(keys.homes[key.name] ?? "?").\(key.name)"
+  }
 }
 
 extension KeySet {
+  /// The types that declare the keys, by name. Sections that share keys share their type.
+  static var homes: [String: String] { Dictionary(uniqueKeysWithValues: reflected.map { ($0.name, $0.home) }) }
+  /// Its keys, found by reflection.
+  static var reflected: [(name: String, home: String)] { reflect(table.keys) }
+
+  private static func reflect(_ group: any KeyGroup) -> [(name: String, home: String)] {
+    Mirror(reflecting: group).children.flatMap { child -> [(name: String, home: String)] in
+      switch child.value {
+      case let key as DescribedKey: [(key.described.name, "\(type(of: group))")]
+      case let inner as any KeyGroup: reflect(inner)
+      default: []
+      }
+    }
+  }
+
   /// Every key from here down. Does not enter a section within itself again.
   static func everyKey(_ path: KeyPath = KeyPath(), within outer: [any KeySet.Type] = []) -> [DescribedPlace] {
     guard !outer.contains(where: { $0 == Self.self }) else { return [] }
     return descriptions.flatMap { key in
       let inner = path.key(key.name)
       let below = key.shape.sections(inner).flatMap { keys, path in keys.everyKey(path, within: outer + [Self.self]) }
-      return [DescribedPlace(path: inner.schema, key: key)] + below
+      return [DescribedPlace(path: inner.schema, key: key, of: Self.self)] + below
     }
   }
 }

@@ -18,7 +18,7 @@ struct ClientKeys: KeySet {
 /// `clients.certificate`.
 struct ClientCertificateNameKeys: KeySet {
   static let table = KeyTable(ClientCertificateNameKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.uri, \.dns, \.pin] }
+  static var alternatives: [(Self) -> DescribedKey] { [\.uri, \.dns, \.pin] }
 
   let uri = Key("uri", .text(.anything), .otherwise(another), "Is a URI among the certificate's alternative names.")
   let dns = Key("dns", .text(.anything), .otherwise(another), "Is a DNS name among the certificate's alternative names.")
@@ -37,15 +37,16 @@ struct AnonymousKeys: KeySet {
 /// What a client, or an app without credentials, may do.
 struct AccessKeys: KeyGroup {
   let allow: Key<[TextItem]?>
-  let maxRequests = Key(
-    "max_requests", .integer(1...1_000_000), .otherwise("no limit"),
-    "Bounds requests in flight, tunnels included; more get 429.")
+  let maxRequests: Key<Int?>
 
   /// - Parameter everything: what applies without `allow`.
   init(everything: String) {
     allow = Key(
       "allow", .texts(of: .oneOf([.text(.nameInUpstreams), .text(.hostPattern)])), .otherwise(everything),
       "Lists what the proxy allows: upstream entries by name, unlisted hosts and tunnels by pattern.")
+    maxRequests = Key(
+      "max_requests", .integer(1...1_000_000), .otherwise("no limit"),
+      "Bounds requests in flight, tunnels included; more get 429.")
   }
 }
 

@@ -1,7 +1,7 @@
 /// An entry of `credentials`.
 struct CredentialKeys: KeySet {
   static let table = KeyTable(CredentialKeys())
-  static var alternatives: [PartialKeyPath<Self>] {
+  static var alternatives: [(Self) -> DescribedKey] {
     [
       \.basic, \.bearer, \.header, \.oauth2, \.sigv4, \.cloudIdentity, \.jwt, \.githubApp, \.hmac, \.httpSignature, \.digest,
       \.negotiate, \.query, \.path,
@@ -69,7 +69,7 @@ struct HeaderKeys: KeySet {
 /// A secret written as a mapping.
 struct SecretKeys: KeySet {
   static let table = KeyTable(SecretKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.file, \.env, \.command] }
+  static var alternatives: [(Self) -> DescribedKey] { [\.file, \.env, \.command] }
 
   let file = Key("file", .file, .otherwise(another), "Names a file; its content without one trailing newline is the secret.")
   let env = Key("env", .text(.environmentVariable), .otherwise(another), "Names an environment variable.")

@@ -5,8 +5,6 @@ struct KeyDescription: Sendable {
   var absence: Absence
   /// What the key means, as one sentence.
   var sentence: String
-  /// The type that declares it. Sections that share keys share their descriptions.
-  var home = ""
 
   /// What applies if the key is absent.
   enum Absence: Sendable, Hashable {
@@ -27,5 +25,8 @@ struct KeyDescription: Sendable {
 class DescribedKey: @unchecked Sendable {
   let described: KeyDescription
 
-  init(_ described: KeyDescription) { self.described = described }
+  init(_ described: KeyDescription) {
+    self.described = described
+    DeclaredKeys.current?.add(described)
+  }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Keys that belong together. Every stored property is a `Key`, or a group of keys that several sections share.
 protocol KeyGroup: Sendable {}
 
@@ -6,13 +8,13 @@ protocol KeySet: KeyGroup {
   /// Built once.
   static var table: KeyTable<Self> { get }
   /// A section must have exactly one of these; empty if there is no such rule.
-  static var alternatives: [PartialKeyPath<Self>] { get }
+  static var alternatives: [(Self) -> DescribedKey] { get }
   /// Keys that belong to another section, each with the text of its error.
   static var misplaced: [String: String] { get }
 }
 
 extension KeySet {
-  static var alternatives: [PartialKeyPath<Self>] { [] }
+  static var alternatives: [(Self) -> DescribedKey] { [] }
   static var misplaced: [String: String] { [:] }
 
   /// In the order of declaration.
@@ -23,33 +25,27 @@ extension KeySet {
 /// The keys of one `KeySet`, by property and by name.
 struct KeyTable<Keys: KeySet>: Sendable {
   let keys: Keys
+  /// In the order of declaration.
   let all: [KeyDescription]
   let byName: [String: KeyDescription]
 
   /// Two keys of one name are a programming error and stop the program.
-  init(_ keys: Keys) {
-    self.keys = keys
-    all = Self.collect(keys)
+  init(_ make: @autoclosure () -> Keys) {
+    let declared = DeclaredKeys()
+    keys = DeclaredKeys.$current.withValue(declared, operation: make)
+    all = declared.all
     byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
   }
 
-  /// Collects the keys by reflection, so that a declared key cannot be missing from the list.
-  private static func collect(_ group: any KeyGroup) -> [KeyDescription] {
-    let home = "\(type(of: group))"
-    return Mirror(reflecting: group).children.flatMap { child -> [KeyDescription] in
-      switch child.value {
-      case let key as DescribedKey:
-        var described = key.described
-        described.home = home
-        return [described]
-      case let inner as any KeyGroup: return collect(inner)
-      default: preconditionFailure("\(home).\(child.label ?? "?") is no key")
-      }
-    }
-  }
+  func name(_ key: (Keys) -> DescribedKey) -> String { key(keys).described.name }
+}
 
-  func name(_ key: PartialKeyPath<Keys>) -> String {
-    guard let key = keys[keyPath: key] as? DescribedKey else { preconditionFailure("\(key) is no key of \(Keys.self)") }
-    return key.described.name
-  }
+/// The keys of a table that is being made: each enters itself, so that a declared one cannot be missing. Reflection would find them, too, but
+/// takes a tenth of a start.
+final class DeclaredKeys: Sendable {
+  @TaskLocal static var current: DeclaredKeys?
+  private let keys = Mutex<[KeyDescription]>([])
+
+  var all: [KeyDescription] { keys.withLock { $0 } }
+  func add(_ key: KeyDescription) { keys.withLock { $0.append(key) } }
 }

@@ -3,7 +3,7 @@ import Credentials
 /// `credentials.*.negotiate`.
 struct NegotiateKeys: KeySet {
   static let table = KeyTable(NegotiateKeys())
-  static var alternatives: [PartialKeyPath<Self>] { [\.keytab, \.ccache, \.password] }
+  static var alternatives: [(Self) -> DescribedKey] { [\.keytab, \.ccache, \.password] }
 
   let keytab = Key("keytab", .file, .otherwise(another), "Names a keytab with the proxy's own keys.")
   let ccache = Key(

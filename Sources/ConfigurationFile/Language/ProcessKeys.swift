@@ -73,7 +73,7 @@ struct TimeoutKeys: KeySet {
   let handshake = Key(
     "handshake", .duration(), default: standard.ofClients.handshake,
     "Bounds an app's TLS handshake, from the 200 of its CONNECT or from its connection on.")
-  let ofOrigin = OriginTimeoutKeys { .text(Units.text(duration: standard[keyPath: $0])) }
+  let ofOrigin = OriginTimeoutKeys { .text(Units.text(duration: $0(standard))) }
   let shutdownDelay = Key(
     "shutdown_delay", .duration(atLeast: 0), default: standard.shutdownDelay,
     "Sets how long the proxy accepts after SIGTERM, while /readyz says 503, before it drains.")
@@ -105,7 +105,7 @@ struct OriginTimeoutKeys: KeyGroup {
   let credential: Key<Int?>
   let collapse: Key<Int?>
 
-  init(_ absence: (Swift.KeyPath<Timeouts, Int>) -> KeyDescription.Absence) {
+  init(_ absence: ((Timeouts) -> Int) -> KeyDescription.Absence) {
     upstreamIdle = Key(
       "upstream_idle", .duration(), absence(\.upstreamIdle),
       "Closes pooled connections to origins that are idle for this long.")

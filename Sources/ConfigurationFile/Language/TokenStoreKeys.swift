@@ -4,7 +4,7 @@ import Settings
 /// `token_store`, if it is a section.
 struct TokenStoreKeys: KeySet {
   static let table = KeyTable(TokenStoreKeys())
-  static var alternatives: [PartialKeyPath<TokenStoreKeys>] { [\.file, \.redis, \.kubernetes] }
+  static var alternatives: [(TokenStoreKeys) -> DescribedKey] { [\.file, \.redis, \.kubernetes] }
   /// Means a store without a file.
   static let memory = "memory"
 
@@ -26,7 +26,7 @@ struct TokenStoreKeys: KeySet {
 /// `token_store.redis`.
 struct RedisStoreKeys: KeySet {
   static let table = KeyTable(RedisStoreKeys())
-  static var alternatives: [PartialKeyPath<RedisStoreKeys>] { [\.address, \.sentinel] }
+  static var alternatives: [(RedisStoreKeys) -> DescribedKey] { [\.address, \.sentinel] }
 
   let address = Key(
     "address", .text(.redisAddress), .otherwise("'sentinel' says it"),

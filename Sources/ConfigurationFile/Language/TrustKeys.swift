@@ -4,7 +4,7 @@ import Trust
 /// An evaluator of a trust policy.
 struct EvaluatorKeys: KeySet {
   static let table = KeyTable(EvaluatorKeys())
-  static var alternatives: [PartialKeyPath<Self>] {
+  static var alternatives: [(Self) -> DescribedKey] {
     [\.chain, \.pinnedPublicKeys, \.pinnedCertificates, \.revocation, \.composite, \.disabled]
   }
 
