@@ -43,7 +43,9 @@ SECTIONS = {
     "Intercepted https": [
         rows_intercepted.requests, rows_intercepted.connections, rows_intercepted.new_hosts, rows_intercepted.idle,
     ],
-    "authproxy alone": [rows_own.threads, rows_own.thousand_entries, rows_tunnels.parents, rows_own.refresh_storm],
+    "authproxy alone": [
+        rows_own.threads, rows_own.thousand_entries, rows_stored.misses, rows_tunnels.parents, rows_own.refresh_storm,
+    ],
 }
 
 

@@ -23,3 +23,22 @@ def stored_answers(bench):
             return {CPU: bench.requests(server, warm_up, int(20000 * bench.scale), path, "--clients", 64, "--distinct")["each"]}
 
         bench.compare(f"small, {'stored miss' if stores else 'passed on'}, 64 clients", False, measure, names, cache=stores)
+
+
+def misses(bench):
+    """What storing costs: by turns, as both take the time of the kernel and of the machine."""
+    if "authproxy" not in bench.names:
+        return
+    count = 0
+
+    def measure(server, warm_up):
+        nonlocal count
+        count += 1
+        path = f"/stored/small?00000000&own{count}"
+        return {CPU: bench.requests(server, warm_up, int(20000 * bench.scale), path, "--clients", 64, "--distinct")["each"]}
+
+    starts = {
+        name: lambda name=name, cache=cache: bench.start("authproxy", False, cache=cache, name=f"authproxy-{name[:6].strip()}")
+        for name, cache in (("passed on", False), ("stored", True))
+    }
+    bench.compare("small, 64 clients, passed on or stored", False, measure, starts=starts)
