@@ -36,7 +36,9 @@ extension Reading {
         section.valuePlace(\.exchange.requestedTokenType),
         "\(section.path(\.exchange.requestedTokenType).shown): APIs take no refresh token")
     }
-    for (token, path) in [(draft.subject, section.path(\.exchange.subjectToken)), (draft.actor, section.path(\.exchange.actorToken))] {
+    for (token, path) in [
+      (draft.subject, section.path(\.exchange.subjectToken)), (draft.actor, section.path(\.exchange.actorToken)),
+    ] {
       if case .secret(let secret)? = token, !TokenResponse.isAccessToken(secret.value.bytes) {
         error(
           secret.place,

@@ -86,22 +86,25 @@ extension Reading {
   }
 
   /// `address`, and `mode`, `owner` and `group` where it is a unix socket.
-  private func address<Keys: KeySet>(in section: Section<Keys>, _ socket: @escaping (Keys) -> SocketKeys) -> Address? {
-    let mode = section.read { socket($0).mode }
-    let owner = section.read { socket($0).owner }
-    let group = section.read { socket($0).group }
-    guard let text = section.read({ socket($0).address }), var address = parsed(text, section.path { socket($0).address }) else {
+  private func address<Keys: KeySet>(in section: Section<Keys>, _ keys: @escaping (Keys) -> SocketKeys) -> Address? {
+    let mode = section.read { keys($0).mode }
+    let owner = section.read { keys($0).owner }
+    let group = section.read { keys($0).group }
+    guard let text = section.read({ keys($0).address }), var address = parsed(text, section.path { keys($0).address })
+    else {
       return nil
     }
     guard case .unix(let file, _, _, _) = address.endpoint else {
-      section.refuse([{ socket($0).mode }, { socket($0).owner }, { socket($0).group }], because: "is for unix sockets only")
+      section.refuse([{ keys($0).mode }, { keys($0).owner }, { keys($0).group }], because: "is for unix sockets only")
       return address
     }
     var bits: UInt32?
     if let mode {
       bits = UInt32(mode.value, radix: 8)
       if !(3...4).contains(mode.value.utf8.count) || bits.map({ $0 <= 0o777 }) != true || mode.value.hasPrefix("+") {
-        error(mode.place, "\(section.path { socket($0).mode }.shown) must be permissions such as \"0660\", not \(shown(mode.value))")
+        error(
+          mode.place, "\(section.path { keys($0).mode }.shown) must be permissions such as \"0660\", not \(shown(mode.value))"
+        )
       }
     }
     address.endpoint = .unix(path: file, mode: bits, owner: owner?.value, group: group?.value)

@@ -133,7 +133,8 @@ struct LanguageTests {
     while index < seen.count {
       let keys = seen[index]
       #expect(keys.descriptions.map(\.name) == keys.reflected.map(\.name), "\(keys)")
-      for (inner, _) in keys.descriptions.flatMap({ $0.shape.sections(KeyPath()) }) where !seen.contains(where: { $0 == inner }) {
+      for (inner, _) in keys.descriptions.flatMap({ $0.shape.sections(KeyPath()) }) where !seen.contains(where: { $0 == inner })
+      {
         seen.append(inner)
       }
       index += 1

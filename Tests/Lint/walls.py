@@ -23,7 +23,7 @@ from swift_source import ROOT, Source, swift_files
 TESTS = "tests"
 ONLY = {
     "COpenSSL": {"Crypto", "TLS", "RevocationAnswers", "TLSTests", "InterceptionTests"},
-    "COpenSSLShims": {"Crypto", "TLS", "RevocationAnswers"},
+    "COpenSSLShims": {"Crypto", "TLS", "RevocationAnswers", "TLSTests"},
     "CCurl": {"Fetch"},
     "CCurlShims": {"Fetch"},
     "CZlib": {"Proxy", "ProxyTests"},
