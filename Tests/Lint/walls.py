@@ -38,7 +38,7 @@ ONLY = {
     "Dispatch": {"EventIO", "Operations", "authproxy", TESTS},
     # For files, processes and dates. Only EventIO uses sockets.
     "Glibc": {"Crypto", "Files", "TLS", "Interception", "Trust", "Credentials", "Settings", "ConfigurationFile", "Login", "Operations", "authproxy", TESTS},
-    "Synchronization": {"Cache", "EventIO", "Fetch", "Kerberos", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
+    "Synchronization": {"ConfigurationFile", "Cache", "EventIO", "Fetch", "Kerberos", "Trust", "Credentials", "Upstreams", "Proxy", "Operations", "authproxy", TESTS},
 }
 # These targets depend on at most these modules. Some modules may not exist yet.
 AT_MOST = {
