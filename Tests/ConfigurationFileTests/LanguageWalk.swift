@@ -26,7 +26,7 @@ extension KeySet {
       switch child.value {
       case let key as DescribedKey: [(key.described.name, "\(type(of: group))")]
       case let inner as any KeyGroup: reflect(inner)
-      default: []
+      default: preconditionFailure("\(type(of: group)).\(child.label ?? "?") is no key and no group")
       }
     }
   }

@@ -52,6 +52,16 @@ import Testing
     }
   }
 
+  @Test func `the image's program is built as the Makefile builds it`() throws {
+    func flags(_ text: String) throws -> [Substring] {
+      let command = try #require(text.replacing("\\\n", with: " ").firstMatch(of: /swift build -c release([^\n]*)/)).1
+      return command.split(whereSeparator: \.isWhitespace).prefix { $0 != "--product" }
+    }
+    let made = try flags(try text("Makefile"))
+    #expect(made.count > 4)
+    #expect(try flags(try text("docker/Dockerfile")) == made)
+  }
+
   @Test(arguments: ["proxy.conf"] + composed)
   func `the examples for compose are configurations that check accepts`(file: String) throws {
     let checked = try Manifests.check(try text("docker/\(file)"))

@@ -33,7 +33,10 @@ import Testing
     #expect(SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(wire.client.pointer)) == 0x1301)
   }
 
-  @Test(arguments: ["TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384", ""])
+  @Test(arguments: [
+    "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384", "",
+    "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_128_CCM_SHA256",
+  ])
   func `an order of cipher suites that the machine has is kept`(_ order: String) throws {
     let context = try #require(SSL_CTX_new(TLS_client_method()))
     defer { SSL_CTX_free(context) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TLS
 
-/// Two ends of a TLS connection over a socket pair, driven alternately on one thread.
+/// Two ends of a TLS connection over a pair of sockets, driven alternately on one thread.
 final class Wire {
   /// Seconds since 1970.
   static var now: Int64 { Int64(time(nil)) }
@@ -14,15 +14,19 @@ final class Wire {
 
   init(
     _ clientContext: TLSContext, _ serverContext: TLSContext, host: String, offering offer: ALPNOffer? = nil,
-    session: TLSSession? = nil
+    session: TLSSession? = nil, over pair: (Int32, Int32)? = nil
   ) throws {
     signal(SIGPIPE, SIG_IGN)
+    descriptors = pair ?? Self.unixPair()
+    client = try TLSConnection(
+      context: clientContext, descriptor: descriptors.0, serverName: host, offering: offer, session: session)
+    server = try TLSConnection(context: serverContext, accepting: descriptors.1)
+  }
+
+  private static func unixPair() -> (Int32, Int32) {
     var pair: [Int32] = [0, 0]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
-    descriptors = (pair[0], pair[1])
-    client = try TLSConnection(
-      context: clientContext, descriptor: pair[0], serverName: host, offering: offer, session: session)
-    server = try TLSConnection(context: serverContext, accepting: pair[1])
+    return (pair[0], pair[1])
   }
 
   deinit {

@@ -74,13 +74,15 @@ typedef struct cossl_socket {
   unsigned char at_end;
 } cossl_socket;
 
-// Writes one record (SSL_MODE_ENABLE_PARTIAL_WRITE). If the caller has more than one, the kernel hears that the next follows at once: it
-// then sends full segments, and the peer wakes once for several records.
+// Writes one record; callers go on with the rest at once. If there is one, the kernel hears that it follows: it then sends full segments,
+// and the peer wakes once for several records.
 static inline long cossl_write(SSL *ssl, cossl_socket *socket, const void *bytes, size_t count, int *system_error) {
   size_t done = 0;
   cossl_clear_errors();
   errno = 0;
   socket->has_more = count > SSL3_RT_MAX_PLAIN_LENGTH;
+  // SSL_MODE_ENABLE_PARTIAL_WRITE does not hold for AES-CBC of TLS 1.2: of 64 KiB it writes the last record, too, as if more followed.
+  if (socket->has_more) count = SSL3_RT_MAX_PLAIN_LENGTH;
   int result = SSL_write_ex(ssl, bytes, count, &done);
   socket->has_more = 0;
   return result > 0 ? (long)done : cossl_outcome(ssl, result, system_error);
@@ -155,9 +157,9 @@ static inline long cossl_handshake(SSL *ssl, int *system_error) {
   return outcome == COSSL_END_OF_STREAM ? COSSL_TRUNCATED : outcome;
 }
 
-// TLS 1.3 with AES-128 first, as the RFC demands it of everybody (RFC 8446 section 9.1) and as browsers, Go and BoringSSL order it: it has
-// ten rounds for fourteen, and processors have instructions for the SHA-256 of its handshake. An order that the machine's
-// openssl.cnf sets is kept.
+// TLS 1.3 with AES-128 first, which everybody must implement (RFC 8446 section 9.1), as browsers, Go and BoringSSL order it: it has
+// ten rounds for fourteen, and processors have instructions for the SHA-256 of its handshake. A list of the machine's openssl.cnf is kept,
+// unless it equals OpenSSL's own: nothing tells these two apart.
 static inline void cossl_context_prefer_aes_128(SSL_CTX *context) {
   static const uint32_t defaults[] = {TLS1_3_CK_AES_256_GCM_SHA384, TLS1_3_CK_CHACHA20_POLY1305_SHA256, TLS1_3_CK_AES_128_GCM_SHA256};
   const STACK_OF(SSL_CIPHER) *suites = SSL_CTX_get_ciphers(context);
@@ -165,6 +167,8 @@ static inline void cossl_context_prefer_aes_128(SSL_CTX *context) {
     const SSL_CIPHER *suite = sk_SSL_CIPHER_value(suites, i);
     if (!suite || SSL_CIPHER_get_id(suite) != defaults[i]) return;
   }
+  const SSL_CIPHER *fourth = sk_SSL_CIPHER_value(suites, 3);
+  if (fourth && SSL_CIPHER_get_protocol_id(fourth) >> 8 == 0x13) return;  // of TLS 1.3 (RFC 8446 appendix B.4)
   SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
 }
 

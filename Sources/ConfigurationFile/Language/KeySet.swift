@@ -25,7 +25,7 @@ extension KeySet {
 /// The keys of one `KeySet`, by property and by name.
 struct KeyTable<Keys: KeySet>: Sendable {
   let keys: Keys
-  /// In the order of declaration.
+  /// In the order in which they were made; initialisers make them in the order of declaration.
   let all: [KeyDescription]
   let byName: [String: KeyDescription]
 
