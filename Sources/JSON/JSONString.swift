@@ -8,6 +8,8 @@ public enum JSONString {
   /// - Parameter text: UTF-8.
   public static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
+    defer { bytes.append(UInt8(ascii: "\"")) }
+    guard text.contains(where: needsCare) else { return bytes.append(contentsOf: text) }
     var isC1 = false
     for (index, byte) in text.enumerated() {
       switch byte {
@@ -24,7 +26,11 @@ public enum JSONString {
       default: bytes.append(byte)
       }
     }
-    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Other bytes stay as they are, whatever stands beside them.
+  private static func needsCare(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte >= 0x7f
   }
 
   private static func append(control byte: UInt8, to bytes: inout [UInt8]) {

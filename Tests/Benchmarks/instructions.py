@@ -43,6 +43,9 @@ ROWS.update(dict.fromkeys(PARENTS, (True, "/small")))
 # Rows of an entry with `cache`.
 STORED = {"small, hit": (False, "/stored/small"), "small, stored miss": (False, "/stored/small?00000000", "--distinct")}
 ROWS.update(STORED)
+# Rows with an access log.
+LOGGED = {"small, http origin, access log": (False, "/small")}
+ROWS.update(LOGGED)
 # A row fails if it needs more instructions than the known figure by this part, or more system calls, or more clock reads.
 MARGINS = (0.02, 0, 0)
 # In these rows timing decides how many segments of the origin, or events of the kernel, come together.
@@ -120,10 +123,10 @@ class Counter:
         self.sink.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, program, count, parent, cache, tls, path, *options):
+    def run(self, program, count, server_options, tls, path, *options):
         out = self.folder / "callgrind.out"
         tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", f"--callgrind-out-file={out}", "--quiet"]
-        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60, parent=parent, cache=cache)
+        server = servers.authproxy(str(program), self.folder, self.origin, tls, tool=tool, seconds=60, **server_options)
         words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--url", "http://api.example.com" + path]
         for field in FIELDS:
             words += ["--header", field]
@@ -138,10 +141,12 @@ class Counter:
 
     def figures(self, row, runs):
         """For each program the counts of a request of the row, in total and per parser. `runs` keeps the lowest runs so far."""
-        parent = self.parent.urls[PARENTS[row][0]] if row in PARENTS else None
+        server_options = {
+            "parent": self.parent.urls[PARENTS[row][0]] if row in PARENTS else None, "cache": row in STORED, "access_log": row in LOGGED,
+        }
         for program in self.programs:
             for count in (FEW, MANY):
-                run = self.run(program, count, parent, row in STORED, *ROWS[row])
+                run = self.run(program, count, server_options, *ROWS[row])
                 runs[program, count] = min(run, runs.get((program, count), run), key=lambda it: it.instructions)
         every = [runs[program, MANY].per_request(runs[program, FEW]) for program in self.programs]
         result = {row: [{"instructions": it.instructions, "calls": it.calls} for it in every]}

@@ -22,14 +22,13 @@ final class AccessLog: EventHandler {
   }
 
   func add(_ request: borrowing RequestRecord) {
-    let wall = csys_wall_clock()
-    var line = LineWriter(json: format.isJSON, reusing: buffer)
-    line.add("time", clock.text(nanosecondsSince1970: wall))
+    var line = LineWriter(json: format.isJSON, appendingTo: exchange(&buffer, with: []))
+    line.add("time", clock.at(nanosecondsSince1970: csys_wall_clock()))
     line.add("level", "info")
     line.add("message", request.target.isTunnel ? "tunnel" : "request")
     if let client = request.client { line.add("client", client) }
-    if let peer = request.peer { line.add("peer", peer.description) }
-    if let sender = request.sender { line.add("sender", sender.address.description) }
+    if let peer = request.peer { line.add("peer", peer) }
+    if let sender = request.sender { line.add("sender", sender.address) }
     line.add("method", request.target.method)
     if request.target.isSecure { line.add("scheme", "https") }
     if request.target.isStream { line.add("protocol", "h2") }
@@ -51,7 +50,7 @@ final class AccessLog: EventHandler {
     if let entry = request.upstream.entry { line.add("upstream", entry.settings.name) }
     if let parent = request.upstream.parent { line.add("via", parent) }
     if let address = request.upstream.address {
-      line.add(request.upstream.parent == nil ? "upstream_address" : "parent_address", address.description)
+      line.add(request.upstream.parent == nil ? "upstream_address" : "parent_address", address)
       line.add("reused", request.upstream.isReused)
       if request.upstream.stream > 0 {
         line.add("upstream_protocol", "h2")

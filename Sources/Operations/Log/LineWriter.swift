@@ -1,4 +1,5 @@
 import CSystem
+import EventIO
 import JSON
 
 /// Builds one log line as bytes, JSON or text. Escapes strings; numbers and constant words need no escaping.
@@ -7,8 +8,8 @@ struct LineWriter {
   private(set) var bytes: [UInt8]
   private var isFirst = true
 
-  /// - Parameter reusing: a buffer to append to.
-  init(json: Bool, reusing bytes: [UInt8] = []) {
+  /// - Parameter bytes: a buffer to append to, which nobody else holds: otherwise each line copies it.
+  init(json: Bool, appendingTo bytes: consuming [UInt8] = []) {
     isJSON = json
     self.bytes = bytes
     if json { self.bytes.append(UInt8(ascii: "{")) }
@@ -50,6 +51,24 @@ struct LineWriter {
   mutating func add(_ key: StaticString, _ values: [String]) {
     begin(key)
     append(list: values)
+  }
+  mutating func add(_ key: StaticString, _ time: Timestamp) {
+    begin(key)
+    quote()
+    bytes.append(contentsOf: time.text)
+    quote()
+  }
+  /// IPv4, which most are, without a string in between.
+  mutating func add(_ key: StaticString, _ address: Address) {
+    guard case .ip(v6: false, _, let low, let port, _) = address.kind else { return add(key, address.description) }
+    begin(key)
+    quote()
+    for shift in stride(from: 24, through: 0, by: -8) {
+      append(decimal: Int64(low >> shift & 255))
+      bytes.append(UInt8(ascii: shift > 0 ? "." : ":"))
+    }
+    append(decimal: Int64(port))
+    quote()
   }
 
   private mutating func append(list values: [String]) {
@@ -101,28 +120,40 @@ struct LineWriter {
     bytes.append(isJSON ? UInt8(ascii: ":") : UInt8(ascii: "="))
   }
 
+  /// Around what is a string in JSON and needs no escaping.
+  private mutating func quote() { if isJSON { bytes.append(UInt8(ascii: "\"")) } }
+
   private mutating func append(_ text: StaticString) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   private mutating func append(decimal value: Int64) {
     if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    var rest = value.magnitude
-    let start = bytes.count
-    repeat {
-      bytes.append(48 + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    bytes[start...].reverse()
+    // UInt64.max has 20 digits.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var rest = value.magnitude
+      var first = digits.count
+      repeat {
+        first -= 1
+        digits[first] = 48 + UInt8(rest % 10)
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+    }
   }
 }
 
-/// The current time as in RFC 3339, UTC, with milliseconds. Caches the part that changes once a second.
+/// A time as in RFC 3339, UTC, with milliseconds.
+struct Timestamp {
+  fileprivate(set) var text: [UInt8]
+}
+
+/// Makes timestamps. Keeps the part that changes once a second.
 struct TimestampClock {
   private var second: Int64 = -1
-  private var prefix = ""
+  private var last = Timestamp(text: [])
 
-  mutating func text(nanosecondsSince1970 time: Int64) -> String {
+  mutating func at(nanosecondsSince1970 time: Int64) -> Timestamp {
     let second = time / 1_000_000_000
     if second != self.second {
       self.second = second
@@ -130,11 +161,14 @@ struct TimestampClock {
       var parts = tm()
       gmtime_r(&clock, &parts)
       func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-      prefix =
-        "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))."
+      let day = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+      last.text = Array("\(day)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).000Z".utf8)
     }
     let milliseconds = time / 1_000_000 % 1_000
-    let padding = milliseconds < 10 ? "00" : milliseconds < 100 ? "0" : ""
-    return "\(prefix)\(padding)\(milliseconds)Z"
+    let digits = last.text.count - 4
+    last.text[digits] = 48 + UInt8(milliseconds / 100)
+    last.text[digits + 1] = 48 + UInt8(milliseconds / 10 % 10)
+    last.text[digits + 2] = 48 + UInt8(milliseconds % 10)
+    return last
   }
 }

@@ -39,7 +39,7 @@ public struct OperationalLogHandler: LogHandler {
   public func log(event: LogEvent) {
     var line = LineWriter(json: format.isJSON)
     var clock = TimestampClock()
-    line.add("time", clock.text(nanosecondsSince1970: csys_wall_clock()))
+    line.add("time", clock.at(nanosecondsSince1970: csys_wall_clock()))
     line.add("level", event.level.rawValue)
     line.add("message", event.message.description)
     for (key, value) in (event.metadata ?? [:]).merging(metadata, uniquingKeysWith: { own, _ in own }).sorted(by: {
