@@ -8,7 +8,7 @@ program=$(swift build --show-bin-path)/authproxyPackageTests.xctest
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 # By the first letter of the suite's name.
-halves=('A-O' 'P-Z')
+halves=('A-L' 'M-Z')
 jobs=()
 for half in "${halves[@]}"; do
     NO_COLOR=1 "$program" --testing-library swift-testing --filter "EndToEndTests\.[$half]" --skip 'EndToEndTests\.Peer' \
