@@ -21,6 +21,9 @@ public final class EventLoop {
   public var pipes = PipePool()
   /// Nanoseconds of the monotonic clock, read once per turn.
   public private(set) var now: Int64
+  /// Other descriptors are ready, too, in this turn. A small message that waits for the turn's end, by `again`, leaves in one burst with
+  /// others: its receiver is awake already, or is woken once for all.
+  public private(set) var isBusy = false
   /// The program's own state per loop, one object per type. The loop owns it, as the loop outlives everything in it.
   private var residents: [ObjectIdentifier: AnyObject] = [:]
   public internal(set) lazy var resolver = Resolver(loop: self)
@@ -141,11 +144,13 @@ public final class EventLoop {
   }
 
   func run() -> Never {
-    let capacity = 256
+    // What waits for the turn's end waits for so many others at most.
+    let capacity = 64
     let batch = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
     while true {
       let count = Int(csys_epoll_wait(epoll, batch, Int32(capacity), timeout()))
       now = csys_monotonic()
+      isBusy = count > 1
       if count > 0 {
         for index in 0..<count {
           let raw = batch[index].data.u64
@@ -155,6 +160,7 @@ public final class EventLoop {
         }
       }
       wheel.advance(to: now) { $0.expired(on: self) }
+      isBusy = false
       if !readyList.isEmpty { runReadyList() }
     }
   }

@@ -19,6 +19,9 @@ struct Download {
 
   /// Bytes of body that may leave with the head in one write.
   private static let joined = 8 << 10
+  /// Turns of the loop for which a head may wait for a body that fits in with it: what is left of this one, and the next. The loop
+  /// does not sleep before their end.
+  private static let patience: UInt8 = 2
   /// With less room than this, in bytes, another read must wait until the block has been sent.
   private static let worthReading = 16 << 10
 
@@ -34,6 +37,7 @@ struct Download {
   private var isTerminated: Bool
   /// The last read filled its block, or the length says that one will: a larger block is worth its memory.
   private var isBulk: Bool
+  private var turnsToWait = Self.patience
   private let inflater: Inflater?
   /// They hold for trailers, too; nil: for none.
   private let trailerRules: ForwardingRules?
@@ -102,7 +106,13 @@ struct Download {
     var budget = 16
     while true {
       let inflates = inflater?.hasWork ?? false
-      if app.outbound != nil, piece.isEmpty, !source.isDone, !inflates { try gather(connection, app, pulse) }
+      if app.outbound != nil, piece.isEmpty, !inflates {
+        if !source.isDone { try gather(connection, app, pulse) }
+        if let connection, waits(app) {
+          app.loop.again(connection)
+          return .blocked
+        }
+      }
       // A small body is inflated before its head is sent: one write, and if the body is broken nothing has been sent.
       if inflater?.hasWork ?? false, let head = app.outbound, head.count <= Self.joined {
         try inflate(app)
@@ -179,9 +189,25 @@ struct Download {
   private mutating func gather(_ connection: UpstreamConnection?, _ app: AppConnection, _ pulse: Pulse) throws(Stop) {
     guard let connection else { return }
     if connection.inbound?.isEmpty ?? true {
-      guard try read(connection, app, pulse, bufferedOnly: true) else { return connection.rest() }
+      // Only an event in one of the turns can have brought more than is in the TLS layer.
+      let isFirstLook = turnsToWait == Self.patience
+      guard try read(connection, app, pulse, bufferedOnly: isFirstLook) else { return connection.rest() }
     }
     if let block = connection.inbound, !block.isEmpty { try take(block, app) }
+  }
+
+  /// Whether a small answer, of which nothing was sent, is better sent later. A whole one leaves at the end of a busy turn. Many origins
+  /// send a head and its small body in two segments, of which the second one comes while a busy loop sees to others: then both leave in
+  /// one write. An origin that pauses between them delays its head by no more than two turns.
+  private mutating func waits(_ app: AppConnection) -> Bool {
+    guard turnsToWait > 0 else { return false }
+    if source.isDone {
+      turnsToWait = 0
+      return app.loop.isBusy && !app.isStream && piece.count <= Self.joined
+    }
+    guard piece.isEmpty, source.expected <= Self.joined else { return false }
+    turnsToWait -= 1
+    return true
   }
 
   /// Sends what is ready.

@@ -90,6 +90,10 @@ extension Request {
     if let outcome = attempt.upload.join(&body, to: block, from: app, pulse), let input = ended(outcome) {
       return input
     }
+    if loop.isBusy, body.isDone, !connection.isCarried {
+      loop.again(connection)
+      return nil
+    }
     return pumpUp()
   }
 
