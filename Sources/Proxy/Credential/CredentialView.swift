@@ -7,6 +7,8 @@ import EventIO
 final class CredentialView: EventHandler {
   /// Requests resumed per event-loop turn. Bounds how long a new token can hold the loop.
   private static let wakeUps = 64
+  /// The same of those that then wait for a connection. More would lie in line, and out of the processor's caches, until one is free.
+  private static let inLine = 16
   private static let rememberedKeys = 65_536
 
   private(set) var setup: CredentialSetup
@@ -239,10 +241,11 @@ final class CredentialView: EventHandler {
 
   override func ready(_ events: UInt32, on loop: EventLoop) {
     let end = min(waking.count, awake + Self.wakeUps)
-    while awake < end {
+    var inLine = 0
+    while awake < end, inLine < Self.inLine {
       let next = waking[awake]
       awake += 1
-      resume(next)
+      if resume(next) { inLine += 1 }
     }
     if awake == waking.count {
       waking.removeAll(keepingCapacity: waking.count <= 1024)
@@ -252,25 +255,28 @@ final class CredentialView: EventHandler {
     }
   }
 
-  private func resume(_ waking: Waking) {
+  /// - Returns: whether its request now waits for a connection.
+  private func resume(_ waking: Waking) -> Bool {
     switch waking {
     case .token(let wait):
-      guard let request = wait.request else { return }
+      guard let request = wait.request else { return false }
       if let current, current.isUsable(at: now) {
         wait.cancel()
-        return request.credentialArrived(.success(current))
+        request.credentialArrived(.success(current))
+        return request.isInLine
       }
       // The token expired before this request's turn: its lifetime is very short.
       waiting.append(wait)
       ask()
     case .unavailable(let wait, let error): wait.take()?.credentialArrived(.failure(error))
     case .resend(let wait):
-      guard let request = wait.take() else { return }
+      guard let request = wait.take() else { break }
       request.refusalDecided(current.map { .resend($0) } ?? .relay(.refreshFailed))
     case .relay(let wait, let reason):
-      guard let request = wait.take() else { return }
+      guard let request = wait.take() else { break }
       remember(request.refusalKey)
       request.refusalDecided(.relay(reason))
     }
+    return false
   }
 }

@@ -10,6 +10,8 @@ class CredentialWaiter {
   var subject: AppSubject? { nil }
   /// Of the attempt that is prepared, or was prepared last.
   var connection: UpstreamConnection? { nil }
+  /// It is in its pool's line.
+  var isInLine: Bool { false }
   /// What its signer waited for has arrived.
   func preparationArrived() {}
   /// A token has arrived, or none will.

@@ -404,6 +404,7 @@ final class Request: CredentialWaiter {
   }
 
   override var connection: UpstreamConnection? { attempt.exchange?.connection }
+  override var isInLine: Bool { attempt.exchange?.isWaiting ?? false }
 
   override var subject: AppSubject? { authorization.subject }
 
