@@ -24,6 +24,10 @@ public final class EventLoop {
   /// Other descriptors are ready, too, in this turn. A small message that waits for the turn's end, by `again`, leaves in one burst with
   /// others: its receiver is awake already, or is woken once for all.
   public private(set) var isBusy = false
+  /// More descriptors were ready than one turn takes: the loop is behind with its work.
+  public private(set) var isBehind = false
+  /// Counts the turns.
+  public private(set) var turn: UInt64 = 0
   /// The program's own state per loop, one object per type. The loop owns it, as the loop outlives everything in it.
   private var residents: [ObjectIdentifier: AnyObject] = [:]
   public internal(set) lazy var resolver = Resolver(loop: self)
@@ -150,7 +154,9 @@ public final class EventLoop {
     while true {
       let count = Int(csys_epoll_wait(epoll, batch, Int32(capacity), timeout()))
       now = csys_monotonic()
+      turn &+= 1
       isBusy = count > 1
+      isBehind = count == capacity
       if count > 0 {
         for index in 0..<count {
           let raw = batch[index].data.u64

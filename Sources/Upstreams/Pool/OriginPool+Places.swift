@@ -10,7 +10,7 @@ extension OriginPool {
       expected = (connecting.count + carriers.count { $0.isAwaited }) * (isForLoners ? 1 : streamsEach)
     }
     let handshakes = isForLoners ? Self.handshakesForLoners : Self.handshakes
-    return line.count > expected + returned.count && connecting.count < handshakes && !isResting
+    return line.count > expected + returned.count && connecting.count < handshakes && !isResting && !isLimitedByLoop
   }
 
   /// Since when the first in line waits; nil: there is none.

@@ -19,6 +19,12 @@ public final class OriginPool {
   /// The same for requests that share connections one after another: short ones need few.
   static let handshakesForLoners = 4
 
+  /// So many connections that became free in a turn or two, of a loop that is behind with its work, show that the loop is what limits
+  /// this origin's requests. A handshake would hold them up.
+  private static let quickTurnover = 8
+  /// With fewer connections another one is always worth its handshake.
+  private static let fewConnections = 64
+
   public let origin: Origin
   /// HTTP/2 may be offered here: with TLS, and connections that no authentication binds to one request after another.
   public let mayOfferHTTP2: Bool
@@ -46,6 +52,7 @@ public final class OriginPool {
   /// A connection that closes now leaves its place to another loop.
   private(set) var handsOver = false
   private(set) var active = 0
+  private var turnover = Turnover()
   private(set) var isRetired = false
   /// `Upstreams` has dropped its record, as the pool was empty. A request may still hold the pool.
   var isForgotten = false
@@ -63,7 +70,7 @@ public final class OriginPool {
   private(set) var timeouts: Deadlines
   /// How many connections the origin may have in the whole process.
   private(set) var capacity: Int
-  /// Armed while new connections wait.
+  /// Armed, or on the ready list, while new connections wait.
   private var restEnd: RestEnd?
   /// What is known of the protocol that the origin speaks; nil: HTTP/2 is not offered.
   let protocols: ProtocolMemory.Place?
@@ -222,6 +229,14 @@ public final class OriginPool {
     guard until > loop.now else { return false }
     if restEnd == nil { restEnd = RestEnd(self) }
     if let restEnd { loop.arm(restEnd, at: until) }
+    return true
+  }
+
+  /// The loop has no time for more connections. The pool looks again in the next turn.
+  var isLimitedByLoop: Bool {
+    guard active >= Self.fewConnections, loop.isBehind, turnover.freed(in: loop.turn) >= Self.quickTurnover else { return false }
+    if restEnd == nil { restEnd = RestEnd(self) }
+    if let restEnd { loop.again(restEnd) }
     return true
   }
 
@@ -431,6 +446,7 @@ public final class OriginPool {
 
   private func exchangeEnded(on connection: UpstreamConnection) {
     active -= 1
+    turnover.note(in: loop.turn)
     leaveShare(connection)
   }
 
@@ -537,4 +553,5 @@ private final class RestEnd: EventHandler {
   private weak var pool: OriginPool?
   init(_ pool: OriginPool) { self.pool = pool }
   override func expired(on loop: EventLoop) { pool?.changed() }
+  override func ready(_ events: UInt32, on loop: EventLoop) { pool?.changed() }
 }
