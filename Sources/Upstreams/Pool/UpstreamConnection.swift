@@ -101,7 +101,6 @@ public final class UpstreamConnection: EventHandler {
     secured = root.secured
     address = root.address
     parent = root.parent
-    verdict = root.verdict
     trustedUntil = root.trustedUntil
     phase = .idle
   }
@@ -404,8 +403,9 @@ public final class UpstreamConnection: EventHandler {
   }
 
   func keepSessions() {
-    guard let tls = stream.tls, let verdict, phase != .judging, gate == nil else { return }
-    while let session = tls.takeSession() { upstreams.sessions.store(session, verdict, for: trustKey) }
+    guard let tls = stream.tls, verdict != nil, phase != .judging, gate == nil else { return }
+    // Rare, while the verdict is an array or two to retain.
+    while let session = tls.takeSession(), let verdict { upstreams.sessions.store(session, verdict, for: trustKey) }
   }
 
   override public func ready(_ events: UInt32, on loop: EventLoop) {
