@@ -70,8 +70,8 @@ class Bench:
             return servers.authproxy(self.arguments.program, self.folder, self.origin, tls, **options)
         return PEERS[program](self.folder, self.origin, tls, **options)
 
-    def load_words(self, server, path, timeout):
-        words = [self.loadgen, "load", "--to", f"127.0.0.1:{server.port}", "--timeout", str(timeout)]
+    def load_words(self, server, path, timeout, mode="load"):
+        words = [self.loadgen, mode, "--to", f"127.0.0.1:{server.port}", "--timeout", str(timeout)]
         if server.app_ca:
             words += ["--ca", str(server.app_ca), *["--connect"][: server.connects]]
         return [*words, "--url", f"{'https' if server.app_ca else 'http'}://{server.asked}{path}"]
@@ -97,6 +97,13 @@ class Bench:
         count = max(least, count // 10) if warm_up else count
         result = self.measured(server, path, *options, "--requests", count)
         return {**result, "count": count, "each": result["cpu"] / count * 1e6}
+
+    def pipelined(self, server, path, clients, depth, count):
+        """Measures about so many requests, of which each client has `depth` in flight."""
+        words = self.load_words(server, path, 60, mode="pipeline") + ["--clients", clients, "--depth", depth, "--requests", count]
+        before = server.cpu_seconds()
+        result = self.loaded(server, subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True).stdout)
+        return {**result, "each": (server.cpu_seconds() - before) / result["requests"] * 1e6}
 
     def wanted(self, row):
         return not self.arguments.only or any(word in row for word in self.arguments.only)

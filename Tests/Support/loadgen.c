@@ -15,6 +15,9 @@
 //   loadgen hold --to HOST:PORT --connections N [--send TEXT] [--behind FILE] [--answered] [--trickle TEXT --every MS]
 //       Opens N connections, sends TEXT on each (\r \n \t \\ are unescaped), and the bytes of FILE behind it, with --answered awaits one byte on each, prints
 //       "held N", then waits for the end of standard input; prints one line of JSON with the results.
+//   loadgen pipeline --to HOST:PORT --url URL --clients N --requests N --depth N [--header LINE]...
+//       Each client sends so many requests at once, and so many again once it has their answers, which must be 200 with a length: for
+//       servers that need more than one processor while this program needs little of another. One line of JSON.
 //   loadgen serve [--size BYTES] [--port PORT] [--header LINE]...
 //       Prints its port, answers any request with that many bytes and these fields, until the end of standard input.
 #define _GNU_SOURCE
@@ -617,6 +620,51 @@ static int hold(int count, const char *text, size_t length, bool answered, const
   return 0;
 }
 
+// ---- pipeline
+
+static void read_answers(int fd, int count) {
+  size_t have = 0, used = 0;
+  while (count) {
+    ssize_t got = recv(fd, buffer + have, sizeof buffer - have, 0);
+    if (got <= 0) die("pipeline: the connection ended, or --depth is too large");
+    have += (size_t)got;
+    while (count) {
+      char *end = memmem(buffer + used, have - used, "\r\n\r\n", 4);
+      if (!end) break;
+      char *field = memmem(buffer + used, (size_t)(end - buffer) - used, "ontent-Length:", 14);
+      if (!field || strncmp(buffer + used + 9, "200", 3)) die("pipeline: an answer is not 200, or has no length");
+      size_t length = (size_t)(end + 4 - buffer) - used + strtoull(field + 14, NULL, 10);
+      if (used + length > have) break;
+      used += length;
+      count--;
+    }
+  }
+  if (used != have) die("pipeline: more answers than requests");
+}
+
+static int pipeline(int depth, int timeout) {
+  int *fds = calloc((size_t)client_count, sizeof *fds);
+  char *batch = malloc(request_length * (size_t)depth);
+  for (int i = 0; i < depth; i++) memcpy(batch + request_length * (size_t)i, request, request_length);
+  struct timeval limit = {.tv_sec = timeout};
+  for (int i = 0; i < client_count; i++) {
+    if ((fds[i] = open_connection(&target)) < 0) die("connect");
+    fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK);
+    setsockopt(fds[i], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  uint64_t rounds = wanted / (uint64_t)(client_count * depth);
+  if (!rounds) die("pipeline: fewer --requests than --clients times --depth");
+  begin = now_ns();
+  for (uint64_t round = 0; round <= rounds; round++)
+    for (int i = 0; i < client_count; i++) {
+      if (round) read_answers(fds[i], depth);
+      if (round < rounds && send(fds[i], batch, request_length * (size_t)depth, MSG_NOSIGNAL) < 0) die("send");
+    }
+  uint64_t number = rounds * (uint64_t)(client_count * depth);
+  printf("{\"requests\": %lu, \"good\": %lu, \"seconds\": %.6f}\n", number, number, (double)(now_ns() - begin) / 1e9);
+  return 0;
+}
+
 // ---- serve
 
 typedef struct {
@@ -721,7 +769,7 @@ int main(int count, char **arguments) {
   if (count < 2) return 64;
   const char *mode = arguments[1], *url = "http://localhost/", *text = "", *trickle = NULL;
   char headers[8192] = "";
-  int connections = 1, every = 1000, timeout = 120, port = 0;
+  int connections = 1, every = 1000, timeout = 120, port = 0, depth = 0;
   size_t size = 3, signed_chunks = 0;
   bool answered = false, connects = false;
   const char *ca = NULL, *behind = NULL;
@@ -757,6 +805,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(option, "--every")) every = atoi(value);
     else if (!strcmp(option, "--size")) size = strtoull(value, NULL, 10);
     else if (!strcmp(option, "--port")) port = atoi(value);
+    else if (!strcmp(option, "--depth")) depth = atoi(value);
     else return 64;
   }
   if (!strcmp(mode, "serve")) return serve(port, size, headers);
@@ -772,7 +821,9 @@ int main(int count, char **arguments) {
     }
     return hold(connections, text, length, answered, trickle, every);
   }
-  if (strcmp(mode, "load")) return 64;
+  bool pipelines = !strcmp(mode, "pipeline");
+  if (strcmp(mode, "load") && !pipelines) return 64;
+  if (pipelines && (depth < 1 || client_count < 1 || ca)) return 64;
   const char *authority = strstr(url, "://");
   if (!authority) return 64;
   authority += 3;
@@ -804,5 +855,5 @@ int main(int count, char **arguments) {
     if (!request_number) die("--distinct: a URL with ?00000000 expected");
     request_number++;
   }
-  return load(timeout);
+  return pipelines ? pipeline(depth, timeout) : load(timeout);
 }
