@@ -234,7 +234,9 @@ public final class OriginPool {
 
   /// The loop has no time for more connections. The pool looks again in the next turn.
   var isLimitedByLoop: Bool {
-    guard active >= Self.fewConnections, loop.isBehind, turnover.freed(in: loop.turn) >= Self.quickTurnover else { return false }
+    guard active >= Self.fewConnections, loop.isBehind, turnover.freed(in: loop.turn) >= Self.quickTurnover else {
+      return false
+    }
     if restEnd == nil { restEnd = RestEnd(self) }
     if let restEnd { loop.again(restEnd) }
     return true
