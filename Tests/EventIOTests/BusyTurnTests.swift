@@ -53,7 +53,7 @@ import Testing
           continuation.resume(returning: (crowd.inEvents, crowd.atEnds))
         }
         for _ in 0..<count {
-          let descriptor = eventfd(1, Int32(EFD_NONBLOCK.rawValue))
+          let descriptor = eventfd(1, Int32(EFD_NONBLOCK))
           guard let token = loop.register(descriptor, Member(crowd)) else { continue }
           crowd.descriptors.append(descriptor)
           crowd.tokens.append(token)
