@@ -16,14 +16,18 @@ public final class EventLoop {
     var handler: EventHandler?
   }
 
+  /// Descriptors whose events one turn takes: what waits for the turn's end waits for so many others at most.
+  private static let batch = 64
+
   public let executor: LoopExecutor
   public var blocks = BlockPool()
   public var pipes = PipePool()
   /// Nanoseconds of the monotonic clock, read once per turn.
   public private(set) var now: Int64
   /// Other descriptors are ready, too, in this turn. A small message that waits for the turn's end, by `again`, leaves in one burst with
-  /// others: its receiver is awake already, or is woken once for all.
-  public private(set) var isBusy = false
+  /// others: its receiver is awake already, or is woken once for all. False once so many wait: what is ready on one descriptor may be any
+  /// number of messages, each with blocks of its own.
+  public var isBusy: Bool { isCrowded && readyList.count < Self.batch }
   /// More descriptors were ready than one turn takes: the loop is behind with its work.
   public private(set) var isBehind = false
   /// Counts the turns.
@@ -36,6 +40,7 @@ public final class EventLoop {
   private let wheel: TimerWheel
   private var slots = ContiguousArray<Slot>()
   private var free = ContiguousArray<UInt32>()
+  private var isCrowded = false
   private var readyList = ContiguousArray<EventHandler>()
   private var readyBatch = ContiguousArray<EventHandler>()
 
@@ -148,14 +153,13 @@ public final class EventLoop {
   }
 
   func run() -> Never {
-    // What waits for the turn's end waits for so many others at most.
-    let capacity = 64
+    let capacity = Self.batch
     let batch = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
     while true {
       let count = Int(csys_epoll_wait(epoll, batch, Int32(capacity), timeout()))
       now = csys_monotonic()
       turn &+= 1
-      isBusy = count > 1
+      isCrowded = count > 1
       isBehind = count == capacity
       if count > 0 {
         for index in 0..<count {
@@ -166,7 +170,7 @@ public final class EventLoop {
         }
       }
       wheel.advance(to: now) { $0.expired(on: self) }
-      isBusy = false
+      isCrowded = false
       if !readyList.isEmpty { runReadyList() }
     }
   }

@@ -106,9 +106,9 @@ struct Download {
     var budget = 16
     while true {
       let inflates = inflater?.hasWork ?? false
-      if app.outbound != nil, piece.isEmpty, !inflates {
+      if let head = app.outbound, head.count <= Self.joined, piece.isEmpty, !inflates {
         if !source.isDone { try gather(connection, app, pulse) }
-        if let connection, waits(app) {
+        if let connection, !connection.isCarried, waits(app) {
           app.loop.again(connection)
           return .blocked
         }
@@ -193,7 +193,8 @@ struct Download {
       let isFirstLook = turnsToWait == Self.patience
       guard try read(connection, app, pulse, bufferedOnly: isFirstLook) else { return connection.rest() }
     }
-    if let block = connection.inbound, !block.isEmpty { try take(block, app) }
+    // At the stream's end, what was read with it has been taken.
+    if !source.isDone, let block = connection.inbound, !block.isEmpty { try take(block, app) }
   }
 
   /// Whether a small answer, of which nothing was sent, is better sent later. A whole one leaves at the end of a busy turn. Many origins

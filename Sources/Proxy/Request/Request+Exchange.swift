@@ -199,7 +199,10 @@ extension Request {
   /// Moves what can be moved in both directions.
   func pump() -> RequestMachine.Input? {
     if let held = attempt.held { return (held.isRead ? readHeld() : collectHeld()) ?? readBodyWhileHeld() }
-    if !attempt.upload.isOver, let input = pumpUp() { return input }
+    if !attempt.upload.isOver {
+      if let connection = attempt.exchange?.connection, connection.hasEndedUnused { return exchangeFailed(connection.failure) }
+      if let input = pumpUp() { return input }
+    }
     return attempt.awaitsHead ? receive() : pumpDown()
   }
 

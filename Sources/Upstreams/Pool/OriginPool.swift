@@ -416,6 +416,7 @@ public final class OriginPool {
 
   /// A connection is free: its exchange has ended in step.
   func release(_ connection: UpstreamConnection) {
+    turnover.note(in: loop.turn)
     exchangeEnded(on: connection)
     offer(connection)
     advance()
@@ -448,7 +449,6 @@ public final class OriginPool {
 
   private func exchangeEnded(on connection: UpstreamConnection) {
     active -= 1
-    turnover.note(in: loop.turn)
     leaveShare(connection)
   }
 

@@ -115,6 +115,8 @@ public final class UpstreamConnection: EventHandler {
   public private(set) lazy var endPointBinding: [UInt8]? = stream.tls?.endPointBinding
   /// No byte of the current exchange was sent.
   public var wroteNothing: Bool { stream.bytesWritten == writtenBefore }
+  /// It has ended since it was lent, before a byte of the exchange was sent: whatever came over it is no answer.
+  public var hasEndedUnused: Bool { stream.peerEnded && isReused && wroteNothing && !isCarried }
   /// Why it gives no answer, once it has failed.
   public var failure: UpstreamError { carried?.error ?? .connectionLost(stream.error) }
   /// Number of the HTTP/2 stream; nil: it speaks 1.1.
@@ -551,7 +553,8 @@ public final class UpstreamConnection: EventHandler {
       self.carrier = nil
       carrier.closed()
     }
-    let late = stream.descriptor >= 0 ? absolute?.lateAnswer(stream, inbound.map { Array($0.bytes) } ?? []) : nil
+    let mayBeAnswered = stream.descriptor >= 0 && !wroteNothing
+    let late = mayBeAnswered ? absolute?.lateAnswer(stream, inbound.map { Array($0.bytes) } ?? []) : nil
     if let block = inbound { loop.blocks.giveBack(block) }
     inbound = nil
     if let late {
