@@ -125,15 +125,28 @@ class Bench:
         try:
             for name, start in starts.items():
                 running[name] = start()
-            for server in running.values():
-                measure(server, True)
+            for name, server in running.items():
+                self.figure(row, name, figures, lambda: measure(server, True))
             for name in self.turns(list(running)):
-                figures[name].append(measure(running[name], False))
+                if name in figures and (figure := self.figure(row, name, figures, lambda: measure(running[name], False))):
+                    figures[name].append(figure)
         finally:
             for server in running.values():
                 server.stop()
         for figure, unit in next(iter(figures.values()))[0]:
             self.record(f"{row}: {figure}", unit, {n: [v[figure, unit] for v in vs] for n, vs in figures.items()})
+
+    @staticmethod
+    def figure(row, name, figures, measure):
+        """What `measure` returns. Another program that fails loses its cells of the row."""
+        try:
+            return measure()
+        except SystemExit as error:
+            if name not in PEERS or len(figures) == 1:
+                raise
+            del figures[name]
+            print(f"{row}: {error}", flush=True)
+            return None
 
     def record(self, row, unit, figures):
         entry = {"section": self.section, "row": row, "unit": unit, "programs": {}}

@@ -62,17 +62,17 @@ import Testing
     }
   }
 
-  @Test func `a turn with one ready descriptor is not busy`() async {
-    let (inEvents, atEnds) = await looks(1)
-    #expect(inEvents.map(\.isBusy) == [false])
-    #expect(atEnds.map(\.isBusy) == [false])
+  @Test(arguments: [1, 15]) func `a turn with few ready descriptors is not busy`(count: Int) async {
+    let (inEvents, atEnds) = await looks(count)
+    #expect(inEvents.map(\.isBusy) == Array(repeating: false, count: count))
+    #expect(atEnds.map(\.isBusy) == Array(repeating: false, count: count))
   }
 
-  @Test func `a turn with two is busy until its end, and the end is that of the same turn`() async {
-    let (inEvents, atEnds) = await looks(2)
-    #expect(inEvents.map(\.isBusy) == [true, true])
-    #expect(atEnds.map(\.isBusy) == [false, false])
-    #expect(inEvents.map(\.isBehind) == [false, false])
+  @Test func `a turn with many is busy until its end, and the end is that of the same turn`() async {
+    let (inEvents, atEnds) = await looks(16)
+    #expect(inEvents.map(\.isBusy) == Array(repeating: true, count: 16))
+    #expect(atEnds.map(\.isBusy) == Array(repeating: false, count: 16))
+    #expect(inEvents.map(\.isBehind) == Array(repeating: false, count: 16))
     #expect(atEnds.map(\.turn) == inEvents.map(\.turn))
   }
 

@@ -202,13 +202,14 @@ struct Download {
   /// one write. An origin that pauses between them delays its head by no more than two turns.
   private mutating func waits(_ app: AppConnection) -> Bool {
     guard turnsToWait > 0 else { return false }
-    if source.isDone {
-      turnsToWait = 0
-      return app.loop.isBusy && !app.isStream && piece.count <= Self.joined
+    let isBusy = app.loop.isBusy
+    let isFirstLook = turnsToWait == Self.patience
+    if !source.isDone, piece.isEmpty, source.expected <= Self.joined, isBusy || !isFirstLook {
+      turnsToWait -= 1
+      return true
     }
-    guard piece.isEmpty, source.expected <= Self.joined else { return false }
-    turnsToWait -= 1
-    return true
+    turnsToWait = 0
+    return source.isDone && isBusy && !app.isStream && piece.count <= Self.joined
   }
 
   /// Sends what is ready.
