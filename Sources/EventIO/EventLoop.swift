@@ -16,9 +16,10 @@ public final class EventLoop {
     var handler: EventHandler?
   }
 
-  /// Descriptors whose events one turn takes: what waits for the turn's end waits for so many others at most.
+  /// Descriptors whose events one turn takes.
   private static let batch = 64
-  /// Descriptors that make a turn busy. With fewer, waiting costs more than it saves: at 2,000 requests per second a tenth.
+  /// Descriptors that make a turn busy. With few, waiting costs more than it saves: with two or more it was a tenth at 2,000 requests per
+  /// second.
   private static let crowd = 16
 
   public let executor: LoopExecutor
@@ -27,8 +28,8 @@ public final class EventLoop {
   /// Nanoseconds of the monotonic clock, read once per turn.
   public private(set) var now: Int64
   /// Many other descriptors are ready, too, in this turn. A small message that waits for the turn's end, by `again`, leaves in one burst with
-  /// others: its receiver is awake already, or is woken once for all. False once so many wait: what is ready on one descriptor may be any
-  /// number of messages, each with blocks of its own.
+  /// others: its receiver is awake already, or is woken once for all. False once as many wait as a turn takes descriptors: what is ready on
+  /// one may be any number of messages, each with blocks of its own.
   public var isBusy: Bool { isCrowded && readyList.count < Self.batch }
   /// More descriptors were ready than one turn takes: the loop is behind with its work.
   public private(set) var isBehind = false

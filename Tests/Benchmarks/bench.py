@@ -81,6 +81,7 @@ def main():
         "mitmproxy": version(["mitmdump", "--version"]),
         "authproxy": version([arguments.program or "false", "--version"]),
         "date": time.strftime("%Y-%m-%d"),
+        "rounds": 1 if arguments.quick else arguments.rounds,
     }
     print("; ".join(f"{k}: {v}" for k, v in machine.items()))
     started = time.monotonic()

@@ -68,7 +68,7 @@ def alone(rows):
 def markdown(machine, results):
     versions = [f"{TITLES.get(name, name)} {machine[name]}" for name in PEERS]
     kind = [machine["processor"], f"{machine['processors']} processors", f"Linux {machine['kernel']}"]
-    facts = [*kind, *versions, machine["date"]]
+    facts = [*kind, *versions, machine["date"], f"{machine['rounds']} rounds"]
     lines = [", ".join(facts) + "."]
     for section, rows in itertools.groupby(results, lambda row: row["section"]):
         rows = list(rows)

@@ -12,6 +12,9 @@ import Testing
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nown\r\n0\r\n\r\n"],
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "3\r\nown\r\n0\r\n\r\n"],
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "3\r\nown\r\n", "0\r\nX-T: 1\r\n\r\n"],
+    // Bytes that are no part of it.
+    ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "3\r\nown\r\n0\r\n\r\nmore"],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "ownmore"],
   ]
 
   @Test(arguments: [Wire.tls12, .tls13]) func `close_notify in one flight with the answer, and no FIN`(wire: Wire) throws {
