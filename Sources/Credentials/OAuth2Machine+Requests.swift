@@ -33,6 +33,8 @@ extension OAuth2Machine {
     version: UInt64, by key: RequestKey, isRetry: Bool, now: Int64
   ) -> (decision: RefusalDecision, actions: [Action]) {
     if isRetry {
+      // A server that revokes the former token with each refresh may refuse twice what was caught between two of them.
+      guard version == latestVersion else { return (.relay(.refusedAgain), flush(now)) }
       refusals.memory.remember(key, now: now)
       refusals.window.wasInVain(for: key.client)
       return (.relay(.refusedAgain), flush(now))

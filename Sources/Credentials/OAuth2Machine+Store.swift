@@ -127,7 +127,11 @@ extension OAuth2Machine {
     }
     actions.append(.report(.adopted(version: latestVersion, expiry: now + left)))
     waiters.releaseRefused()
-    guard left > margin(of: record.lifetime * 1000) || !canRefresh else { return .due }
+    guard left > margin(of: record.lifetime * 1000) || !canRefresh else {
+      // The refused token has been replaced: now the age of this one is the cause.
+      flight?.refuser = nil
+      return .due
+    }
     endFlight()
     return .enough
   }

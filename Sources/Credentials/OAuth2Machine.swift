@@ -229,7 +229,7 @@ public struct OAuth2Machine: Sendable {
     }
     let id: UInt64
     let started: Int64
-    let refuser: String?
+    var refuser: String?
     var phase = Phase.reading
     /// When the token request was sent: lifetimes count from here, as nobody knows when the server's began.
     var requested: Int64 = 0

@@ -41,6 +41,9 @@ public final class KubernetesEngine: EventHandler, RecordEngine {
   private var announced: SecretObject?
   private let commands: CommandQueue
 
+  /// Whoever may read a Secret may watch it, and nobody is told of the others.
+  public let readers: Int? = nil
+
   /// Something is not saved that only this process has.
   public var hasUnsaved = false {
     didSet { if hasUnsaved { schedule() } }

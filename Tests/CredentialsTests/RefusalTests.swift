@@ -72,6 +72,19 @@ struct RefusalTests {
     #expect(driver.refused(version + 1, by: key("/bad")).decision.isWait)
   }
 
+  @Test("a path is not remembered for a token that was replaced while it was refused again")
+  func replacedMeanwhile() {
+    var driver = Driver()
+    driver.makeReady()
+    _ = driver.refused(1)
+    _ = driver.answer(grant("two"))
+    _ = driver.refused(2, by: key("/other"))
+    _ = driver.answer(grant("three"))
+    #expect(driver.refused(2, isRetry: true).decision.reason == .refusedAgain)
+    #expect(driver.machine.refusals.memory.isEmpty)
+    #expect(driver.refused(3).decision.isWait)
+  }
+
   @Test("a remembered path does not affect other paths of the same client")
   func otherPath() {
     var driver = Driver()

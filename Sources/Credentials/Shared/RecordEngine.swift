@@ -13,6 +13,9 @@ public protocol RecordEngine: AnyObject {
 
   /// Only this process has some new token: without a connection, it tries as often as for a waiting command, once a second.
   var hasUnsaved: Bool { get set }
+
+  /// The processes that read what changes, as the store counted them at the last connection; nil: it does not.
+  var readers: Int? { get }
 }
 
 /// What an engine reports.

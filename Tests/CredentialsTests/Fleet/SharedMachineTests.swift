@@ -166,6 +166,23 @@ struct SharedMachineTests {
     #expect(replicas[4].sent == ["r2"])
   }
 
+  @Test("a token in the record that is due itself is used at once; its own refresh has no place in refresh_window")
+  func dueReplacement() {
+    var store = ModelStore(stored(1, expiresAt: 4_600))
+    let policy = makePolicy(grant: .refreshToken(Secret("r1")), refreshBeforeExpiry: 60_000, window: .init(attempts: 1))
+    var (first, other) = (Replica(1, policy), Replica(2, policy))
+    first.need(&store)
+    other.need(&store)
+    first.refused(&store)
+    first.answer(grant("a2", lifetime: 100, refreshToken: "r2"), &store)
+    // The other one looks when the new token's time is almost over.
+    other.now += 70_000
+    other.refused(&store)
+    #expect(other.published == ["a1", "a2"] && other.sent == ["r2"])
+    other.answer(grant("a3", refreshToken: "r3"), &store)
+    #expect(other.reports.contains { if case .refreshed(_, _, byRefusal: false) = $0 { true } else { false } })
+  }
+
   @Test("a window that others have used up holds back refusals, and not a request whose token has expired meanwhile")
   func expiredMeanwhile() {
     var store = ModelStore(stored(1, expiresAt: 1_010))

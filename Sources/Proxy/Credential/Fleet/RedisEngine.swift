@@ -8,6 +8,7 @@ final class RedisEngine: RecordEngine {
   private let client: RedisClient
   /// From how many an acknowledgement is waited for, where a command wants that.
   private let replicas: Int
+  var readers: Int? { client.subscribers }
 
   var hasUnsaved: Bool {
     get { client.hasUnsaved }

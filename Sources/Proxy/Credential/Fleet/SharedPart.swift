@@ -14,8 +14,6 @@ final class SharedPart: EventHandler {
     case seen(TokenStoreAnswer, clock: Int64)
   }
 
-  /// Milliseconds over which the processes of a fleet spread their reading of a record that no request waits for.
-  private static let spread: Int64 = 500
   private static let replaced = "a reload has changed the store"
 
   private weak var owner: TokenOwner?
@@ -107,13 +105,14 @@ final class SharedPart: EventHandler {
   func lost() { record.lost() }
 
   /// The record may have changed. If a request waits, or the machine for another process, it is read at once.
-  func changed() {
+  /// - Parameter spread: milliseconds within which it is read otherwise.
+  func changed(spread: Int64) {
     guard let owner else { return }
-    if owner.waitsForStore {
+    if owner.waitsForStore || spread == 0 {
       look = nil
       read()
     } else if look == nil {
-      look = bootTimeMilliseconds() + Int64.random(in: 0..<Self.spread)
+      look = bootTimeMilliseconds() + Int64.random(in: 0...spread)
       arm()
     }
   }

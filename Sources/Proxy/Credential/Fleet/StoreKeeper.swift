@@ -90,7 +90,9 @@ final class StoreKeeper {
       if standing.isUp != false { observer.storeChanged(plan?.address ?? "", isUp: false, reason: reason) }
       standing.note(isUp: false, reason: reason)
       tellAll { $0.lost() }
-    case .changed(let key): tellAll { $0.changed(key) }
+    case .changed(let key):
+      let spread = RecordSpread.milliseconds(readers: engine?.readers)
+      tellAll { $0.changed(key, spread: spread) }
     }
   }
 

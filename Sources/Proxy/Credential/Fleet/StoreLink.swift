@@ -62,7 +62,8 @@ final class StoreLink {
     for part in parts { part.lost() }
   }
 
-  func changed(_ key: String) {
-    for part in parts where part.key == key { part.changed() }
+  /// - Parameter spread: milliseconds within which this process reads it.
+  func changed(_ key: String, spread: Int64) {
+    for part in parts where part.key == key { part.changed(spread: spread) }
   }
 }
