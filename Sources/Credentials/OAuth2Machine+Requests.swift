@@ -34,8 +34,7 @@ extension OAuth2Machine {
   ) -> (decision: RefusalDecision, actions: [Action]) {
     if isRetry {
       // A server that revokes the former token with each refresh may refuse twice what was caught between two of them.
-      guard version == latestVersion else { return (.relay(.refusedAgain), flush(now)) }
-      refusals.memory.remember(key, now: now)
+      if flight == nil, version == latestVersion { refusals.memory.remember(key, now: now) }
       refusals.window.wasInVain(for: key.client)
       return (.relay(.refusedAgain), flush(now))
     }

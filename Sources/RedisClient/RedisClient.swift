@@ -46,7 +46,7 @@ public final class RedisClient: EventHandler {
   /// Not accepted; they fail in the next turn.
   private var rejected: [(RedisOperation, RedisFailure)] = []
   private let cluster: RedisCluster
-  /// To its channel, as the server counted them at the last connection; nil: there was none.
+  /// To its channel, as the server counted them at the last connection; nil: there was none, or the node of a cluster knows its own only.
   public private(set) var subscribers: Int?
 
   /// Something is not saved that only this process has: it connects again as fast as for a waiting request.
@@ -222,7 +222,7 @@ public final class RedisClient: EventHandler {
     home = .connected(link)
     cluster.home = link
     plan.succeeded(subscribers: server.subscribers)
-    subscribers = server.subscribers
+    subscribers = server.mode == .cluster ? nil : server.subscribers
     round.wasRight()
     isLost = false
     report(.connected(server))

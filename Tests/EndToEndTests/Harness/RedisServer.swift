@@ -60,4 +60,10 @@ final class RedisServer {
   func command(_ words: String...) throws -> String {
     try ChildProcess.run("redis-cli", ["-p", "\(port)"] + words).output
   }
+
+  /// How many scripts it has run since its statistics were reset.
+  func scripts() throws -> Int {
+    let line = try command("info", "commandstats").split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_eval:") }
+    return line.flatMap { $0.split(whereSeparator: { ":=,".contains($0) }).dropFirst(2).first.flatMap { Int($0) } } ?? 0
+  }
 }

@@ -15,6 +15,9 @@ final class SharedPart: EventHandler {
   }
 
   private static let replaced = "a reload has changed the store"
+  /// Milliseconds between two readings of a record that is said to have changed, without and with a request that waits. A store that takes no
+  /// writes announces each attempt, and what is read there may lead to the next one.
+  private static let readingPause: (idle: Int64, waiting: Int64) = (100, 10)
 
   private weak var owner: TokenOwner?
   private let loop: EventLoop
@@ -34,6 +37,7 @@ final class SharedPart: EventHandler {
   /// Milliseconds of the boot-time clock.
   private var wake: Int64?
   private var look: Int64?
+  private var lastRead = Int64.min / 2
 
   init(of owner: TokenOwner, at place: RecordPlace, _ link: StoreLink) {
     self.owner = owner
@@ -108,18 +112,23 @@ final class SharedPart: EventHandler {
   /// - Parameter spread: milliseconds within which it is read otherwise.
   func changed(spread: Int64) {
     guard let owner else { return }
-    if owner.waitsForStore || spread == 0 {
-      look = nil
-      read()
-    } else if look == nil {
-      look = bootTimeMilliseconds() + Int64.random(in: 0...spread)
+    let now = bootTimeMilliseconds()
+    let waits = owner.waitsForStore
+    let wanted = waits || spread == 0 ? now : now + Int64.random(in: 0...spread)
+    let due = max(wanted, lastRead + (waits ? Self.readingPause.waiting : Self.readingPause.idle))
+    if due <= now {
+      read(now)
+      owner.takeNews()
+    } else if look.map({ due < $0 }) ?? true {
+      look = due
       arm()
     }
   }
 
-  private func read() {
-    handle(record.notified(now: bootTimeMilliseconds()))
-    owner?.takeNews()
+  private func read(_ now: Int64) {
+    look = nil
+    lastRead = now
+    handle(record.notified(now: now))
   }
 
   private func handle(_ actions: [SharedRecord.Action]) {
@@ -186,10 +195,7 @@ final class SharedPart: EventHandler {
       self.wake = nil
       handle(record.timer(now: now))
     }
-    if let look, now >= look {
-      self.look = nil
-      handle(record.notified(now: now))
-    }
+    if let look, now >= look { read(now) }
     arm()
     owner?.takeNews()
   }

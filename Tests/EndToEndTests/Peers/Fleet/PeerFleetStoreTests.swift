@@ -57,6 +57,29 @@ import Testing
     #expect(state.reuse == nil, "\(fleet.story)")
   }
 
+  /// It announces a write before it refuses it.
+  @Test func `a store that has lost the record and takes no writes is not asked without pause`() throws {
+    let fleet = try Fleet(Self.rotating)
+    defer { fleet.stop() }
+    try fleet.start(3, Self.refreshToken)
+    try expectAll(fleet)
+    try fleet.redis.command("flushall")
+    try fleet.redis.command("config", "set", "min-replicas-to-write", "1")
+    try fleet.redis.command("config", "resetstat")
+    try fleet.redis.command("client", "kill", "type", "pubsub")
+    #expect(try eventually { try fleet.redis.scripts() >= 6 })
+    let before = try fleet.redis.scripts()
+    usleep(2_000_000)
+    let asked = try fleet.redis.scripts() - before
+    // Of each process ten readings a second, each with an attempt to write.
+    #expect(asked <= 3 * 2 * 2 * 10 + 20, "\(asked)")
+    try expectAll(fleet)
+    try fleet.redis.command("config", "set", "min-replicas-to-write", "0")
+    try fleet.server.set(#"{"revoke": true}"#)
+    #expect(try eventually(seconds: 20) { try fleet.askAll().allSatisfy { $0.status == 200 } }, "\(fleet.story)")
+    #expect(try fleet.server.state().reuse == nil, "\(fleet.story)")
+  }
+
   @Test func `FLUSHALL under running processes, and a new one: the record is put back, and no first token is tried`() throws {
     let fleet = try Fleet(Self.rotating)
     defer { fleet.stop() }
