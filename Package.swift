@@ -34,6 +34,7 @@ let package = Package(
   targets: [
     // C code that Swift cannot call directly.
     .target(name: "CSystem"),
+    .target(name: "CPrefetch"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "COpenSSLShims", dependencies: ["COpenSSL"]),
     // Its headers only: `CCurlShims` loads it when something is fetched first.
@@ -59,7 +60,7 @@ let package = Package(
     .target(name: "EventIO", dependencies: ["CSystem"], swiftSettings: dataPath),
     .target(name: "Crypto", dependencies: ["COpenSSL", "COpenSSLShims"]),
     .target(name: "TLS", dependencies: ["COpenSSL", "COpenSSLShims", "Crypto", "Files"], swiftSettings: dataPath + fuzzed),
-    .target(name: "Cache", dependencies: ["Crypto", "HTTPWire"], swiftSettings: dataPath + fuzzed),
+    .target(name: "Cache", dependencies: ["CPrefetch", "Crypto", "HTTPWire"], swiftSettings: dataPath + fuzzed),
     .target(name: "Kerberos", dependencies: ["CGSSAPI"]),
     .target(name: "Interception", dependencies: ["Crypto", "Files", "TLS"]),
     .target(name: "RevocationAnswers", dependencies: ["COpenSSL", "Crypto", "TLS"]),

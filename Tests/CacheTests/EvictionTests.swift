@@ -148,20 +148,36 @@ struct EvictionTests {
 
   @Test("leaves as many ghosts as there are answers")
   func bounded() {
-    var ghosts = GhostList()
-    for number in 0..<100_000 {
-      ghosts.insert(UInt64(number), limit: 100)
-      #expect(ghosts.count <= 100)
+    var ghosts = GhostTable()
+    let fingerprints = (0..<100_000).map { UInt64(bitPattern: Int64($0.hashValue)) }
+    for (index, fingerprint) in fingerprints.enumerated() {
+      ghosts.insert(fingerprint, limit: 100)
+      if index % 1_000 == 0 { #expect(ghosts.count <= 100) }
     }
-    #expect(!ghosts.remove(99_000) && ghosts.remove(99_950) && !ghosts.remove(99_950))
-    // One that came back and left again is as young as its last leave.
+    #expect(fingerprints.prefix(99_900).allSatisfy { !ghosts.remove($0) })
+    // Some were displaced by newer ones.
+    #expect(fingerprints.suffix(100).count { ghosts.remove($0) } >= 80)
+    #expect(fingerprints.suffix(100).allSatisfy { !ghosts.remove($0) } && ghosts.count == 0)
+  }
+
+  @Test("one that came back and left again is as young as its last leave")
+  func young() {
+    var ghosts = GhostTable()
     ghosts.insert(7, limit: 100)
     var wasThere = ghosts.remove(7)
     #expect(wasThere)
-    for number in 0..<60 { ghosts.insert(UInt64(1 << 40 + number), limit: 100) }
+    for number in 0..<60 { ghosts.insert(UInt64(number << 8 | 1 << 40 | 16), limit: 100) }
     ghosts.insert(7, limit: 100)
-    for number in 0..<60 { ghosts.insert(UInt64(1 << 41 + number), limit: 100) }
+    for number in 0..<60 { ghosts.insert(UInt64(number << 8 | 1 << 41 | 16), limit: 100) }
     wasThere = ghosts.remove(7)
     #expect(wasThere)
+  }
+
+  @Test("keeps ghosts while the store grows")
+  func growing() {
+    var ghosts = GhostTable()
+    let fingerprints = (0..<5_000).map { UInt64(bitPattern: Int64($0.hashValue)) }
+    for (index, fingerprint) in fingerprints.enumerated() { ghosts.insert(fingerprint, limit: index + 1) }
+    #expect(ghosts.count >= 4_500)
   }
 }

@@ -22,7 +22,7 @@ struct EvictionQueues {
   private var queues = [Queue(), Queue()]
   private var small: Queue { queues[0] }
   private var main: Queue { queues[1] }
-  private var ghosts = GhostList()
+  private var ghosts = GhostTable()
   private(set) var count = 0
 
   /// Bytes in both queues.
@@ -52,27 +52,45 @@ struct EvictionQueues {
     return true
   }
 
-  /// Takes out the answer that is worth least. nil: none is left.
+  /// Takes out the answers that are worth least.
   /// - Parameters:
+  ///   - wanted: bytes of what goes, as far as there is so much.
   ///   - limit: bytes of the whole store.
   ///   - patience: how many answers in use it may pass over; then one in use goes. With everything in use it could go round three times.
-  mutating func evict(limit: Int, patience: inout Int) -> StoredAnswer? {
-    while count > 0 {
-      let isMain = small.oldest < 0 || small.bytes <= limit / 10 && main.oldest >= 0
+  ///   - victims: gets them; the lock is held for so many as it has room for.
+  mutating func evict(_ wanted: Int, limit: Int, patience: inout Int, into victims: inout [StoredAnswer]) {
+    prefetch(victims.capacity, limit: limit)
+    var left = wanted
+    while count > 0, left > 0, victims.count < victims.capacity {
+      let isMain = evictsMain(limit)
       let index = isMain ? main.oldest : small.oldest
-      guard let answer = nodes[index].answer else { return nil }
+      guard let answer = nodes[index].answer else { return }
       let uses = patience > 0 ? answer.useCount : 0
       if uses == 0 {
         release(index)
         if !isMain { ghosts.insert(answer.fingerprint, limit: count) }
-        return answer
+        left -= answer.size
+        victims.append(answer)
+        continue
       }
       patience -= 1
       unlink(index)
       answer.set(useCount: isMain ? uses - 1 : 0)
       push(index, isMain: true)
     }
-    return nil
+  }
+
+  private func evictsMain(_ limit: Int) -> Bool { small.oldest < 0 || small.bytes <= limit / 10 && main.oldest >= 0 }
+
+  /// Nobody has touched the oldest answers for a while: their memory is asked for all at once, not one after the other.
+  private func prefetch(_ count: Int, limit: Int) {
+    var index = evictsMain(limit) ? main.oldest : small.oldest
+    var left = count
+    while index >= 0, left > 0 {
+      nodes[index].answer?.prefetch()
+      index = nodes[index].newer
+      left -= 1
+    }
   }
 
   /// Answers in some of the nodes, to look at outside of the lock.
@@ -117,33 +135,4 @@ struct EvictionQueues {
     if node.newer >= 0 { nodes[node.newer].older = node.older } else { queues[queue].newest = node.older }
     queues[queue].bytes -= node.answer?.size ?? 0
   }
-}
-
-/// Fingerprints of evicted answers, as many as there are answers.
-struct GhostList {
-  private var order: [UInt64] = []
-  private var first = 0
-  /// How many came before the first in `order`.
-  private var forgotten = 0
-  /// By fingerprint: its last number among all that came.
-  private var known: [UInt64: Int] = [:]
-
-  mutating func insert(_ fingerprint: UInt64, limit: Int) {
-    known[fingerprint] = forgotten + order.count
-    order.append(fingerprint)
-    while order.count - first > max(limit, 16) {
-      if known[order[first]] == forgotten + first { known[order[first]] = nil }
-      first += 1
-    }
-    if first > 1024, first > order.count / 2 {
-      order.removeFirst(first)
-      forgotten += first
-      first = 0
-    }
-  }
-
-  /// - Returns: whether it was there.
-  mutating func remove(_ fingerprint: UInt64) -> Bool { !known.isEmpty && known.removeValue(forKey: fingerprint) != nil }
-
-  var count: Int { order.count - first }
 }

@@ -1,3 +1,4 @@
+import CPrefetch
 import Synchronization
 
 /// How far a body is that one loop writes and others read.
@@ -135,6 +136,14 @@ public struct StoredBody: Sendable {
       let block = BodyBlock(capacity: bytes.count, ledger: nil)
       _ = bytes.withUnsafeBytes { block.append($0) }
       return BodyReader(root: block, progress: nil)
+    }
+  }
+
+  /// Has the processor fetch what its end needs.
+  func prefetch() {
+    switch content {
+    case .blocks(let root): cprefetch(Unmanaged.passUnretained(root).toOpaque(), BodyBlock.overhead)
+    case .flat(let bytes): prefetchArray(bytes)
     }
   }
 
