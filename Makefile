@@ -30,7 +30,7 @@ unit-tests: packages $(VENV)/complete
 
 # With the release program, in a separate run, so that they do not disturb the unit tests' timing.
 end-to-end-tests: build $(VENV)/complete
-	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run-in-halves.sh
+	AUTHPROXY_BINARY="$(CURDIR)/$(PROGRAM)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/run-in-quarters.sh
 
 # https:// URLs with clients by other hands. Tests whose client cannot be installed are skipped, and listed. What measures memory and
 # time runs alone.

@@ -135,6 +135,21 @@ struct EvictionTests {
     #expect((0..<40).count { get(store, "/hot/\($0)") != nil } == 40)
   }
 
+  @Test("is found by nobody from the moment it leaves the queues, and is nobody's victim if it is dropped just then")
+  func goneAtOnce() throws {
+    let store = CacheStore(limit: 1 << 20)
+    let answers = try (0..<3).map { try #require(makeAnswer(store, "/\($0)", pattern($0, 10))) }
+    var queues = EvictionQueues()
+    for answer in answers { queues.insert(answer, replacing: nil) }
+    #expect(answers[0].markGone(isDropped: true))
+    var victims: [StoredAnswer] = []
+    victims.reserveCapacity(8)
+    var patience = 10
+    queues.evict(1, limit: 1 << 20, patience: &patience, into: &victims)
+    #expect(victims.count == 1 && victims[0] === answers[1] && answers[1].isGone && !answers[1].isDropped)
+    #expect(!answers[2].isGone && queues.count == 1)
+  }
+
   @Test("is known again by its ghost")
   func ghost() {
     let store = CacheStore(limit: 1 << 20)
@@ -171,6 +186,23 @@ struct EvictionTests {
     for number in 0..<60 { ghosts.insert(UInt64(number << 8 | 1 << 41 | 16), limit: 100) }
     wasThere = ghosts.remove(7)
     #expect(wasThere)
+  }
+
+  @Test("of five in one line the oldest goes")
+  func displaced() {
+    var ghosts = GhostTable()
+    // Fingerprint 0 is one as any other.
+    for number in 0..<5 as Range<UInt64> { ghosts.insert(number << 32, limit: 100) }
+    #expect((0..<5).map { ghosts.remove(UInt64($0) << 32) } == [false, true, true, true, true])
+  }
+
+  @Test("of a limit that has fallen, so many of the newest count")
+  func fallen() {
+    var ghosts = GhostTable()
+    for number in 0..<40 as Range<UInt64> { ghosts.insert(number * 4, limit: 100) }
+    ghosts.insert(1_001, limit: 20)
+    #expect(ghosts.count == 20)
+    #expect((0..<40).map { ghosts.remove(UInt64($0) * 4) } == (0..<40).map { $0 >= 21 })
   }
 
   @Test("keeps ghosts while the store grows")

@@ -204,6 +204,22 @@ struct StoreTests {
     #expect(try text(of: #require(get(store, "/a"))) == pattern(2, 10) && store.count == 1)
   }
 
+  @Test("does not take back what was dropped while it was validated; what only made room may return", arguments: [true, false])
+  func droppedMeanwhile(isDropped: Bool) throws {
+    put(store, "/a", pattern(1, 10))
+    let old = try #require(get(store, "/a"))
+    if isDropped { store.drop(.trust) { _, partition in partition === us } } else { store.remove(old, .space) }
+    // The request waited for a token, and leaves after that.
+    let began = store.begin()
+    let renewed = try #require(
+      StoredAnswer(
+        store, target: old.target, partition: us, vary: .none, variant: .none, facts: old.facts, times: old.times,
+        received: noon,
+        head: old.head, body: old.body))
+    #expect(store.link(renewed, began: began, replacing: old) == (isDropped ? .invalidated : nil))
+    #expect((get(store, "/a") == nil) == isDropped && store.count == (isDropped ? 0 : 1))
+  }
+
   @Test("is swept in pieces, all of it in the end")
   func sweepInPieces() {
     let store = CacheStore(limit: 64 << 20)

@@ -7,6 +7,14 @@ public final class CacheStore: Sendable {
   /// Why an answer is gone: `cache_evictions_total`.
   public enum Removal: Int, Sendable, CaseIterable {
     case space, expired, invalidated, purged, reload, credential, trust, replaced
+
+    /// Nobody is to be served with it any more, nor with its body under a newer head.
+    var isDrop: Bool {
+      switch self {
+      case .invalidated, .purged, .reload, .credential, .trust: true
+      case .space, .expired, .replaced: false
+      }
+    }
   }
 
   /// When a request or fetch began, counted in invalidations.
@@ -254,6 +262,8 @@ public final class CacheStore: Sendable {
     guard began.value >= oldest else { return .invalidated }
     // It was evicted between the two locks.
     guard !answer.isGone else { return .full }
+    // What was dropped while it was validated does not come back.
+    if replaced?.isDropped == true { return .invalidated }
     guard let replaced, !slot.answers.isEmpty, !slot.answers.contains(where: { $0 === replaced }) else { return nil }
     // A newer one took its place while it was validated.
     return slot.answers.contains { $0.isFor(answer) || $0.isFor(replaced) } ? .invalidated : nil
@@ -264,7 +274,7 @@ public final class CacheStore: Sendable {
   /// - Returns: whether it was there.
   @discardableResult
   public func remove(_ answer: StoredAnswer, _ reason: Removal?) -> Bool {
-    guard answer.markGone() else { return false }
+    guard answer.markGone(isDropped: reason?.isDrop ?? false) else { return false }
     queues.withLock { _ = $0.remove(answer) }
     unlink(answer, reason)
     return true
@@ -406,7 +416,7 @@ public final class CacheStore: Sendable {
 
   /// Many small answers go at once: the next ones then find one large hole, not as many small ones, which bodies of another size would
   /// not fit into. Measured with 64 MiB, 100 bytes each, then 1,000, then 20,000: 64, 87 and 120 MiB resident one by one, 64, 74, 77 so.
-  static func evictedAtOnce(_ limit: Int) -> Int { min(limit / 64, 1 << 20) }
+  static func evictedAtOnce(_ limit: Int) -> Int { max(1, min(limit / 64, 1 << 20)) }
 
   /// Answers that are taken out of the queues under one lock: microseconds.
   private static let victimsAtOnce = 32
@@ -422,11 +432,11 @@ public final class CacheStore: Sendable {
       queues.withLock { $0.evict(wanted - freed, limit: ledger.limit, patience: &patience, into: &victims) }
       if victims.isEmpty { break }
       for answer in victims { answer.prefetchParts() }
-      for answer in victims where answer.markGone() {
+      // Each goes at once: others may wait for its bytes.
+      while let answer = victims.popLast() {
         unlink(answer, .space)
         freed += answer.size
       }
-      victims.removeAll(keepingCapacity: true)
     } while freed < wanted
     return freed > 0 ? freed : nil
   }
@@ -437,7 +447,7 @@ public final class CacheStore: Sendable {
   /// After a reload. Evicts until the rest fits, or until nothing is left but what readers hold.
   public func set(limit: Int) {
     ledger.set(limit: limit)
-    while ledger.bytes > limit, evict(1) != nil {}
+    while case let over = ledger.bytes - limit, over > 0, evict(min(over, 1 << 20)) != nil {}
     giveBackIfWorthIt()
   }
 

@@ -57,9 +57,10 @@ struct EvictionQueues {
   ///   - wanted: bytes of what goes, as far as there is so much.
   ///   - limit: bytes of the whole store.
   ///   - patience: how many answers in use it may pass over; then one in use goes. With everything in use it could go round three times.
-  ///   - victims: gets them; the lock is held for so many as it has room for.
+  ///   - victims: gets them, marked as gone: who drops answers finds them here until nobody is served with them. The lock is held for so many
+  ///     as it has room for.
   mutating func evict(_ wanted: Int, limit: Int, patience: inout Int, into victims: inout [StoredAnswer]) {
-    prefetch(victims.capacity, limit: limit)
+    prefetch(min(victims.capacity, wanted / StoredAnswer.least + 1), limit: limit)
     var left = wanted
     while count > 0, left > 0, victims.count < victims.capacity {
       let isMain = evictsMain(limit)
@@ -68,7 +69,9 @@ struct EvictionQueues {
       let uses = patience > 0 ? answer.useCount : 0
       if uses == 0 {
         release(index)
-        if !isMain { ghosts.insert(answer.fingerprint, limit: count) }
+        // Somebody else is about to take it out.
+        guard answer.markGone() else { continue }
+        if !isMain { ghosts.insert(answer.fingerprint, limit: min(count, limit / StoredAnswer.least)) }
         left -= answer.size
         victims.append(answer)
         continue
@@ -115,6 +118,7 @@ struct EvictionQueues {
     if count == 0 {
       nodes = []
       free = []
+      ghosts = GhostTable()
     }
   }
 

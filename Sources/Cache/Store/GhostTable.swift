@@ -68,7 +68,7 @@ struct GhostTable {
     var count = Self.fewest
     while count < wanted { count *= 2 }
     places = Array(repeating: Ghost(), count: count)
-    // In any order: of one line, the newest stay.
+    // In any order: those of a line all come from one former line, so that there is a place for each.
     for ghost in former where counts(ghost) { put(ghost) }
   }
 }

@@ -102,6 +102,8 @@ public struct StoredBody: Sendable {
   }
 
   private let content: Content
+  /// Where the content begins, with what the runtime keeps there. To read it from `content` would count a reference, and wait for that memory.
+  private let place: UInt
   public let size: Int
   /// Bytes that its blocks occupy, and give back. 0: it is flat, and counts with its answer.
   let cost: Int
@@ -110,6 +112,11 @@ public struct StoredBody: Sendable {
 
   private init(_ content: Content, size: Int, cost: Int) {
     self.content = content
+    place =
+      switch content {
+      case .blocks(let root): UInt(bitPattern: Unmanaged.passUnretained(root).toOpaque())
+      case .flat(let bytes): bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) &- UInt(arrayHeader) }
+      }
     self.size = size
     self.cost = cost
   }
@@ -140,12 +147,7 @@ public struct StoredBody: Sendable {
   }
 
   /// Has the processor fetch what its end needs.
-  func prefetch() {
-    switch content {
-    case .blocks(let root): cprefetch(Unmanaged.passUnretained(root).toOpaque(), BodyBlock.overhead)
-    case .flat(let bytes): prefetchArray(bytes)
-    }
-  }
+  func prefetch() { cprefetch(UnsafeRawPointer(bitPattern: place), BodyBlock.overhead) }
 
   /// Bytes that it occupies in its answer.
   var flatCost: Int { if case .flat(let bytes) = content { bytes.count + 32 } else { 0 } }

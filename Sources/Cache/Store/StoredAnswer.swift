@@ -23,9 +23,12 @@ public final class StoredAnswer: Sendable {
 
   // What the queues know of it.
   private let uses = Atomic<UInt8>(0)
-  private let gone = Atomic<Bool>(false)
+  private let standing = Atomic<UInt8>(0)
   /// Its node; changed under the lock of the queues only.
   let node = Atomic<Int>(-1)
+
+  /// Measured with 50,000 answers: an object, its node, its ghost and its places in the index, whose tables may be half empty.
+  static let least = 1100
 
   /// - Parameter received: Unix time.
   /// - Returns: nil: no room.
@@ -33,9 +36,8 @@ public final class StoredAnswer: Sendable {
     _ store: CacheStore, target: CacheTarget, partition: Partition, vary: VaryNames, variant: CacheDigest, facts: ResponseFacts,
     times: StoredTimes, received: Int64, head: StoredHead, origin: OriginHead? = nil, body: StoredBody
   ) {
-    // Measured with 50,000 answers: an object, its node, its ghost and its places in the index, whose tables may be half empty.
     overhead =
-      1100 + head.bytes.count + target.size + vary.names.reduce(0) { $0 + 32 + $1.count } + (facts.tag?.opaque.count ?? 0)
+      Self.least + head.bytes.count + target.size + vary.names.reduce(0) { $0 + 32 + $1.count } + (facts.tag?.opaque.count ?? 0)
       + (origin.map { $0.size + 64 } ?? 0) + body.flatCost
     guard store.reserve(overhead) else { return nil }
     self.target = target
@@ -63,13 +65,20 @@ public final class StoredAnswer: Sendable {
   var useCount: UInt8 { uses.load(ordering: .relaxed) }
   func set(useCount: UInt8) { uses.store(useCount, ordering: .relaxed) }
 
-  public var isGone: Bool { gone.load(ordering: .acquiring) }
+  private static let present: UInt8 = 0
+  private static let dropped: UInt8 = 2
+
+  public var isGone: Bool { standing.load(ordering: .acquiring) != Self.present }
+  var isDropped: Bool { standing.load(ordering: .acquiring) == Self.dropped }
   /// - Returns: whether it was there until now.
-  func markGone() -> Bool { !gone.exchange(true, ordering: .acquiringAndReleasing) }
+  func markGone(isDropped: Bool = false) -> Bool {
+    standing.compareExchange(expected: Self.present, desired: isDropped ? Self.dropped : 1, ordering: .acquiringAndReleasing)
+      .exchanged
+  }
 
   // MARK: - Before it goes
 
-  /// Of an object of this class, without what it refers to.
+  /// An object of this class has 280, and begins anywhere in a line.
   private static let bytes = 384
 
   /// Has the processor fetch it into its cache, without waiting for it.
@@ -77,9 +86,14 @@ public final class StoredAnswer: Sendable {
 
   /// The same for what it refers to, once it is there itself.
   func prefetchParts() {
-    prefetchArray(target.path)
-    prefetchArray(head.bytes)
+    Self.prefetch(target.path)
+    Self.prefetch(head.bytes)
     body.prefetch()
+  }
+
+  /// The beginning of an array.
+  private static func prefetch(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { if let start = $0.baseAddress { cprefetch(start - arrayHeader, 64) } }
   }
 
   /// It answers the same requests.
@@ -91,7 +105,5 @@ public final class StoredAnswer: Sendable {
   }
 }
 
-/// The beginning of an array, with what lies before its elements.
-func prefetchArray(_ bytes: [UInt8]) {
-  bytes.withUnsafeBytes { if let start = $0.baseAddress { cprefetch(start - 32, 64) } }
-}
+/// Bytes before an array's elements.
+let arrayHeader = 32
