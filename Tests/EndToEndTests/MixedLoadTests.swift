@@ -39,9 +39,9 @@ import Testing
     let (fast, bulk) = (try LoadGenerator.serve(size: 2000), try LoadGenerator.serve(size: 400_000))
     defer { for process in [fast.process, bulk.process] { process.closeInput() } }
     let origin = try Origin()
+    let reserved = (try ReservedPort(), try ReservedPort())
     var parts = Parts(
-      port: try TestListener().port, origins: (fast.port, bulk.port, origin.ports.https), ca: try Surroundings.pki() + "/ca.pem"
-    )
+      port: reserved.0.port, origins: (fast.port, bulk.port, origin.ports.https), ca: try Surroundings.pki() + "/ca.pem")
     try withProxy(parts.text) { proxy in
       let endless = ["--requests", "50000000", "--verify"]
       func load(_ host: String, _ options: [String], path: String = "/") throws -> ChildProcess {
@@ -61,7 +61,7 @@ import Testing
       ]
       let reloads = 100
       let pause = UInt32(Self.seconds / Double(reloads) * 1_000_000)
-      let second = try TestListener().port
+      let second = reserved.1.port
       for round in 0..<reloads {
         var mark = "configuration reloaded"
         var text: String?
