@@ -300,6 +300,19 @@ struct StoreMemoryTests {
     #expect(asked.withLock { $0 } == 2)
   }
 
+  @Test("asks to give less of it back, too, when nothing goes any more")
+  func idle() {
+    let asked = Mutex(0)
+    let store = CacheStore(limit: 16 << 20) { asked.withLock { $0 += 1 } }
+    for number in 0..<20 { put(store, "/\(number)", pattern(number, 10_000)) }
+    for number in 0..<20 { store.invalidate(target("/\(number)")) }
+    store.sweep(now: 0)
+    #expect(asked.withLock { $0 } == 0)
+    store.sweep(now: 0)
+    store.sweep(now: 0)
+    #expect(asked.withLock { $0 } == 1)
+  }
+
   @Test("evicts several small answers at once, and no more than a sixty-fourth of it")
   func batches() {
     let store = CacheStore(limit: 64 << 20)

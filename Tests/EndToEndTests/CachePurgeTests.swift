@@ -142,4 +142,50 @@ import Testing
       #expect(try proxy.metric("authproxy_cache_objects") == 0)
     }
   }
+
+  private static let stale = "HTTP/1.1 200 OK\r\nCache-Control: max-age=0\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nfirst"
+  private static let notModified = "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\nETag: \"v1\"\r\n\r\n"
+
+  @Test func `what is purged while it waits to be validated is asked for as if it had never been stored`() throws {
+    let (name, slow) = (Origin.newName(), Origin.newName())
+    let second = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nETag: \"v2\"\r\nContent-Length: 6\r\n\r\nsecond"
+    try origin.script(name, [.send(Self.stale)], [.readBody, .send(second)])
+    try origin.script(slow, [.readBody, .gate("go"), .send("HTTP/1.1 204 No Content\r\n\r\n")])
+    try withProxy(try Configuration.https("cache: {}", top: Self.top + "\nthreads: 1\nlimits: {upstream_connections: 1}")) {
+      proxy throws in
+      let url = "http://api.test/?id=\(name)"
+      _ = try proxy.ask(url)
+      // The only connection is taken, so that the next request waits with what it has found in the store.
+      let holder = try proxy.connect()
+      try holder.send(ProxyProcess.request("GET", "http://api.test/?id=\(slow)"))
+      try origin.await(slow, gate: "go")
+      let app = try proxy.connect()
+      try app.send(ProxyProcess.request("GET", url))
+      // The one loop has read it when it answers what comes after it.
+      #expect(try proxy.ask("http://unlisted.test/").status == 403)
+      #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
+      try origin.open("go", of: slow)
+      #expect(try app.readAnswer().text == "second")
+      #expect(try origin.exchanges(name)[1].all("If-None-Match").isEmpty)
+      #expect(try proxy.ask(url).text == "second")
+      #expect(try origin.exchanges(name).count == 2)
+    }
+  }
+
+  @Test func `a 304 for what was purged meanwhile does not store it again, and does not say so`() throws {
+    let name = Origin.newName()
+    try origin.script(name, [.send(Self.stale)], [.readBody, .gate("go"), .send(Self.notModified)])
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let url = "http://api.test/?id=\(name)"
+      _ = try proxy.ask(url)
+      let app = try proxy.connect()
+      try app.send(ProxyProcess.request("GET", url))
+      try origin.await(name, gate: "go")
+      #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
+      try origin.open("go", of: name)
+      let answer = try app.readAnswer()
+      #expect(answer.text == "first" && answer.cacheStatus?.contains("stored") == false, "\(answer.head)")
+      #expect(try proxy.metric("authproxy_cache_objects") == 0)
+    }
+  }
 }

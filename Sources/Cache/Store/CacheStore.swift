@@ -37,6 +37,8 @@ public final class CacheStore: Sendable {
   private let flights = Atomic<Int>(0)
   /// Bytes that went since the allocator was last asked to give memory back.
   private let gone = Atomic<Int>(0)
+  /// The same when `sweep` was last called.
+  private let goneBefore = Atomic<Int>(0)
   private let giveBack: (@Sendable () -> Void)?
   /// Where the next sweep begins.
   private let swept = Atomic<Int>(0)
@@ -47,7 +49,7 @@ public final class CacheStore: Sendable {
   /// - Parameters:
   ///   - limit: bytes.
   ///   - giveBack: makes the allocator return free pages to the system, as malloc_trim does. It is called by `sweep`, `drop` and
-  ///     `set(limit:)` once an eighth of the store has gone: small answers leave holes that large bodies do not fit into.
+  ///     `set(limit:)` once an eighth of the store has gone, and by `sweep` when nothing goes any more: small answers leave holes that large bodies do not fit into.
   public init(limit: Int, giveBack: (@Sendable () -> Void)? = nil) {
     ledger = MemoryLedger(limit: limit)
     self.giveBack = giveBack
@@ -382,12 +384,15 @@ public final class CacheStore: Sendable {
       left -= 256
     }
     swept.store(start ?? 0, ordering: .relaxed)
-    giveBackIfWorthIt()
+    giveBackIfWorthIt(isIdle: removed == 0 && gone.load(ordering: .relaxed) == goneBefore.load(ordering: .relaxed))
+    goneBefore.store(gone.load(ordering: .relaxed), ordering: .relaxed)
     return removed
   }
 
-  private func giveBackIfWorthIt() {
-    guard let giveBack, gone.load(ordering: .relaxed) >= max(1 << 20, ledger.limit / 8) else { return }
+  /// - Parameter isIdle: nothing has gone since the last sweep: there is time, and nobody will take the memory soon.
+  private func giveBackIfWorthIt(isIdle: Bool = false) {
+    let worth = isIdle ? Self.least : max(1 << 20, ledger.limit / 8)
+    guard let giveBack, gone.load(ordering: .relaxed) >= worth else { return }
     gone.store(0, ordering: .relaxed)
     giveBack()
   }
@@ -413,6 +418,8 @@ public final class CacheStore: Sendable {
 
   /// Bytes from which on the holes of what went are given back at once, before the next sweep.
   private static let large = 1 << 20
+  /// Bytes that are worth a look through the heap of an idle process.
+  private static let least = 64 << 10
 
   /// Many small answers go at once: the next ones then find one large hole, not as many small ones, which bodies of another size would
   /// not fit into. Measured with 64 MiB, 100 bytes each, then 1,000, then 20,000: 64, 87 and 120 MiB resident one by one, 64, 74, 77 so.

@@ -69,7 +69,8 @@ public final class StoredAnswer: Sendable {
   private static let dropped: UInt8 = 2
 
   public var isGone: Bool { standing.load(ordering: .acquiring) != Self.present }
-  var isDropped: Bool { standing.load(ordering: .acquiring) == Self.dropped }
+  /// By a rule or an invalidation: nobody is to be served with it any more.
+  public var isDropped: Bool { standing.load(ordering: .acquiring) == Self.dropped }
   /// - Returns: whether it was there until now.
   func markGone(isDropped: Bool = false) -> Bool {
     standing.compareExchange(expected: Self.present, desired: isDropped ? Self.dropped : 1, ordering: .acquiringAndReleasing)

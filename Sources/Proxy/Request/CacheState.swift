@@ -23,6 +23,8 @@ final class CacheState {
   /// What is stored, but has to be validated, or serves only if the origin fails.
   struct Stale {
     var answer: StoredAnswer?
+    /// Before `answer` was looked up: what a 304 renews is as old as that, however long the request then waits to be sent.
+    var seen: CacheStore.Beginning?
     /// It serves at once, while it is validated in the background; seconds, below 0. nil: it does not.
     var left: Int64?
     /// The request has the conditions of `answer` instead of the app's.

@@ -69,7 +69,7 @@ extension Request {
     let times = times(of: newer, state, wall: wall)
     guard stored.facts.isRenewed(byHead: facts, size: stored.body.size),
       storeRefusal(newer, state, times, renewsGet: true) == nil, case .names(let vary) = newer.vary,
-      let asked = state.asked, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes, state)
+      let asked = state.asked, let began = state.stale.seen, let renewed = renewedHead(stored, by: bytes, state)
     else {
       store.remove(stored, .invalidated)
       return
@@ -87,12 +87,12 @@ extension Request {
   private func renew(
     _ stored: StoredAnswer, _ newer: ResponseFacts, by bytes: UnsafeRawBufferPointer, _ state: CacheState, wall: Int64
   ) -> StoredReply? {
-    guard let key = state.key, let began = state.sending.began, let renewed = renewedHead(stored, by: bytes, state) else {
+    guard let key = state.key, let began = state.stale.seen, let renewed = renewedHead(stored, by: bytes, state) else {
       return nil
     }
     let store = services.shared.cache
     let times = times(of: newer, state, wall: wall)
-    let refusal = storeRefusal(newer, state, times)
+    var refusal = storeRefusal(newer, state, times)
     var shared: StoredAnswer?
     if refusal == nil, case .names(let vary) = newer.vary, let asked = state.asked {
       let draft = AnswerDraft(
@@ -100,8 +100,9 @@ extension Request {
         origin: renewed.origin, began: began, length: stored.body.size)
       // Without room for the new head the old one goes on, and is validated the next time.
       let answer = draft.answer(stored.body, in: store)
-      if let answer { _ = store.link(answer, began: began, replacing: stored) }
-      shared = answer ?? stored
+      if let answer { refusal = store.link(answer, began: began, replacing: stored) }
+      // Of what is not worth anything any more those who wait get nothing either: they look again.
+      shared = refusal == .invalidated ? nil : answer ?? stored
     } else {
       store.remove(stored, .invalidated)
     }

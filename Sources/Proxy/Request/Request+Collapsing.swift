@@ -16,9 +16,11 @@ extension Request: FlightLeader {
     let store = services.cacheDesk.store
     let recent = recentVariants
     let index = loop.executor.index
+    var seen = state.stale.seen
     for _ in 0..<Self.looks {
+      if found == nil { seen = store.begin() }
       let probe = found.take() ?? store.probe(key.target, key.partition, now: loop.now)
-      if state.sharing.hasWaited, let input = fresh(in: probe, state, asked) { return input }
+      if state.sharing.hasWaited, let input = fresh(in: probe, seen, state, asked) { return input }
       guard probe.mayCollapse else { break }
       if let flight = probe.flight(needs: state.plan.needs, now: loop.now, { asked.variant($0, recent: recent) }) {
         return join(flight, state, asked)
@@ -44,7 +46,7 @@ extension Request: FlightLeader {
 
   /// What has been stored since the first look.
   private func fresh(
-    in probe: CacheStore.Probe, _ state: CacheState, _ asked: AskedFields
+    in probe: CacheStore.Probe, _ seen: CacheStore.Beginning?, _ state: CacheState, _ asked: AskedFields
   ) -> RequestMachine.Input? {
     guard let answer = probe.answer({ asked.variant($0) }), isOfUse(answer) else { return nil }
     if case .now(let left) = answer.times.use(for: state.plan.needs, now: loop.now) {
@@ -55,6 +57,7 @@ extension Request: FlightLeader {
     // Of what the app's own conditions went on for, nothing is validated.
     if state.stale.validates || state.plan.condition == .none {
       state.stale.answer = answer
+      state.stale.seen = seen
       state.stale.validates = answer.facts.hasValidator
     }
     return nil

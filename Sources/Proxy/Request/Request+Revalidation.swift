@@ -61,6 +61,7 @@ extension Request {
     own.asked = asked
     own.forward = .stale
     own.stale.answer = state.stale.answer
+    own.stale.seen = state.stale.seen
     own.stale.validates = state.stale.validates
     own.sharing.needsCredential = needsCredential
     own.sharing.isOrphan = true

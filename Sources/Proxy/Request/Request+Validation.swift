@@ -15,6 +15,11 @@ extension Request {
     state.sending.time = loop.now
     // What it gets may be older than an unsafe request that is answered while it is under way.
     if state.key != nil { state.sending.began = services.shared.cache.begin() }
+    if state.stale.answer?.isDropped == true {
+      // While the request waited. Nothing is asked about what counts for nothing, and nobody is served with it.
+      state.stale.answer = nil
+      state.stale.validates = false
+    }
     guard state.stale.validates, let stored = state.stale.answer else { return }
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     writer.append(validationOf: stored.facts)

@@ -15,9 +15,10 @@ final class SharedPart: EventHandler {
   }
 
   private static let replaced = "a reload has changed the store"
-  /// Milliseconds between two readings of a record that is said to have changed, without and with a request that waits. A store that takes no
-  /// writes announces each attempt, and what is read there may lead to the next one.
-  private static let readingPause: (idle: Int64, waiting: Int64) = (100, 10)
+  /// Readings in `readingInterval` milliseconds of a record that is said to have changed, without and with a request that waits. A store that
+  /// takes no writes announces each attempt, and what is read there may lead to the next one. A refresh is announced twice: claim and token.
+  private static let readings = (idle: 2, waiting: 10)
+  private static let readingInterval: Int64 = 100
 
   private weak var owner: TokenOwner?
   private let loop: EventLoop
@@ -36,8 +37,9 @@ final class SharedPart: EventHandler {
   private var instant: (bootTime: Int64, loop: Int64)
   /// Milliseconds of the boot-time clock.
   private var wake: Int64?
-  private var look: Int64?
-  private var lastRead = Int64.min / 2
+  private var plannedLook: Int64?
+  /// Readings since an instant.
+  private var read: (since: Int64, count: Int) = (0, 0)
 
   init(of owner: TokenOwner, at place: RecordPlace, _ link: StoreLink) {
     self.owner = owner
@@ -114,20 +116,28 @@ final class SharedPart: EventHandler {
     guard let owner else { return }
     let now = bootTimeMilliseconds()
     let waits = owner.waitsForStore
-    let wanted = waits || spread == 0 ? now : now + Int64.random(in: 0...spread)
-    let due = max(wanted, lastRead + (waits ? Self.readingPause.waiting : Self.readingPause.idle))
+    // Who draws again with each announcement of many is always early.
+    if !waits, plannedLook != nil { return }
+    look(at: waits || spread == 0 ? now : now + Int64.random(in: 0...spread), waits: waits, now)
+  }
+
+  private func look(at wanted: Int64, waits: Bool, _ now: Int64) {
+    if now - read.since >= Self.readingInterval { read = (now, 0) }
+    let isPaused = read.count >= (waits ? Self.readings.waiting : Self.readings.idle)
+    let due = isPaused ? max(wanted, read.since + Self.readingInterval) : wanted
     if due <= now {
-      read(now)
-      owner.takeNews()
-    } else if look.map({ due < $0 }) ?? true {
-      look = due
+      look(now)
+      owner?.takeNews()
+    } else if plannedLook.map({ due < $0 }) ?? true {
+      plannedLook = due
       arm()
     }
   }
 
-  private func read(_ now: Int64) {
-    look = nil
-    lastRead = now
+  private func look(_ now: Int64) {
+    plannedLook = nil
+    if now - read.since >= Self.readingInterval { read = (now, 0) }
+    read.count += 1
     handle(record.notified(now: now))
   }
 
@@ -169,6 +179,11 @@ final class SharedPart: EventHandler {
   private func take(_ answer: Credentials.SharedAnswer, of id: UInt64) {
     handle(record.answered(id: id, answer, now: bootTimeMilliseconds()))
     owner?.takeNews()
+    // A reading that was planned while nothing waited: the announcement may have been that of what is waited for now.
+    if plannedLook != nil, owner?.waitsForStore == true {
+      let now = bootTimeMilliseconds()
+      look(at: now, waits: true, now)
+    }
   }
 
   private func translated(_ answer: TokenStoreAnswer) -> TokenStoreAnswer {
@@ -185,7 +200,7 @@ final class SharedPart: EventHandler {
   // MARK: Time
 
   private func arm() {
-    guard !hasEnded, let next = [wake, look].compactMap({ $0 }).min() else { return loop.disarm(self) }
+    guard !hasEnded, let next = [wake, plannedLook].compactMap({ $0 }).min() else { return loop.disarm(self) }
     loop.arm(self, at: loop.clock() + max(0, next - bootTimeMilliseconds()) * 1_000_000)
   }
 
@@ -195,7 +210,7 @@ final class SharedPart: EventHandler {
       self.wake = nil
       handle(record.timer(now: now))
     }
-    if let look, now >= look { read(now) }
+    if let plannedLook, now >= plannedLook { look(now) }
     arm()
     owner?.takeNews()
   }
