@@ -220,6 +220,24 @@ struct StoreTests {
     #expect((get(store, "/a") == nil) == isDropped && store.count == (isDropped ? 0 : 1))
   }
 
+  @Test("does not renew what was looked up while a drop was on its way to it")
+  func renewedDuringDrop() throws {
+    for number in 0..<2 { put(store, "/\(number)", pattern(number, 10)) }
+    var seen: CacheStore.Beginning?
+    store.drop(.trust) { answer in
+      if answer.target == target("/1") { seen = store.beginLookUp() }
+      return false
+    }
+    let old = try #require(get(store, "/1"))
+    let renewed = try #require(
+      StoredAnswer(
+        store, target: old.target, partition: us, vary: .none, variant: .none, facts: old.facts, times: old.times,
+        received: noon,
+        head: old.head, body: old.body))
+    #expect(try store.link(renewed, began: #require(seen), replacing: old) == .invalidated)
+    #expect(store.beginLookUp() == store.begin())
+  }
+
   @Test("is swept in pieces, all of it in the end")
   func sweepInPieces() {
     let store = CacheStore(limit: 64 << 20)
@@ -307,9 +325,12 @@ struct StoreMemoryTests {
     for number in 0..<20 { put(store, "/\(number)", pattern(number, 10_000)) }
     for number in 0..<20 { store.invalidate(target("/\(number)")) }
     store.sweep(now: 0)
-    #expect(asked.withLock { $0 } == 0)
+    // Another loop's.
     store.sweep(now: 0)
-    store.sweep(now: 0)
+    #expect(asked.withLock { $0 } == 0 && store.count == 0 && store.wantsSweep)
+    store.sweep(now: 10 * second)
+    #expect(asked.withLock { $0 } == 1 && !store.wantsSweep)
+    store.sweep(now: 20 * second)
     #expect(asked.withLock { $0 } == 1)
   }
 

@@ -188,4 +188,32 @@ import Testing
       #expect(try proxy.metric("authproxy_cache_objects") == 0)
     }
   }
+
+  @Test func `those who wait for a validation that a purge outdates look again, and one of them asks`() throws {
+    let name = Origin.newName()
+    let second = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nETag: \"v2\"\r\nContent-Length: 6\r\n\r\nsecond"
+    try origin.script(
+      name, [.send(Self.stale)], [.readBody, .gate("go"), .send(Self.notModified)], [.readBody, .gate("more"), .send(second)])
+    try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
+      let url = "http://api.test/?id=\(name)"
+      _ = try proxy.ask(url)
+      func begin() throws -> RawConnection {
+        let app = try proxy.connect()
+        try app.send(ProxyProcess.request("GET", url))
+        return app
+      }
+      let leader = try begin()
+      try origin.await(name, gate: "go")
+      let others = try (0..<5).map { _ in try begin() }
+      #expect(try eventually { try proxy.metric("authproxy_cache_waiting_requests") == 5 })
+      #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
+      try origin.open("go", of: name)
+      #expect(try leader.readAnswer().text == "first")
+      try origin.await(name, gate: "more")
+      #expect(try eventually { try proxy.metric("authproxy_cache_waiting_requests") == 4 })
+      try origin.open("more", of: name)
+      for app in others { #expect(try app.readAnswer().text == "second") }
+      #expect(try origin.exchanges(name).count == 3)
+    }
+  }
 }

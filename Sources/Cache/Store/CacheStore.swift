@@ -31,14 +31,16 @@ public final class CacheStore: Sendable {
   /// What began before it is not stored: raised before answers are dropped by a rule.
   private let floor = Atomic<UInt64>(0)
   private let rules = DropRules()
+  private let walks = DropWalks()
   private let linkedBytes = Atomic<Int>(0)
   private let flyingBytes = Atomic<Int>(0)
   private let objects = Atomic<Int>(0)
   private let flights = Atomic<Int>(0)
   /// Bytes that went since the allocator was last asked to give memory back.
   private let gone = Atomic<Int>(0)
-  /// The same when `sweep` was last called.
+  /// The same at a sweep, and the time of the first one that found it so.
   private let goneBefore = Atomic<Int>(0)
+  private let goneSince = Atomic<Int64>(0)
   private let giveBack: (@Sendable () -> Void)?
   /// Where the next sweep begins.
   private let swept = Atomic<Int>(0)
@@ -49,7 +51,8 @@ public final class CacheStore: Sendable {
   /// - Parameters:
   ///   - limit: bytes.
   ///   - giveBack: makes the allocator return free pages to the system, as malloc_trim does. It is called by `sweep`, `drop` and
-  ///     `set(limit:)` once an eighth of the store has gone, and by `sweep` when nothing goes any more: small answers leave holes that large bodies do not fit into.
+  ///     `set(limit:)` once an eighth of the store has gone, and by `sweep` when nothing goes any more: small answers leave holes that large
+  ///     bodies do not fit into.
   public init(limit: Int, giveBack: (@Sendable () -> Void)? = nil) {
     ledger = MemoryLedger(limit: limit)
     self.giveBack = giveBack
@@ -147,6 +150,12 @@ public final class CacheStore: Sendable {
 
   /// Before a request is sent whose answer may be stored.
   public func begin() -> Beginning { Beginning(value: sequence.load(ordering: .acquiring)) }
+
+  /// Before a look at what may be validated: a 304 renews something that is as old as that.
+  public func beginLookUp() -> Beginning {
+    let now = begin()
+    return Beginning(value: min(now.value, walks.bound))
+  }
 
   // MARK: - Fetches
 
@@ -273,10 +282,11 @@ public final class CacheStore: Sendable {
 
   // MARK: - Removal
 
+  /// - Parameter isDrop: nobody is to be served with it any more; nil: as its reason says.
   /// - Returns: whether it was there.
   @discardableResult
-  public func remove(_ answer: StoredAnswer, _ reason: Removal?) -> Bool {
-    guard answer.markGone(isDropped: reason?.isDrop ?? false) else { return false }
+  public func remove(_ answer: StoredAnswer, _ reason: Removal?, isDrop: Bool? = nil) -> Bool {
+    guard answer.markGone(isDropped: isDrop ?? reason?.isDrop ?? false) else { return false }
     queues.withLock { _ = $0.remove(answer) }
     unlink(answer, reason)
     return true
@@ -330,15 +340,19 @@ public final class CacheStore: Sendable {
   /// - Returns: how many answers.
   @discardableResult
   public func drop(_ reason: Removal, meaning isMeant: @escaping @Sendable (CacheTarget, Partition) -> Bool) -> Int {
-    rules.add(isMeant, next: nextInvalidation, forget: raiseFloor)
-    return dropStored(reason) { isMeant($0.target, $0.partition) }
+    walks.walk(after: begin().value) {
+      rules.add(isMeant, next: nextInvalidation, forget: raiseFloor)
+      return dropStored(reason) { isMeant($0.target, $0.partition) }
+    }
   }
 
   /// The same, and nothing at all that began before is joined or stored: after a reload, which may change what a rule would say.
   @discardableResult
   public func drop(_ reason: Removal, where isMeant: (StoredAnswer) -> Bool) -> Int {
-    raiseFloor(nextInvalidation())
-    return dropStored(reason, where: isMeant)
+    walks.walk(after: begin().value) {
+      raiseFloor(nextInvalidation())
+      return dropStored(reason, where: isMeant)
+    }
   }
 
   private func dropStored(_ reason: Removal, where isMeant: (StoredAnswer) -> Bool) -> Int {
@@ -384,12 +398,27 @@ public final class CacheStore: Sendable {
       left -= 256
     }
     swept.store(start ?? 0, ordering: .relaxed)
-    giveBackIfWorthIt(isIdle: removed == 0 && gone.load(ordering: .relaxed) == goneBefore.load(ordering: .relaxed))
-    goneBefore.store(gone.load(ordering: .relaxed), ordering: .relaxed)
+    giveBackIfWorthIt(isIdle: isIdle(now))
     return removed
   }
 
-  /// - Parameter isIdle: nothing has gone since the last sweep: there is time, and nobody will take the memory soon.
+  /// Nanoseconds in which nothing goes from a store that is idle. Several loops sweep.
+  private static let idleTime: Int64 = 5_000_000_000
+
+  /// Nothing has gone for some time.
+  private func isIdle(_ now: Int64) -> Bool {
+    let gone = gone.load(ordering: .relaxed)
+    if goneBefore.exchange(gone, ordering: .relaxed) == gone {
+      return now - goneSince.load(ordering: .relaxed) >= Self.idleTime
+    }
+    goneSince.store(now, ordering: .relaxed)
+    return false
+  }
+
+  /// Whether a sweep has something to do, or to give back.
+  public var wantsSweep: Bool { count > 0 || giveBack != nil && gone.load(ordering: .relaxed) >= Self.least }
+
+  /// - Parameter isIdle: there is time, and nobody will take the memory soon.
   private func giveBackIfWorthIt(isIdle: Bool = false) {
     let worth = isIdle ? Self.least : max(1 << 20, ledger.limit / 8)
     guard let giveBack, gone.load(ordering: .relaxed) >= worth else { return }

@@ -45,7 +45,7 @@ final class CacheDesk: EventHandler {
 
   override func expired(on loop: EventLoop) {
     store.sweep(now: loop.now)
-    isSweeping = store.count > 0
+    isSweeping = store.wantsSweep
     if isSweeping { loop.arm(self, afterMilliseconds: Self.sweepPause) }
   }
 

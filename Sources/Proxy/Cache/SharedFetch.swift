@@ -101,16 +101,15 @@ final class SharedFetch: EventHandler {
   }
 
   /// The stored answer was validated.
-  /// - Parameter answer: for those who wait; nil: it was renewed for the asker alone.
-  func renew(_ answer: StoredAnswer?) {
+  func renew(_ outlook: Renewal) {
     guard !isFinished else { return }
     asker = nil
-    renewed = answer
+    if case .answer(let answer) = outlook { renewed = answer }
     if machine != nil {
-      if let answer {
-        head(.renewed) { $0.variant(answer.vary) == answer.variant }
-      } else {
-        head(.renewedForOne) { _ in false }
+      switch outlook {
+      case .answer(let answer): head(.renewed) { $0.variant(answer.vary) == answer.variant }
+      case .forOne: head(.renewedForOne) { _ in false }
+      case .outdated: head(.renewed) { _ in false }
       }
     }
     finish()

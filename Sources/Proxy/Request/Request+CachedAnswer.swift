@@ -54,8 +54,8 @@ extension Request {
   /// What is stored, in place of a failure; nil: nothing may serve so. Who has been logged out meanwhile gets nothing from before.
   /// - Parameter status: of the origin; 0: it gave none.
   func staleOnError(_ state: CacheState, status: Int) -> StoredReply? {
-    guard let stored = state.stale.answer, stored.times.mayServeOnError(now: loop.now, needs: state.plan.needs),
-      state.key?.isOfPresentEpoch == true
+    guard let stored = state.stale.answer, !stored.isDropped,
+      stored.times.mayServeOnError(now: loop.now, needs: state.plan.needs), state.key?.isOfPresentEpoch == true
     else { return nil }
     return StoredReply(stored, .staleIfError(status: status), for: state.plan)
   }
@@ -93,21 +93,25 @@ extension Request {
     let store = services.shared.cache
     let times = times(of: newer, state, wall: wall)
     var refusal = storeRefusal(newer, state, times)
-    var shared: StoredAnswer?
+    var outlook = Renewal.forOne
     if refusal == nil, case .names(let vary) = newer.vary, let asked = state.asked {
       let draft = AnswerDraft(
         key, newer, times, vary: vary, variant: asked.variant(vary), received: wall, head: renewed.head,
         origin: renewed.origin, began: began, length: stored.body.size)
       // Without room for the new head the old one goes on, and is validated the next time.
-      let answer = draft.answer(stored.body, in: store)
-      if let answer { refusal = store.link(answer, began: began, replacing: stored) }
-      // Of what is not worth anything any more those who wait get nothing either: they look again.
-      shared = refusal == .invalidated ? nil : answer ?? stored
+      if let answer = draft.answer(stored.body, in: store) {
+        refusal = store.link(answer, began: began, replacing: stored)
+        outlook = refusal == .invalidated ? .outdated : .answer(answer)
+      } else {
+        refusal = .full
+        outlook = stored.isDropped ? .outdated : .answer(stored)
+      }
     } else {
-      store.remove(stored, .invalidated)
+      // Others who have it may go on to validate it for themselves.
+      store.remove(stored, .invalidated, isDrop: false)
     }
     leaveFlight(state)
-    state.sharing.fetch?.renew(shared)
+    state.sharing.fetch?.renew(outlook)
     let outcome = CacheOutcome.forwarded(.stale, status: 304, isStored: refusal == nil, refusal: refusal)
     return StoredReply(stored, outcome, for: state.plan, renewed: (renewed.head, renewed.origin, times))
   }

@@ -18,7 +18,7 @@ extension Request: FlightLeader {
     let index = loop.executor.index
     var seen = state.stale.seen
     for _ in 0..<Self.looks {
-      if found == nil { seen = store.begin() }
+      if found == nil { seen = store.beginLookUp() }
       let probe = found.take() ?? store.probe(key.target, key.partition, now: loop.now)
       if state.sharing.hasWaited, let input = fresh(in: probe, seen, state, asked) { return input }
       guard probe.mayCollapse else { break }

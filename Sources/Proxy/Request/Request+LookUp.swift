@@ -36,7 +36,7 @@ extension Request {
     let reader = cache.reader(sendsCredential: key.epoch != nil)
     let own = ownLines(rules, cache)
     let desk = services.cacheDesk
-    state.stale.seen = desk.store.begin()
+    state.stale.seen = desk.store.beginLookUp()
     let probe = desk.store.probe(key.target, key.partition, now: loop.now)
     let recent = recentVariants
     let isKept = own.isEmpty && recent != nil
