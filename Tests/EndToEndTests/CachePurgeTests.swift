@@ -216,4 +216,25 @@ import Testing
       #expect(try origin.exchanges(name).count == 3)
     }
   }
+
+  @Test func `what is purged while the origin thinks does not stand in for its failure, nor does what it had replaced`() throws {
+    for isReplaced in [false, true] {
+      let name = Origin.newName()
+      let failure = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+      let other = Self.stale.replacingOccurrences(of: "v1", with: "v2").replacingOccurrences(of: "first", with: "other")
+      try origin.script(name, [.send(Self.stale)], [.readBody, .gate("go"), .send(failure)], [.readBody, .send(other)])
+      try withProxy(try Configuration.https("cache: {stale_if_error: 1h}", top: Self.top)) { proxy throws in
+        let url = "http://api.test/?id=\(name)"
+        _ = try proxy.ask(url)
+        let app = try proxy.connect()
+        try app.send(ProxyProcess.request("GET", url))
+        try origin.await(name, gate: "go")
+        // It goes alone.
+        if isReplaced { #expect(try proxy.ask(url, ["Cache-Control: no-cache"]).text == "other") }
+        #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
+        try origin.open("go", of: name)
+        #expect(try app.readAnswer().status == 503)
+      }
+    }
+  }
 }

@@ -271,10 +271,10 @@ public final class CacheStore: Sendable {
     _ answer: StoredAnswer, _ began: Beginning, _ oldest: UInt64, replacing replaced: StoredAnswer?, in slot: CacheShard.Slot
   ) -> StoreRefusal? {
     guard began.value >= oldest else { return .invalidated }
+    // What was dropped while it was validated does not come back.
+    if answer.isDropped || replaced?.isDropped == true { return .invalidated }
     // It was evicted between the two locks.
     guard !answer.isGone else { return .full }
-    // What was dropped while it was validated does not come back.
-    if replaced?.isDropped == true { return .invalidated }
     guard let replaced, !slot.answers.isEmpty, !slot.answers.contains(where: { $0 === replaced }) else { return nil }
     // A newer one took its place while it was validated.
     return slot.answers.contains { $0.isFor(answer) || $0.isFor(replaced) } ? .invalidated : nil
@@ -309,8 +309,10 @@ public final class CacheStore: Sendable {
   public func invalidate(
     _ target: CacheTarget, _ reason: Removal = .invalidated, where isMeant: (StoredAnswer) -> Bool = { _ in true }
   ) -> Int {
-    let answers = noteInvalidation(of: target, at: nextInvalidation())
-    return answers.count { isMeant($0) && remove($0, reason) }
+    walks.walk(after: begin().value) {
+      let answers = noteInvalidation(of: target, at: nextInvalidation())
+      return answers.count { isMeant($0) && remove($0, reason) }
+    }
   }
 
   /// Whether something that began then must not be stored any more.

@@ -54,7 +54,7 @@ extension Request {
   /// What is stored, in place of a failure; nil: nothing may serve so. Who has been logged out meanwhile gets nothing from before.
   /// - Parameter status: of the origin; 0: it gave none.
   func staleOnError(_ state: CacheState, status: Int) -> StoredReply? {
-    guard let stored = state.stale.answer, !stored.isDropped,
+    guard let stored = state.stale.answer, !isOutdated(stored, state),
       stored.times.mayServeOnError(now: loop.now, needs: state.plan.needs), state.key?.isOfPresentEpoch == true
     else { return nil }
     return StoredReply(stored, .staleIfError(status: status), for: state.plan)
@@ -104,7 +104,7 @@ extension Request {
         outlook = refusal == .invalidated ? .outdated : .answer(answer)
       } else {
         refusal = .full
-        outlook = stored.isDropped ? .outdated : .answer(stored)
+        outlook = isOutdated(stored, state) ? .outdated : .answer(stored)
       }
     } else {
       // Others who have it may go on to validate it for themselves.

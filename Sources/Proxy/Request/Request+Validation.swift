@@ -15,7 +15,7 @@ extension Request {
     state.sending.time = loop.now
     // What it gets may be older than an unsafe request that is answered while it is under way.
     if state.key != nil { state.sending.began = services.shared.cache.begin() }
-    if state.stale.answer?.isDropped == true {
+    if let stored = state.stale.answer, isOutdated(stored, state) {
       // While the request waited. Nothing is asked about what counts for nothing, and nobody is served with it.
       state.stale.answer = nil
       state.stale.validates = false
@@ -24,6 +24,12 @@ extension Request {
     var writer = ByteWriter(block.base, capacity: block.capacity, count: block.end)
     writer.append(validationOf: stored.facts)
     block.end = writer.count
+  }
+
+  /// It was dropped since it was looked up, or would have been, had it not made room or been replaced before.
+  func isOutdated(_ stored: StoredAnswer, _ state: CacheState) -> Bool {
+    guard let seen = state.stale.seen else { return true }
+    return stored.isDropped || services.shared.cache.isOutdated(seen, stored.target, stored.partition)
   }
 
   /// The answer that takes the place of the stored one is not stored.
