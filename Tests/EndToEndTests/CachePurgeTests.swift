@@ -217,7 +217,8 @@ import Testing
     }
   }
 
-  @Test func `what is purged while the origin thinks does not stand in for its failure, nor does what it had replaced`() throws {
+  @Test func `what is purged while the origin thinks does not stand in for its failure, nor does what it had replaced`() throws
+  {
     for isReplaced in [false, true] {
       let name = Origin.newName()
       let failure = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
