@@ -145,26 +145,31 @@ import Testing
 
   private static let stale = "HTTP/1.1 200 OK\r\nCache-Control: max-age=0\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nfirst"
   private static let notModified = "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\nETag: \"v1\"\r\n\r\n"
+  private static let second = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nETag: \"v2\"\r\nContent-Length: 6\r\n\r\nsecond"
+
+  private func begin(_ proxy: ProxyProcess, _ url: String) throws -> RawConnection {
+    let app = try proxy.connect()
+    try app.send(ProxyProcess.request("GET", url))
+    return app
+  }
 
   @Test func `what is purged while it waits to be validated is asked for as if it had never been stored`() throws {
     let (name, slow) = (Origin.newName(), Origin.newName())
-    let second = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nETag: \"v2\"\r\nContent-Length: 6\r\n\r\nsecond"
-    try origin.script(name, [.send(Self.stale)], [.readBody, .send(second)])
+    try origin.script(name, [.send(Self.stale)], [.readBody, .send(Self.second)])
     try origin.script(slow, [.readBody, .gate("go"), .send("HTTP/1.1 204 No Content\r\n\r\n")])
     try withProxy(try Configuration.https("cache: {}", top: Self.top + "\nthreads: 1\nlimits: {upstream_connections: 1}")) {
       proxy throws in
       let url = "http://api.test/?id=\(name)"
       _ = try proxy.ask(url)
       // The only connection is taken, so that the next request waits with what it has found in the store.
-      let holder = try proxy.connect()
-      try holder.send(ProxyProcess.request("GET", "http://api.test/?id=\(slow)"))
+      let holder = try begin(proxy, "http://api.test/?id=\(slow)")
       try origin.await(slow, gate: "go")
-      let app = try proxy.connect()
-      try app.send(ProxyProcess.request("GET", url))
+      let app = try begin(proxy, url)
       // The one loop has read it when it answers what comes after it.
       #expect(try proxy.ask("http://unlisted.test/").status == 403)
       #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
       try origin.open("go", of: slow)
+      #expect(try holder.readAnswer().status == 204)
       #expect(try app.readAnswer().text == "second")
       #expect(try origin.exchanges(name)[1].all("If-None-Match").isEmpty)
       #expect(try proxy.ask(url).text == "second")
@@ -178,8 +183,7 @@ import Testing
     try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
       let url = "http://api.test/?id=\(name)"
       _ = try proxy.ask(url)
-      let app = try proxy.connect()
-      try app.send(ProxyProcess.request("GET", url))
+      let app = try begin(proxy, url)
       try origin.await(name, gate: "go")
       #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
       try origin.open("go", of: name)
@@ -191,20 +195,15 @@ import Testing
 
   @Test func `those who wait for a validation that a purge outdates look again, and one of them asks`() throws {
     let name = Origin.newName()
-    let second = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nETag: \"v2\"\r\nContent-Length: 6\r\n\r\nsecond"
     try origin.script(
-      name, [.send(Self.stale)], [.readBody, .gate("go"), .send(Self.notModified)], [.readBody, .gate("more"), .send(second)])
+      name, [.send(Self.stale)], [.readBody, .gate("go"), .send(Self.notModified)],
+      [.readBody, .gate("more"), .send(Self.second)])
     try withProxy(try Configuration.https("cache: {}", top: Self.top)) { proxy throws in
       let url = "http://api.test/?id=\(name)"
       _ = try proxy.ask(url)
-      func begin() throws -> RawConnection {
-        let app = try proxy.connect()
-        try app.send(ProxyProcess.request("GET", url))
-        return app
-      }
-      let leader = try begin()
+      let leader = try begin(proxy, url)
       try origin.await(name, gate: "go")
-      let others = try (0..<5).map { _ in try begin() }
+      let others = try (0..<5).map { _ in try begin(proxy, url) }
       #expect(try eventually { try proxy.metric("authproxy_cache_waiting_requests") == 5 })
       #expect(try purge(proxy, "{\"url\": \"\(url)\"}") == "{\"purged\":1}\n")
       try origin.open("go", of: name)
@@ -227,8 +226,7 @@ import Testing
       try withProxy(try Configuration.https("cache: {stale_if_error: 1h}", top: Self.top)) { proxy throws in
         let url = "http://api.test/?id=\(name)"
         _ = try proxy.ask(url)
-        let app = try proxy.connect()
-        try app.send(ProxyProcess.request("GET", url))
+        let app = try begin(proxy, url)
         try origin.await(name, gate: "go")
         // It goes alone.
         if isReplaced { #expect(try proxy.ask(url, ["Cache-Control: no-cache"]).text == "other") }

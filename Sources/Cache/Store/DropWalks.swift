@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The drops that go through the store now. Each has its number already, and has not yet met all answers that it means: what a look-up
+/// The drops that go through the store now, by the number before their own. They have not yet met all answers that they mean: what a look-up
 /// finds meanwhile may be about to go.
 final class DropWalks: Sendable {
   private let numbers = Mutex<[UInt64]>([])

@@ -57,8 +57,8 @@ struct EvictionQueues {
   ///   - wanted: bytes of what goes, as far as there is so much.
   ///   - limit: bytes of the whole store.
   ///   - patience: how many answers in use it may pass over; then one in use goes. With everything in use it could go round three times.
-  ///   - victims: gets them, marked as gone: who drops answers finds them here until nobody is served with them. The lock is held for so many
-  ///     as it has room for.
+  ///   - victims: gets them, marked as gone: who drops answers finds them here as long as anybody is served with them. The lock is held for
+  ///     as many as it has room for.
   mutating func evict(_ wanted: Int, limit: Int, patience: inout Int, into victims: inout [StoredAnswer]) {
     prefetch(min(victims.capacity, wanted / StoredAnswer.least + 1), limit: limit)
     var left = wanted
