@@ -23,7 +23,7 @@ public final class StoredAnswer: Sendable {
 
   // What the queues know of it.
   private let uses = Atomic<UInt8>(0)
-  private let standing = Atomic<UInt8>(0)
+  private let standing = Atomic<UInt8>(StoredAnswer.present)
   /// Its node; changed under the lock of the queues only.
   let node = Atomic<Int>(-1)
 
@@ -66,6 +66,7 @@ public final class StoredAnswer: Sendable {
   func set(useCount: UInt8) { uses.store(useCount, ordering: .relaxed) }
 
   private static let present: UInt8 = 0
+  private static let gone: UInt8 = 1
   private static let dropped: UInt8 = 2
 
   public var isGone: Bool { standing.load(ordering: .acquiring) != Self.present }
@@ -73,8 +74,10 @@ public final class StoredAnswer: Sendable {
   public var isDropped: Bool { standing.load(ordering: .acquiring) == Self.dropped }
   /// - Returns: whether it was there until now.
   func markGone(isDropped: Bool = false) -> Bool {
-    standing.compareExchange(expected: Self.present, desired: isDropped ? Self.dropped : 1, ordering: .acquiringAndReleasing)
-      .exchanged
+    standing.compareExchange(
+      expected: Self.present, desired: isDropped ? Self.dropped : Self.gone, ordering: .acquiringAndReleasing
+    )
+    .exchanged
   }
 
   // MARK: - Before it goes
