@@ -115,10 +115,13 @@ public final class ClientSession: Session {
   }
 
   override func beginSection(_ id: Int32, isTrailer: Bool) -> Bool {
-    guard let stream = stream(id: id), !stream.isOver else { return false }
-    inbound.current = Unmanaged.passUnretained(stream)
-    stream.section.begin()
-    return true
+    let begins = withStream(id: id) { stream in
+      guard !stream.isOver else { return false }
+      inbound.current = Unmanaged.passUnretained(stream)
+      stream.section.begin()
+      return true
+    }
+    return begins ?? false
   }
 
   override func field(
@@ -179,8 +182,9 @@ public final class ClientSession: Session {
 
   /// Where no head came, nghttp2 would end the connection.
   override func beginData(_ id: Int32) {
-    guard let stream = stream(id: id), !stream.section.isFinal, !stream.isOver else { return }
-    refuse(stream, .protocolError, .malformed(.protocolError))
+    withStream(id: id) { stream in
+      if !stream.section.isFinal, !stream.isOver { refuse(stream, .protocolError, .malformed(.protocolError)) }
+    }
   }
 
   override func ended(_ stream: StreamState) {

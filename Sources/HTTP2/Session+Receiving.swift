@@ -104,14 +104,16 @@ extension Session {
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue:
       inbound.budget.excuse()
-      guard let stream = inbound.current?.takeUnretainedValue(), stream.id == header.stream_id else { return }
-      endSection(stream, ends: ends)
-      stream.section.kind = .none
-      if ends { messageEnded(stream) }
+      inbound.current?._withUnsafeGuaranteedRef { stream in
+        guard stream.id == header.stream_id else { return }
+        endSection(stream, ends: ends)
+        stream.section.kind = .none
+        if ends { messageEnded(stream) }
+      }
     case NGHTTP2_DATA.rawValue:
       guard ends else { return }
       if header.length == 0 { inbound.budget.excuse() }
-      if let stream = stream(id: header.stream_id) { messageEnded(stream) }
+      withStream(id: header.stream_id) { messageEnded($0) }
     case NGHTTP2_RST_STREAM.rawValue:
       guard let stream = stream(id: header.stream_id) else { return }
       inbound.budget.excuse()
@@ -141,17 +143,18 @@ extension Session {
   final func receivedData(_ id: Int32, _ bytes: UnsafeRawBufferPointer) {
     // The connection's window bounds nothing here: each stream's own does.
     nghttp2_session_consume_connection(handle, bytes.count)
-    let stream = stream(id: id)
-    if stream?.isOver == false { inbound.budget.earn() }
-    guard let stream, !stream.isOver, !stream.body.isDiscarded else {
-      nghttp2_session_consume_stream(handle, id, bytes.count)
-      return
+    let isTaken = withStream(id: id) { stream in
+      if stream.isOver { return false }
+      inbound.budget.earn()
+      if stream.body.isDiscarded { return false }
+      stream.body.bytes.append(bytes)
+      if !stream.body.isAnnounced {
+        stream.body.isAnnounced = true
+        events.append(.data(stream.ticket))
+      }
+      return true
     }
-    stream.body.bytes.append(bytes)
-    if !stream.body.isAnnounced {
-      stream.body.isAnnounced = true
-      events.append(.data(stream.ticket))
-    }
+    if isTaken != true { nghttp2_session_consume_stream(handle, id, bytes.count) }
   }
 
   /// END_STREAM came, and nghttp2 has found the length right.

@@ -59,10 +59,11 @@ extension Session {
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue:
       inbound.budget.earn()
-      guard let stream = stream(id: header.stream_id) else { return }
-      stream.sending.wroteHead(at: now)
-      if ends { uploaded(stream) }
-      resetIfCut(stream)
+      withStream(id: header.stream_id) { stream in
+        stream.sending.wroteHead(at: now)
+        if ends { uploaded(stream) }
+        resetIfCut(stream)
+      }
     case NGHTTP2_DATA.rawValue:
       inbound.budget.earn()
       if ends, let stream = stream(id: header.stream_id) { uploaded(stream) }

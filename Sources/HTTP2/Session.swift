@@ -104,6 +104,14 @@ public class Session {
     return stream.id == id ? stream : nil
   }
 
+  /// What `body` says of that stream, without retaining it: the session holds it, and each request takes a dozen looks.
+  /// - Returns: nil: it was released.
+  @inline(__always) @discardableResult
+  final func withStream<Result>(id: Int32, _ body: (StreamState) -> Result) -> Result? {
+    guard let data = nghttp2_session_get_stream_user_data(handle, id) else { return nil }
+    return Unmanaged<StreamState>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.id == id ? body($0) : nil }
+  }
+
   /// Gives the stream back; its ticket is void afterwards. Required once for each stream, also after `end`, `ended` and `failed`. A
   /// stream that is not over is reset: with CANCEL, or with `code`.
   public final func release(_ ticket: StreamTicket, code: ErrorCode = .cancel) {
