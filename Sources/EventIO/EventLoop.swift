@@ -44,6 +44,8 @@ public final class EventLoop {
   private var slots = ContiguousArray<Slot>()
   private var free = ContiguousArray<UInt32>()
   private var isCrowded = false
+  private var yieldsNext = false
+  private var yields = YieldPolicy()
   private var readyList = ContiguousArray<EventHandler>()
   private var readyBatch = ContiguousArray<EventHandler>()
 
@@ -155,6 +157,10 @@ public final class EventLoop {
     readyList.append(handler)
   }
 
+  /// Connections come in a crowd, each for one request and with several short events, and those who make them often need this processor. They
+  /// go first after this turn (`YieldPolicy`): the next one then finds more of them, where the loop would sleep and be woken for each few.
+  public func yieldAfterTurn() { yieldsNext = true }
+
   func run() -> Never {
     let capacity = Self.batch
     let batch = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
@@ -175,7 +181,18 @@ public final class EventLoop {
       wheel.advance(to: now) { $0.expired(on: self) }
       isCrowded = false
       if !readyList.isEmpty { runReadyList() }
+      if yieldsNext { yield() }
     }
+  }
+
+  /// Other threads go first, unless there is more to do.
+  private func yield() {
+    yieldsNext = false
+    guard !isBehind, readyList.isEmpty else { return }
+    let before = csys_monotonic()
+    guard yields.mayYield(at: before) else { return }
+    sched_yield()
+    yields.ended(at: csys_monotonic(), begun: before)
   }
 
   /// Milliseconds to sleep, as if it still was the beginning of this turn: a timer may be late by as long as the turn has taken, which is

@@ -5,6 +5,8 @@ import EventIO
 /// least loaded one.
 final class Acceptor: EventHandler {
   private static let batch = 64
+  /// Connections at once that are many.
+  private static let crowd = 4
   let listener: BoundListener
   /// Lives as long as its loop, which never ends.
   private unowned(unsafe) let worker: Worker
@@ -68,7 +70,9 @@ final class Acceptor: EventHandler {
           let listener = listener
           group.executors[home].call { Worker.of($0).adopt(descriptor, peer, listener) }
         }
-      case .none: return
+      case .none:
+        if let count, count - left > Self.crowd { worker.loop.yieldAfterTurn() }
+        return
       case .exhausted: return pauseForLack()
       }
     }
