@@ -71,7 +71,8 @@ final class Acceptor: EventHandler {
           group.executors[home].call { Worker.of($0).adopt(descriptor, peer, listener) }
         }
       case .none:
-        if let count, count - left > Self.crowd { worker.loop.yieldAfterTurn() }
+        // This call is one of those.
+        if let count, count - left - 1 >= Self.crowd { worker.loop.yieldAfterTurn() }
         return
       case .exhausted: return pauseForLack()
       }
