@@ -118,11 +118,10 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     kind = .ip(v6: !isV4, high: words[0], low: words[1], port: port, scope: 0)
   }
 
-  public var isLoopbackOrUnix: Bool {
-    switch kind {
-    case .unix: true
-    case .ip(_, let high, let low, _, _): high == 0 && (low == 1 || low >> 24 == 0xffff7f)
-    }
+  public var isLoopbackOrUnix: Bool { isUnix || isLoopback }
+  var isLoopback: Bool {
+    guard case .ip(_, let high, let low, _, _) = kind else { return false }
+    return high == 0 && (low == 1 || low >> 24 == 0xffff7f)
   }
 
   /// Calls `body` with the address in the kernel's form; nil if a unix path is too long.

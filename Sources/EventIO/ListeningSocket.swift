@@ -88,9 +88,9 @@ public final class ListeningSocket: Sendable {
     sendWithoutDelay()
   }
 
-  /// On Linux, accepted connections inherit TCP_NODELAY: one system call here instead of one per connection.
+  /// On Linux, accepted connections inherit these options: a system call here instead of one per connection.
   private func sendWithoutDelay() {
-    if case .ip = address.kind { Socket.setNoDelay(descriptor) }
+    if case .ip = address.kind { Socket.sendAtOnce(descriptor, at: address) }
   }
 
   public func listen() throws(BindError) {
@@ -164,7 +164,11 @@ public final class ListeningSocket: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     while true {
       let result = csys_accept(descriptor, &storage, &length)
-      if result >= 0 { return .connection(result, Address(storage) ?? address) }
+      if result >= 0 {
+        let peer = Address(storage) ?? address
+        if peer.isLoopback, !address.isLoopback { Socket.stopPacing(result) }
+        return .connection(result, peer)
+      }
       switch -result {
       case EAGAIN: return .none
       case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted

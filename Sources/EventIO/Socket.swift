@@ -44,7 +44,20 @@ public enum Socket {
     var linger = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
-  public static func setNoDelay(_ descriptor: Int32) { _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+  /// Readies a TCP socket to send what is written at once. A connection that was accepted has this from its listener.
+  /// - Parameter address: its own or its peer's.
+  static func sendAtOnce(_ descriptor: Int32, at address: Address) {
+    _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    if address.isLoopback { stopPacing(descriptor) }
+  }
+
+  /// Between two programs of one machine no network needs to be spared, but the machine's default may pace all it sends: BBR does, with
+  /// a timer and a wait for each burst, which doubles what a download costs. Reno paces nothing, and each user of each kernel may choose
+  /// it (ip-sysctl, `tcp_allowed_congestion_control`).
+  static func stopPacing(_ descriptor: Int32) {
+    _ = "reno".withCString { setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, $0, socklen_t(strlen($0))) }
+  }
+
   /// Lets the kernel find out that the peer of a connection that is silent for long is gone. The process sleeps meanwhile.
   /// - Parameters:
   ///   - idle: seconds of silence before the first probe.
