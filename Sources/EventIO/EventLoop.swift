@@ -192,11 +192,12 @@ public final class EventLoop {
     let before = csys_monotonic()
     guard yields.mayYield(at: before) else { return }
     sched_yield()
-    yields.ended(at: csys_monotonic(), begun: before)
+    now = csys_monotonic()
+    yields.ended(at: now, begun: before)
   }
 
-  /// Milliseconds to sleep, as if it still was the beginning of this turn: a timer may be late by as long as the turn has taken, which is
-  /// no reason to read the clock once more.
+  /// Milliseconds to sleep, as if it still was the beginning of this turn, or the end of its yield: a timer may be late by as long as the
+  /// turn has taken, which is no reason to read the clock once more.
   private func timeout() -> Int32 {
     if !readyList.isEmpty { return 0 }
     guard let delay = wheel.delay(from: now) else { return -1 }

@@ -5,6 +5,8 @@ struct YieldPolicy {
   /// Nanoseconds.
   static let short: Int64 = 1_000_000
   static let pause: Int64 = 100
+  /// Nanoseconds. A process that was stopped meanwhile, or its machine, has not been held up by other threads.
+  static let longest: Int64 = 100_000_000
 
   private var resumes = Int64.min
 
@@ -13,6 +15,6 @@ struct YieldPolicy {
 
   mutating func ended(at now: Int64, begun: Int64) {
     let taken = now - begun
-    if taken > Self.short { resumes = now + taken * Self.pause }
+    if taken > Self.short { resumes = now + min(taken, Self.longest) * Self.pause }
   }
 }

@@ -1,6 +1,7 @@
 """Rows of authproxy alone: threads, many entries, requests that wait for a token."""
 
 import subprocess
+import threading
 import time
 
 import servers
@@ -79,7 +80,10 @@ def refresh_storm(bench):
             bytes_each.append((server.memory_kib() - before) * 1024 / crowd)
             opened = tokens.open()
             # It prints when the last one is answered; then it closes ten thousand connections, which takes a third as long again.
+            limit = threading.Timer(90, load.kill)
+            limit.start()
             text = load.stdout.readline()
+            limit.cancel()
             figures.append((time.monotonic() - opened) * 1000)
             load.communicate(timeout=60)
             bench.loaded(server, text)

@@ -43,6 +43,15 @@ import Testing
     }
   }
 
+  /// So it goes where an app's own check of the certificate fails: it closes, and the tickets that it has not read make that a reset.
+  @Test func `an app that leaves after the handshake may not trust the CA, however it leaves`() throws {
+    try withProxy(try Intercepted.configuration(top: "admin: 127.0.0.1:0")) { proxy throws in
+      _ = try proxy.inside("", "--reset")
+      try awaitCount(proxy, "closed", 1)
+      #expect(try count(proxy, "full") == 0)
+    }
+  }
+
   @Test func `a connection that the proxy closes unused says nothing about its app`() throws {
     try withProxy(try Intercepted.configuration(top: "timeouts: {idle: 300ms}\nadmin: 127.0.0.1:0")) { proxy throws in
       for _ in 0..<3 { #expect(try proxy.inside("", "--patience", "10").end == "close_notify") }

@@ -2,13 +2,14 @@
 """A client that sends CONNECT to the proxy, then TLS, then what stands on its standard input.
 
     inside.py PROXY TARGET CA [--sni NAME] [--alpn NAME,...] [--tls 1.2|1.3] [--password NAME:PASSWORD] [--together] [--bytewise]
-              [--repeat N] [--then TARGET] [--other NAME:PASSWORD] [--half-close] [--over HOST:CA] [--header HEX]
+              [--repeat N] [--then TARGET] [--other NAME:PASSWORD] [--half-close] [--reset] [--over HOST:CA] [--header HEX]
 
 Prints one JSON object: connect (status of the CONNECT), handshake ("" or OpenSSL's reason), version, alpn, resumed (of each turn), received
 (what came inside, as Latin-1), end ("close_notify", "cut" or "open" after a second of silence).
 
 --together sends the ClientHello in the CONNECT's packet. --bytewise sends each byte of TLS in a packet of its own until the handshake is
-done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input. --over
+done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input. --reset resets the connection
+after the handshake. --over
 speaks TLS to the proxy itself, for HOST and with the roots of CA. --header sends these bytes first, with --bytewise each alone."""
 
 import argparse
@@ -16,6 +17,7 @@ import base64
 import json
 import socket
 import ssl
+import struct
 import sys
 
 from tls_layer import Layer
@@ -87,6 +89,12 @@ def connect(arguments, tls, session, request, result):
     result["version"], result["alpn"] = inside.tls.version(), inside.tls.selected_alpn_protocol() or ""
     result["resumed"].append(inside.tls.session_reused)
     received = b""
+    if arguments.reset:
+        # The tickets, which come when the proxy is done, too.
+        wire.receive()
+        wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        wire.socket.close()
+        return None
     try:
         if request:
             inside.send(request)
@@ -122,7 +130,7 @@ def main():
     parser.add_argument("--other")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1)
-    for flag in ("--together", "--bytewise", "--half-close"):
+    for flag in ("--together", "--bytewise", "--half-close", "--reset"):
         parser.add_argument(flag, action="store_true")
     arguments = parser.parse_args()
     request = sys.stdin.buffer.read()

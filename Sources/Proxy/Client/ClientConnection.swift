@@ -166,8 +166,6 @@ final class ClientConnection: AppConnection {
         continue
       }
       guard phase == .head else { return }
-      // Reset between requests: a look at what is unread would be a call in vain.
-      if stream.isBroken, stage == .http, inbound == nil { return close() }
       switch stream.read(into: roomForHead().bodySpace) {
       case .bytes(let count): inbound?.end += count
       case .later: return rest()
