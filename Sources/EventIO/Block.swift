@@ -33,6 +33,7 @@ public final class Block {
     end = 0
   }
   /// Drops `count` bytes from the front; an empty block starts again at its beginning.
+  @inlinable
   public func consume(_ count: Int) {
     start += count
     if start == end { clear() }

@@ -113,18 +113,17 @@ final class TimerWheel {
   /// - Parameter tick: when the wheel checks the slot's list.
   private func link(_ handler: EventHandler, _ slot: Int, looks tick: Int64) {
     let head = slots[slot]
-    handler.timerNext = head.timerNext
+    handler.timerNext = head.timerNext.take()
+    handler.timerNext?.timerPrevious = handler
     handler.timerPrevious = head
-    head.timerNext?.timerPrevious = handler
     head.timerNext = handler
     handler.timerSlot = Int16(slot)
     handler.timerLooks = tick * Self.tick
   }
 
   private func unlink(_ handler: EventHandler) {
-    let next = handler.timerNext
+    let next = handler.timerNext.take()
     let previous = handler.timerPrevious
-    handler.timerNext = nil
     handler.timerPrevious = nil
     handler.timerSlot = -1
     next?.timerPrevious = previous

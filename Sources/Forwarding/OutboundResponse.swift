@@ -36,21 +36,23 @@ public struct OutboundResponse: ~Copyable {
   ///   - redirected: lines that redirects before it have added.
   ///   - isHTTP2: it came over HTTP/2.
   public init(
-    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, body source: BodyFraming, to request: OutboundRequest,
-    isInflated: Bool, wasCoded: Bool, keepsClient: Bool, note: String?, of origin: OriginAuthority, rules: ForwardingRules,
+    _ head: inout ResponseHead, in bytes: UnsafeRawBufferPointer, body source: BodyFraming,
+    to request: borrowing OutboundRequest, isInflated: Bool, wasCoded: Bool, keepsClient: Bool, note: String?,
+    of origin: borrowing OriginAuthority, rules: borrowing ForwardingRules,
     asked: @autoclosure () -> String, behind redirected: [UInt8] = [], isHTTP2: Bool = false
   ) {
     self.isHTTP2 = isHTTP2
     var sink = isInflated ? .chunked : source
     // If the origin delimits the body by closing, the proxy chunks it, so that the app can tell an end from a cut.
     if sink == .untilClose { sink = .chunked }
-    if sink == .chunked, !request.isHTTP11 { sink = .untilClose }
+    let (isHTTP11, isHead) = (request.isHTTP11, request.method == .head)
+    if sink == .chunked, !isHTTP11 { sink = .untilClose }
     framing = sink
     self.keepsClient = keepsClient && sink != .untilClose
     minorVersion = head.minorVersion
     isUpgrade = false
     // HEAD has the fields that GET would have.
-    isDecoded = isInflated || wasCoded && request.method == .head
+    isDecoded = isInflated || wasCoded && isHead
     authenticatesConnection = head.authenticatesConnection(in: bytes)
     self.note = note
     // Length of a body that is not sent; a 204 has none (RFC 9110 section 8.6).

@@ -166,7 +166,7 @@ final class ClientConnection: AppConnection {
         continue
       }
       guard phase == .head else { return }
-      switch stream.read(into: roomForHead().bodySpace) {
+      switch stream.read(into: spaceForHead()) {
       case .bytes(let count): inbound?.end += count
       case .later: return rest()
       // The app has left, or has sent all that it wanted. No request is in progress.
@@ -244,11 +244,11 @@ final class ClientConnection: AppConnection {
     }
   }
 
-  private func roomForHead() -> Block {
+  private func spaceForHead() -> UnsafeMutableRawBufferPointer {
     guard let block = inbound else {
       let block = loop.blocks.borrow()
       inbound = block
-      return block
+      return block.bodySpace
     }
     if block.isEmpty { block.clear() }
     // A body may follow the head, so room for its framing stays free.
@@ -261,10 +261,10 @@ final class ClientConnection: AppConnection {
         larger.append(block.bytes)
         loop.blocks.giveBack(block)
         inbound = larger
-        return larger
+        return larger.bodySpace
       }
     }
-    return block
+    return block.bodySpace
   }
 
   /// Nothing to do until the next event: gives a borrowed buffer back, or shrinks it to what is in it.

@@ -106,7 +106,7 @@ struct Download {
     var budget = 16
     while true {
       let inflates = inflater?.hasWork ?? false
-      if let head = app.outbound, head.count <= Self.joined, piece.isEmpty, !inflates {
+      if let count = app.outbound?.count, count <= Self.joined, piece.isEmpty, !inflates {
         if !source.isDone { try gather(connection, app, pulse) }
         if let connection, !connection.isCarried, waits(app) {
           app.loop.again(connection)
@@ -114,7 +114,7 @@ struct Download {
         }
       }
       // A small body is inflated before its head is sent: one write, and if the body is broken nothing has been sent.
-      if inflater?.hasWork ?? false, let head = app.outbound, head.count <= Self.joined {
+      if inflater?.hasWork ?? false, let count = app.outbound?.count, count <= Self.joined {
         try inflate(app)
         continue
       }
@@ -219,19 +219,19 @@ struct Download {
       app.take(trailers: BodySource.trailers(lines, ofAnswerBy: trailerRules, isElsewhere: isElsewhere))
     }
     while app.outbound != nil || !piece.isEmpty {
-      let block = piece.isEmpty ? nil : connection?.inbound
       var rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      if let block { rest = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count) }
-      let head = app.outbound
-      if let head, rest.count <= Self.joined, rest.count <= head.room {
-        head.append(rest)
+      if !piece.isEmpty, let base = connection?.inbound?.base {
+        rest = UnsafeRawBufferPointer(start: base + piece.lowerBound, count: piece.count)
+      }
+      if let room = app.outbound?.room, rest.count <= Self.joined, rest.count <= room {
+        app.outbound?.append(rest)
         rest = UnsafeRawBufferPointer(start: nil, count: 0)
         piece = 0..<0
       }
-      let headCount = head?.count ?? 0
+      let head = app.outbound?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
       if let place = app.clientPlace, source.isDone, isTerminated, !(inflater?.hasWork ?? false) { place.leave() }
       let count: Int
-      switch app.stream.write(head?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0), rest) {
+      switch app.stream.write(head, rest) {
       case .bytes(let sent): count = sent
       case .later:
         isBulk = false
@@ -240,11 +240,9 @@ struct Download {
       case .failed: throw .appLeft
       }
       note(sent: count, pulse)
-      if let head {
-        head.consume(min(count, headCount))
-        if head.isEmpty { app.giveBackOutbound() }
-      }
-      if count > headCount { piece = piece.lowerBound + (count - headCount)..<piece.upperBound }
+      app.outbound?.consume(min(count, head.count))
+      if app.outbound?.isEmpty == true { app.giveBackOutbound() }
+      if count > head.count { piece = piece.lowerBound + (count - head.count)..<piece.upperBound }
     }
     return true
   }

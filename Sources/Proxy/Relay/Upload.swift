@@ -108,20 +108,20 @@ struct Upload {
   // MARK: Bytes
 
   mutating func pump(_ exchange: Exchange, _ body: inout AppBody, from app: AppConnection, _ pulse: Pulse) -> Outcome {
-    guard let connection = exchange.connection else { return .blocked }
+    guard exchange.connection != nil else { return .blocked }
     var budget = 32
     while !isOver {
       // Its last byte, with which the message ends, is still to be written.
-      if body.isDone, let dropped, !dropped.areGiven { giveTrailers(behind: body, without: dropped, from: app, to: connection) }
-      if let out {
-        guard let count = write(out.bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
-        out.consume(count)
+      if body.isDone, let dropped, !dropped.areGiven { giveTrailers(behind: body, without: dropped, from: app, to: exchange) }
+      if let bytes = out?.bytes {
+        guard let count = write(bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
+        out?.consume(count)
         // An app that stalls in its body must not hold the block of a head that was sent.
-        if out.isEmpty { giveBack(to: app.loop) }
+        if out?.isEmpty == true { giveBack(to: app.loop) }
       } else if state == .withheld {
         return .blocked
-      } else if !piece.isEmpty, let block = app.inbound {
-        let bytes = UnsafeRawBufferPointer(start: block.base + piece.lowerBound, count: piece.count)
+      } else if !piece.isEmpty, let base = app.inbound?.base {
+        let bytes = UnsafeRawBufferPointer(start: base + piece.lowerBound, count: piece.count)
         guard let count = write(bytes, exchange, pulse) else { return state == .stopped ? .broken : .blocked }
         piece = piece.lowerBound + count..<piece.upperBound
       } else if let block = transformed?.next(from: app.loop, isChunked: body.isChunked) {
@@ -166,10 +166,12 @@ struct Upload {
   }
 
   private func giveTrailers(
-    behind body: borrowing AppBody, without dropped: DroppedTrailers, from app: AppConnection, to connection: UpstreamConnection
+    behind body: borrowing AppBody, without dropped: DroppedTrailers, from app: AppConnection, to exchange: Exchange
   ) {
     dropped.areGiven = true
-    guard connection.isCarried, app.isStream, !body.isChunked, transformed == nil else { return }
+    guard let connection = exchange.connection, connection.isCarried, app.isStream, !body.isChunked, transformed == nil else {
+      return
+    }
     let lines = app.trailersBehindLength
     guard !lines.isEmpty else { return }
     connection.take(trailers: BodySource.trailers(lines, dropping: dropped))

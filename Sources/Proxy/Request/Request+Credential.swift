@@ -34,20 +34,22 @@ final class SigningState {
 /// The credential of a request: available at once, waited for, or not available.
 extension Request {
   func obtainCredential() -> RequestMachine.Input? {
-    guard let entry = way?.entry, let index = entry.credential else { return failing(.internalError) }
-    let view = authorization.view ?? services.credentials.view(index, of: snapshot)
+    guard let index = way?.entry.credential, let timeout = way?.entry.timeouts.credential else {
+      return failing(.internalError)
+    }
+    let view = authorization.view ?? services.credential(index, of: snapshot)
     authorization.view = view
     switch view.authorize(self) {
     case .ready(let version): return attach(version)
-    case .wait(let wait): waitForCredential(wait, entry)
+    case .wait(let wait): waitForCredential(wait, atMost: timeout)
     case .failed(let error): return failing(error)
     }
     return nil
   }
 
   private func attach(_ version: CredentialVersion) -> RequestMachine.Input {
-    guard let attached = attachable(version) else { return failing(.internalError) }
-    authorization.attached = attached
+    authorization.attached = attachable(version)
+    if authorization.attached == nil { return failing(.internalError) }
     return needsWholeBody ? .bodyNeeded : .credentialAttached
   }
 
@@ -71,10 +73,11 @@ extension Request {
 
   // MARK: Waiting
 
-  func waitForCredential(_ wait: CredentialWait, _ entry: Entry) {
+  /// - Parameter timeout: nanoseconds.
+  func waitForCredential(_ wait: CredentialWait, atMost timeout: Int64) {
     authorization.wait = wait
     authorization.waitStarted = loop.now
-    loop.arm(timer, at: loop.now + entry.timeouts.credential)
+    loop.arm(timer, at: loop.now + timeout)
     park()
   }
 

@@ -15,22 +15,23 @@ extension Request {
     if attempt.exchange != nil { attempt.end(on: loop) }
     if way?.search != nil { chooseOrigin() }
     if way?.entry.offersHTTP2 == true { offerHTTP2() }
-    guard let way, let account else { return failing(.internalError) }
-    var timeouts = way.entry.timeouts
-    let exchange = RequestExchange(self, way.pool, of: account, timeouts, stall: way.stall)
+    guard let pool = way?.pool, let stall = way?.stall, var timeouts = way?.entry.timeouts, let account else {
+      return failing(.internalError)
+    }
+    let exchange = RequestExchange(self, pool, of: account, timeouts, stall: stall)
     attempt.begin(exchange)
     record.upstream.attempts += 1
-    if let attached = authorization.attached {
-      record.credential.name = attached.name
-      record.credential.version = attached.version
+    if let name = authorization.attached?.name, let version = authorization.attached?.version {
+      record.credential.name = name
+      record.credential.version = version
     }
-    if let search = way.search {
+    if let search = way?.search {
       timeouts.connect = search.timeToConnect
       loop.arm(timer, at: search.until)
     } else {
-      loop.arm(timer, at: loop.now + timeouts.connect + (way.pool.isWarm ? 0 : timeouts.resolve))
+      loop.arm(timer, at: loop.now + timeouts.connect + (pool.isWarm ? 0 : timeouts.resolve))
     }
-    way.pool.serve(exchange, timeouts: timeouts)
+    pool.serve(exchange, timeouts: timeouts)
     if exchange.isWaiting { park() }
     return nil
   }
@@ -39,7 +40,7 @@ extension Request {
 
   /// Sends the head, and what has arrived of the body, over the connection that was lent.
   func send() -> RequestMachine.Input? {
-    guard let exchange = attempt.exchange, let connection = exchange.connection, let entry = way?.entry,
+    guard let exchange = attempt.exchange, let connection = exchange.connection, let isSigned = way?.entry.isSigned,
       let head = message.head
     else {
       return failing(.internalError)
@@ -60,7 +61,7 @@ extension Request {
     let credential = authorization.attached?.line
     var size = head.count + (credential?.count ?? 0) + 32 + (connection.absolute?.added(to: head.count) ?? 0)
     if let cache { size += validationSize(cache) }
-    let signer = entry.isSigned ? authorization.view?.signer : nil
+    let signer = isSigned ? authorization.view?.signer : nil
     if let signer, let attached = authorization.attached {
       size += signer.sizeLimit(of: head.bytes, noted: authorization.signing?.noted, by: attached)
     }
@@ -83,7 +84,7 @@ extension Request {
     if let redirection { noteShown(redirection, in: block.bytes) }
     attempt.upload.begin(block)
     // Over HTTP/2 they may follow a body with a length, too.
-    if body.framing == .chunked || (app.isStream && hasBody) { dropTrailers(entry, hasCredential: credential != nil) }
+    if body.framing == .chunked || (app.isStream && hasBody) { dropTrailers(hasCredential: credential != nil) }
     if !body.isDone, let input = askBeforeBody(block) { return input }
     block.append("\r\n")
     exchange.expectHead()
@@ -94,16 +95,17 @@ extension Request {
       loop.again(connection)
       return nil
     }
-    return pumpUp()
+    return ended(attempt.upload.pump(exchange, &body, from: app, pulse))
   }
 
   /// Trailers that a server could take for fields of the head: those of the credential, and what the rules of fields drop there.
-  private func dropTrailers(_ entry: Entry, hasCredential: Bool) {
-    var names = hasCredential ? way?.rules.credentialFields ?? [] : []
-    var headerRules = way?.rules.requestHeaders
+  private func dropTrailers(hasCredential: Bool) {
+    guard let way else { return }
+    var names = hasCredential ? way.rules.credentialFields : []
+    var headerRules = way.rules.requestHeaders
     if let redirection {
       names += redirection.withheld
-      headerRules = redirection.headerRules(at: entry)
+      headerRules = redirection.headerRules(at: way.entry)
     }
     attempt.upload.drop(DroppedTrailers(named: names, by: headerRules))
   }

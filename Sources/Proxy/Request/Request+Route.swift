@@ -62,7 +62,7 @@ extension Request {
         note(path: target, bytes)
         return try routeInside(connected, target, bytes)
       }
-      app.route.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
+      snapshot.follow(target, in: bytes, with: &app.route)
       record.target.authority = app.route.text
       note(path: target, bytes)
       return try routeTo(
@@ -136,7 +136,7 @@ extension Request {
     let services = services
     let place: RoutePlace
     do {
-      place = try snapshot.router.place(
+      place = try snapshot.place(
         routes, method: message.outbound.method, methodText: services.requestHead.methodText, host: host, port: port,
         isHTTPS: isHTTPS, path: target.path, in: bytes,
         for: access, isBound: isBound)
@@ -194,17 +194,18 @@ extension Request {
   }
 
   private func aim(
-    at entry: Entry, _ rules: ForwardingRules, _ pool: OriginPool, _ target: RequestTarget, _ bytes: UnsafeRawBufferPointer,
-    _ access: ClientIdentity
+    at entry: Entry, _ rules: ForwardingRules, _ pool: consuming OriginPool, _ target: RequestTarget,
+    _ bytes: UnsafeRawBufferPointer, _ access: ClientIdentity
   ) throws(ProxyError) -> Bool {
     let services = services
-    var pool = pool
     if pool.hasBothForms { pool = tunnelled(pool, entry, rules) }
     message.head = rendered(target, bytes, for: pool.origin.authority, rules)
     let search = entry.origins.map { OriginSearch($0, on: services.upstreams) }
     way = Way(entry: entry, rules: rules, pool: pool, search: search, stall: entry.timeouts.stall)
     if entry.offersHTTP2 { noteCall(bytes, entry) }
-    if entry.isSigned, message.outbound.sendsCredential { try checkSigned(entry, pool.origin.authority) }
+    if entry.isSigned, message.outbound.sendsCredential, let authority = way?.pool.origin.authority {
+      try checkSigned(entry, authority)
+    }
     if entry.takesSubject {
       authorization.subject = AppSubject(of: services.requestHead, bytes, client: access, at: app.peer)
       if authorization.subject == nil { throw .subjectMissing(entry.settings.credential ?? "") }

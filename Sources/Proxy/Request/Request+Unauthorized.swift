@@ -83,7 +83,7 @@ extension Request {
     switch view.refused(self, version: attached.version) {
     case .decided(let decision): return follow(decision, .newerVersion)
     case .wait(let wait):
-      waitForCredential(wait, entry)
+      waitForCredential(wait, atMost: entry.timeouts.credential)
       return nil
     }
   }

@@ -110,17 +110,17 @@ final class Request: CredentialWaiter {
 
   /// - Parameter snapshot: of the request that it stands in for; nil: it begins on the present one.
   init(app: AppConnection, services: LoopServices, timer: RequestTimer, under snapshot: Snapshot? = nil) {
-    self.app = app
-    self.services = services
-    self.timer = timer
-    loop = services.loop
-    self.snapshot = snapshot ?? services.snapshot
-    super.init()
     timer.limit = Pulse.standardLimit
-    record.times.started = loop.now
+    record.times.started = services.loop.now
     record.peer = app.peer
     if let sender = app.sender { record.sender = sender }
     if app.isStream { record.target.isStream = true }
+    loop = services.loop
+    self.snapshot = snapshot ?? services.snapshot
+    self.app = app
+    self.services = services
+    self.timer = timer
+    super.init()
   }
 
   deinit { leaveClient() }
@@ -197,7 +197,7 @@ final class Request: CredentialWaiter {
   /// Counts this request as one of its client's in flight, until it has ended.
   func admit(_ identity: ClientIdentity) throws(ProxyError) {
     record.client = identity.name
-    let account = app.holdings.account(named: identity.name, at: app.peer, in: services.shared.accounts)
+    let account = services.account(named: identity.name, of: app)
     guard account.begin(upTo: identity.maxRequests) else {
       throw .tooManyRequests(client: identity.name, limit: identity.maxRequests ?? 0)
     }
@@ -434,7 +434,7 @@ final class Request: CredentialWaiter {
     record.times.ended = loop.clock()
     leaveClient()
     defer { if cache?.sharing.isBackground != true { services.observer.ended(record) } }
-    record.upstream.trust = way?.pool.origin.trust?.policy.name
+    record.upstream.trust = way?.pool.trustName
     // A host below a wildcard may have had this request only, and never a connection.
     if way?.entry.origin == nil { way?.pool.tidy() }
   }

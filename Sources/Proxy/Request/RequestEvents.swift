@@ -22,12 +22,13 @@ final class RequestExchange: Exchange {
   /// - Parameters:
   ///   - timeouts: of its entry.
   ///   - stall: in their place, nanoseconds in which a byte must move.
-  init(_ request: Request, _ pool: OriginPool, of account: ClientAccount, _ timeouts: Deadlines, stall: Int64) {
-    self.request = request
+  init(_ request: Request, _ pool: OriginPool, of account: borrowing ClientAccount, _ timeouts: Deadlines, stall: Int64) {
     var timeouts = timeouts
     timeouts.stall = stall
     if request.record.target.isCall { timeouts.responseHead = stall }
-    super.init(pool, of: account, for: request.app.holdings, timeouts: timeouts)
+    let holdings = request.app.holdings
+    self.request = request
+    super.init(pool, of: account, for: holdings, timeouts: timeouts)
   }
 
   override var clientName: String? { request.record.client }

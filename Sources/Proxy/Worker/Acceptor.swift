@@ -71,8 +71,8 @@ final class Acceptor: EventHandler {
           group.executors[home].call { Worker.of($0).adopt(descriptor, peer, listener) }
         }
       case .none:
-        // This call is one of those.
-        if let count, count - left - 1 >= Self.crowd { worker.loop.yieldAfterTurn() }
+        // This call is one of those. With several loops the kernel would wake another one for what comes meanwhile.
+        if let count, count - left - 1 >= Self.crowd, group.executors.count == 1 { worker.loop.yieldAfterTurn() }
         return
       case .exhausted: return pauseForLack()
       }

@@ -6,17 +6,17 @@ import Streams
 /// A subclass sends and receives over it. The pool and the connection call the `open` methods on the pool's loop, and none of
 /// them after `finish`, `abort`, `detach` or `leave`. Until then they own the exchange.
 open class Exchange {
-  public let pool: OriginPool
+  public final let pool: OriginPool
   /// Of the app connection that sent the request.
-  let holdings: ClientHoldings
-  public internal(set) var connection: UpstreamConnection?
+  final let holdings: ClientHoldings
+  public internal(set) final var connection: UpstreamConnection?
 
   /// It waits for a connection.
-  public internal(set) var isWaiting = false
+  public internal(set) final var isWaiting = false
   /// The final head of the response has not arrived.
-  public private(set) var awaitsHead = true
+  public private(set) final var awaitsHead = true
   /// When the first byte of a response arrived, in nanoseconds of the loop's clock; 0: none has.
-  public private(set) var firstByte: Int64 = 0
+  public private(set) final var firstByte: Int64 = 0
   /// Nanoseconds that the final head may take after the last write.
   private let headTimeout: Int64
   /// Nanoseconds that an HTTP/2 connection may hold bytes of the request for want of a window.
@@ -26,12 +26,14 @@ open class Exchange {
   ///   - account: whose exchange it is.
   ///   - holdings: of the app connection that it came from.
   ///   - timeouts: of its entry.
-  public init(_ pool: OriginPool, of account: ClientAccount, for holdings: ClientHoldings, timeouts: Deadlines) {
-    self.pool = pool
-    self.holdings = holdings
+  public init(
+    _ pool: OriginPool, of account: borrowing ClientAccount, for holdings: ClientHoldings, timeouts: borrowing Deadlines
+  ) {
+    holdings.takeShare(of: pool.limit, for: account)
     headTimeout = timeouts.responseHead
     stall = timeouts.stall
-    holdings.takeShare(of: pool.limit, for: account)
+    self.pool = pool
+    self.holdings = holdings
   }
 
   /// The client's share of this origin's connections. The app connection keeps the share of the exchange that it began last.

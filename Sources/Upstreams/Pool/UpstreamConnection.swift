@@ -459,15 +459,14 @@ public final class UpstreamConnection: EventHandler {
   /// - Parameter limit: largest size of the head, in bytes.
   func readHead(for exchange: Exchange, limit: Int) -> Exchange.HeadReading {
     while true {
-      if let block = inbound, !block.isEmpty {
-        switch parseHead(block, limit: limit) {
-        case .complete:
-          return .head(UnsafeRawBufferPointer(start: block.base + block.start, count: upstreams.responseHead.length))
+      if let bytes = inbound?.bytes, !bytes.isEmpty {
+        switch parseHead(bytes, limit: limit) {
+        case .complete: return .head(UnsafeRawBufferPointer(rebasing: bytes[..<upstreams.responseHead.length]))
         case .invalid(let error): return .failed(UpstreamError(head: error))
         case .incomplete: break
         }
       }
-      switch stream.read(into: roomForHead().bodySpace) {
+      switch stream.read(into: spaceForHead()) {
       case .bytes(let count):
         exchange.noteByte(at: loop.now)
         inbound?.end += count
@@ -479,9 +478,9 @@ public final class UpstreamConnection: EventHandler {
     }
   }
 
-  private func parseHead(_ block: Block, limit: Int) -> HeadOutcome {
+  private func parseHead(_ bytes: UnsafeRawBufferPointer, limit: Int) -> HeadOutcome {
     if let trickled {
-      let outcome = trickled.head.parse(block.bytes, limit: limit)
+      let outcome = trickled.head.parse(bytes, limit: limit)
       if outcome == .complete {
         swap(&upstreams.responseHead, &trickled.head)
         self.trickled = nil
@@ -489,16 +488,16 @@ public final class UpstreamConnection: EventHandler {
       return outcome
     }
     upstreams.responseHead.reset()
-    let outcome = upstreams.responseHead.parse(block.bytes, limit: limit)
+    let outcome = upstreams.responseHead.parse(bytes, limit: limit)
     if outcome == .incomplete { trickled = TrickledHead() }
     return outcome
   }
 
-  private func roomForHead() -> Block {
+  private func spaceForHead() -> UnsafeMutableRawBufferPointer {
     guard let block = inbound else {
       let block = loop.blocks.borrow()
       inbound = block
-      return block
+      return block.bodySpace
     }
     if block.isEmpty { block.clear() } else { block.compact() }
     if block.bodySpace.isEmpty || block.capacity < BlockPool.small {
@@ -506,9 +505,9 @@ public final class UpstreamConnection: EventHandler {
       larger.append(block.bytes)
       loop.blocks.giveBack(block)
       inbound = larger
-      return larger
+      return larger.bodySpace
     }
-    return block
+    return block.bodySpace
   }
 
   /// The block to read the body into. Its content stays, but only an empty block may be exchanged for a large one (`isBulk`).
