@@ -164,11 +164,7 @@ public final class ListeningSocket: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     while true {
       let result = csys_accept(descriptor, &storage, &length)
-      if result >= 0 {
-        let peer = Address(storage) ?? address
-        if peer.isLoopback, !address.isLoopback { Socket.stopPacing(result) }
-        return .connection(result, peer)
-      }
+      if result >= 0 { return .connection(result, Address(storage) ?? address) }
       switch -result {
       case EAGAIN: return .none
       case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted

@@ -44,17 +44,17 @@ public enum Socket {
     var linger = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
-  /// Readies a TCP socket to send what is written at once. A connection that was accepted has this from its listener.
-  /// - Parameter address: its own or its peer's.
+  /// Readies a TCP socket to send what is written at once, before it connects or listens. A connection that was accepted has this from
+  /// its listener.
+  ///
+  /// Between two programs of one machine no network needs to be spared, but the machine's default may pace all it sends: BBR does, with
+  /// a timer and a wait for each burst, which doubles what a download costs, and goes on with it once the socket is connected, whatever is
+  /// set then. Reno paces nothing, and every user may choose it unless an administrator forbids that (ip-sysctl,
+  /// `tcp_allowed_congestion_control`).
+  /// - Parameter address: that it listens on or connects to.
   static func sendAtOnce(_ descriptor: Int32, at address: Address) {
     _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    if address.isLoopback { stopPacing(descriptor) }
-  }
-
-  /// Between two programs of one machine no network needs to be spared, but the machine's default may pace all it sends: BBR does, with
-  /// a timer and a wait for each burst, which doubles what a download costs. Reno paces nothing, and each user of each kernel may choose
-  /// it (ip-sysctl, `tcp_allowed_congestion_control`).
-  static func stopPacing(_ descriptor: Int32) {
+    guard address.isLoopback else { return }
     _ = "reno".withCString { setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, $0, socklen_t(strlen($0))) }
   }
 

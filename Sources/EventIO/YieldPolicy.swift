@@ -1,12 +1,12 @@
 /// When a loop lets the other threads of its processor go first (sched_yield). Those that were about to make descriptors ready take
 /// microseconds. One that computes takes its whole time slice, while a loop that sleeps would be woken before: then the loop does not yield
-/// again for a hundred times as long.
+/// again for a hundred times as long, a hundred seconds at most.
 struct YieldPolicy {
   /// Nanoseconds.
   static let short: Int64 = 1_000_000
   static let pause: Int64 = 100
   /// Nanoseconds. A process that was stopped meanwhile, or its machine, has not been held up by other threads.
-  static let longest: Int64 = 100_000_000
+  static let longest: Int64 = 1_000_000_000
 
   private var resumes = Int64.min
 

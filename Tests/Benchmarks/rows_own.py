@@ -81,9 +81,12 @@ def refresh_storm(bench):
             opened = tokens.open()
             # It prints when the last one is answered; then it closes ten thousand connections, which takes a third as long again.
             limit = threading.Timer(90, load.kill)
+            limit.daemon = True
             limit.start()
             text = load.stdout.readline()
             limit.cancel()
+            if not text:
+                raise SystemExit(f"{row}: not all answers came within 90 s")
             figures.append((time.monotonic() - opened) * 1000)
             load.communicate(timeout=60)
             bench.loaded(server, text)

@@ -1,5 +1,5 @@
 import CSystem
-import Glibc
+import Foundation
 import Testing
 
 @testable import EventIO
@@ -7,7 +7,7 @@ import Testing
 @Suite struct ListeningSocketTests {
   @Test("accepted connections send without delay, as their listener does", arguments: ["127.0.0.1", "::1"])
   func noDelay(literal: String) throws {
-    try withAccepted(by: literal, from: literal) { accepted in
+    try withAccepted(by: literal) { accepted in
       var value: Int32 = 0
       var size = socklen_t(MemoryLayout<Int32>.size)
       #expect(getsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &size) == 0)
@@ -16,11 +16,16 @@ import Testing
   }
 
   @Test(
-    "connections of this machine are not paced, whatever its default is",
-    arguments: [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1")])
-  func unpaced(listener: String, peer: String) throws {
-    try withAccepted(by: listener, from: peer) { #expect(congestionControl(of: $0) == "reno") }
+    "connections on loopback are not paced, whatever the machine's default is", .enabled(if: mayChooseReno),
+    arguments: ["127.0.0.1", "::1"])
+  func unpaced(literal: String) throws {
+    try withAccepted(by: literal) { #expect(congestionControl(of: $0) == "reno") }
   }
+
+  private static let mayChooseReno: Bool = {
+    let allowed = try? String(contentsOfFile: "/proc/sys/net/ipv4/tcp_allowed_congestion_control", encoding: .utf8)
+    return allowed?.contains("reno") ?? true
+  }()
 
   @Test("others are sent as the machine's administrator wants", arguments: ["192.0.2.1", "2001:db8::1"])
   func others(literal: String) throws {
@@ -31,12 +36,11 @@ import Testing
     #expect(congestionControl(of: socket) == congestionControl(of: plain))
   }
 
-  private func withAccepted(by listening: String, from peer: String, _ body: (Int32) throws -> Void) throws {
-    let listener = try ListeningSocket(binding: #require(Address(literal: listening, port: 0)))
+  private func withAccepted(by literal: String, _ body: (Int32) throws -> Void) throws {
+    let listener = try ListeningSocket(binding: #require(Address(literal: literal, port: 0)))
     let client = csys_stream_socket(listener.address.family)
     defer { Socket.close(client) }
-    let target = try #require(Address(literal: peer, port: listener.address.port))
-    let result = target.withSockaddr { csys_connect(client, $0, $1) }
+    let result = listener.address.withSockaddr { csys_connect(client, $0, $1) }
     #expect(result == 0 || result == -EINPROGRESS)
     var waiting = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
     #expect(poll(&waiting, 1, 10_000) == 1)
