@@ -100,7 +100,7 @@ public final class ConnectionRace: EventHandler {
         if Socket.isShortage(lastError) { runOut() }
         continue
       }
-      if case .ip = address.kind { Socket.sendAtOnce(descriptor, at: address) }
+      Socket.sendAtOnce(descriptor, at: address)
       if !sources.isEmpty, let source = sources.first(where: { $0.family == address.family }) {
         let error = -Socket.bindSource(descriptor, source)
         guard error == 0 else {

@@ -71,7 +71,7 @@ public final class ListeningSocket: Sendable {
     }
     self.descriptor = descriptor
     self.address = ownedPath == nil ? Socket.local(of: descriptor) ?? address : address
-    sendWithoutDelay()
+    Socket.sendAtOnce(descriptor, at: self.address)
   }
 
   /// Whether `listen` was called on the socket, here or by the process that bound it.
@@ -85,12 +85,7 @@ public final class ListeningSocket: Sendable {
     self.address = address
     ownedPath = nil
     inode = 0
-    sendWithoutDelay()
-  }
-
-  /// On Linux, accepted connections inherit these options: a system call here instead of one per connection.
-  private func sendWithoutDelay() {
-    if case .ip = address.kind { Socket.sendAtOnce(descriptor, at: address) }
+    Socket.sendAtOnce(descriptor, at: self.address)
   }
 
   public func listen() throws(BindError) {

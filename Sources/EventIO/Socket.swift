@@ -44,8 +44,8 @@ public enum Socket {
     var linger = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
-  /// Readies a TCP socket to send what is written at once, before it connects or listens. A connection that was accepted has this from
-  /// its listener.
+  /// Readies a socket to send what is written at once, before it connects or listens. On Linux an accepted connection has this from its
+  /// listener: system calls there instead of for each connection. A unix socket needs none of it.
   ///
   /// Between two programs of one machine no network needs to be spared, but the machine's default may pace all it sends: BBR does, with
   /// a timer and a wait for each burst, which doubles what a download costs, and goes on with it once the socket is connected, whatever is
@@ -53,6 +53,7 @@ public enum Socket {
   /// `tcp_allowed_congestion_control`).
   /// - Parameter address: that it listens on or connects to.
   static func sendAtOnce(_ descriptor: Int32, at address: Address) {
+    if address.isUnix { return }
     _ = csys_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     guard address.isLoopback else { return }
     _ = "reno".withCString { setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, $0, socklen_t(strlen($0))) }

@@ -8,9 +8,8 @@ Prints one JSON object: connect (status of the CONNECT), handshake ("" or OpenSS
 (what came inside, as Latin-1), end ("close_notify", "cut" or "open" after a second of silence).
 
 --together sends the ClientHello in the CONNECT's packet. --bytewise sends each byte of TLS in a packet of its own until the handshake is
-done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input. --reset resets the connection
-after the handshake. --over
-speaks TLS to the proxy itself, for HOST and with the roots of CA. --header sends these bytes first, with --bytewise each alone."""
+done. --repeat makes the connection N times with the session of the one before; --then and --other from the second on to another target, as another client. --half-close sends close_notify behind the input.
+--reset resets the connection after the handshake. --over speaks TLS to the proxy itself, for HOST and with the roots of CA. --header sends these bytes first, with --bytewise each alone."""
 
 import argparse
 import base64

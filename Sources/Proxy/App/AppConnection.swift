@@ -70,11 +70,6 @@ class AppConnection: EventHandler {
     peer = address
   }
 
-  /// Of a client that asks over it.
-  final func account(named name: String?, in accounts: ClientAccounts) -> ClientAccount {
-    holdings.account(named: name, at: peer, in: accounts)
-  }
-
   /// Whether the listener still believes who named `peer`. A reload may have taken the sender out of `proxy_protocol`.
   final var isPeerBelieved: Bool {
     guard let sender else { return true }

@@ -3,7 +3,6 @@ import Crypto
 import EventIO
 import Fetch
 import Forwarding
-import HTTPWire
 import Interception
 import Routing
 import Settings
@@ -281,21 +280,6 @@ public final class Snapshot: Sendable {
     }
     rules.route = { ways.route(to: $0, port: $1, isTLS: $2) }
     upstreamRules = rules
-  }
-
-  /// As `RouteMemo.follow`.
-  func follow(_ target: RequestTarget, in bytes: UnsafeRawBufferPointer, with memo: inout RouteMemo) {
-    memo.follow(target, in: bytes, by: router, generation: generation)
-  }
-
-  /// As `Router.place`.
-  func place(
-    _ routes: HostRoutes?, method: Method, methodText: ByteSlice, host: String, port: UInt16, isHTTPS: Bool, path: ByteSlice,
-    in bytes: UnsafeRawBufferPointer, for client: ClientIdentity, isBound: Bool
-  ) throws(RoutingError) -> RoutePlace {
-    try router.place(
-      routes, method: method, methodText: methodText, host: host, port: port, isHTTPS: isHTTPS, path: path, in: bytes,
-      for: client, isBound: isBound)
   }
 
   /// What upstreams keep of older configurations under this one.

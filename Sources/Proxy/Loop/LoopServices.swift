@@ -35,8 +35,6 @@ public final class Shared: Sendable {
   public func revocationReports(limit: Int) -> [RevocationReport] {
     upstreams.revocation.reports(now: wallClockSeconds(), limit: limit)
   }
-  func account(named name: String?, of app: AppConnection) -> ClientAccount { app.account(named: name, in: accounts) }
-
   /// True while ending the process would lose a refresh token. That lasts as long as a token request at most.
   public var mustFinish: Bool { registry.mustFinish }
 }
@@ -97,12 +95,6 @@ final class LoopServices {
     isDraining = true
     upstreams.isDraining = true
   }
-
-  /// - Parameter name: nil: anonymous.
-  func account(named name: String?, of app: AppConnection) -> ClientAccount { shared.account(named: name, of: app) }
-
-  /// - Parameter index: among the snapshot's credentials.
-  func credential(_ index: Int, of snapshot: Snapshot) -> CredentialView { credentials.view(index, of: snapshot) }
 
   /// The pool of the origin that a request goes to. For entries of the current snapshot it is cached.
   func pool(of entry: Entry, in snapshot: Snapshot, host: String, port: UInt16, isHTTPS: Bool) -> OriginPool {

@@ -37,7 +37,7 @@ extension Request {
     guard let index = way?.entry.credential, let timeout = way?.entry.timeouts.credential else {
       return failing(.internalError)
     }
-    let view = authorization.view ?? services.credential(index, of: snapshot)
+    let view = authorization.view ?? services.credentials.view(index, of: snapshot)
     authorization.view = view
     switch view.authorize(self) {
     case .ready(let version): return attach(version)

@@ -62,7 +62,7 @@ extension Request {
         note(path: target, bytes)
         return try routeInside(connected, target, bytes)
       }
-      snapshot.follow(target, in: bytes, with: &app.route)
+      app.route.follow(target, in: bytes, by: snapshot.router, generation: snapshot.generation)
       record.target.authority = app.route.text
       note(path: target, bytes)
       return try routeTo(
@@ -136,7 +136,7 @@ extension Request {
     let services = services
     let place: RoutePlace
     do {
-      place = try snapshot.place(
+      place = try snapshot.router.place(
         routes, method: message.outbound.method, methodText: services.requestHead.methodText, host: host, port: port,
         isHTTPS: isHTTPS, path: target.path, in: bytes,
         for: access, isBound: isBound)

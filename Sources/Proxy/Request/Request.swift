@@ -197,7 +197,7 @@ final class Request: CredentialWaiter {
   /// Counts this request as one of its client's in flight, until it has ended.
   func admit(_ identity: ClientIdentity) throws(ProxyError) {
     record.client = identity.name
-    let account = services.account(named: identity.name, of: app)
+    let account = app.holdings.account(named: identity.name, at: app.peer, in: services.shared.accounts)
     guard account.begin(upTo: identity.maxRequests) else {
       throw .tooManyRequests(client: identity.name, limit: identity.maxRequests ?? 0)
     }
@@ -434,7 +434,7 @@ final class Request: CredentialWaiter {
     record.times.ended = loop.clock()
     leaveClient()
     defer { if cache?.sharing.isBackground != true { services.observer.ended(record) } }
-    record.upstream.trust = way?.pool.trustName
+    record.upstream.trust = way?.pool.origin.trust?.policy.name
     // A host below a wildcard may have had this request only, and never a connection.
     if way?.entry.origin == nil { way?.pool.tidy() }
   }

@@ -73,7 +73,7 @@ final class CarriedStream: StreamLayer {
 
   override func read(into space: UnsafeMutableRawBufferPointer) -> ByteStream.Read {
     guard let ticket else { return failure == nil ? .later : .failed }
-    let result = withExtendedLifetime(carrier) { answer.read(into: space, from: $0.session, ticket, failed: failure != nil) }
+    let result = answer.read(into: space, from: carrier.session, ticket, failed: failure != nil)
     // The origin may send more now.
     if !answer.hasEnded, case .bytes = result { carrier.wantsFlush() }
     return result

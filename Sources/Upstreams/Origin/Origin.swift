@@ -61,8 +61,6 @@ public struct OriginIdentity: Sendable, Hashable {
 public final class Origin: Sendable {
   public let identity: OriginIdentity
   public let trust: TrustMaterial?
-  /// Of the policy; nil: there is no TLS.
-  var trustName: String? { trust?.policy.name }
   /// Client certificate for mutual TLS; nil: none.
   let clientIdentity: TLSIdentity?
   /// How it is reached; nil: directly.

@@ -96,8 +96,6 @@ public final class OriginPool {
     loop = upstreams.loop
   }
 
-  /// As its origin's.
-  public var trustName: String? { origin.trustName }
   var idleCount: Int { idle.count + bound.count + carriers.count { $0.isIdle } }
   /// Connections with a request on them. Of streams there may be more.
   var activeCount: Int { active + carriers.count { !$0.isIdle } }
