@@ -77,6 +77,13 @@ void csys_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
 
 void csys_trim_memory(void) { malloc_trim(0); }
 
+void csys_drop_pages(void *memory, size_t count) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t start = ((uintptr_t)memory + page - 1) & ~(page - 1);
+  uintptr_t end = ((uintptr_t)memory + count) & ~(page - 1);
+  if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 // Segments that were ever writable hold relocated addresses: the file does not have those.
 static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size, (void)context;

@@ -1,3 +1,5 @@
+import CSystem
+
 /// Memory with a filled range. Loops lend blocks of the three pooled sizes; blocks of other sizes are freed after use.
 public final class Block {
   public let base: UnsafeMutableRawPointer
@@ -11,6 +13,10 @@ public final class Block {
     base = UnsafeMutableRawPointer.allocate(byteCount: max(capacity, 1), alignment: 16)
   }
   deinit { base.deallocate() }
+
+  /// Returns the memory to the kernel already, before the allocator has it again: between blocks in use, that keeps what is free. For the
+  /// last owner, as the content is lost.
+  func dropPages() { csys_drop_pages(base, capacity) }
 
   @inlinable
   public var count: Int { end - start }
@@ -88,41 +94,5 @@ public final class Block {
     let copy = Block(capacity: count)
     copy.append(bytes)
     return copy
-  }
-}
-
-/// A loop's blocks. A connection borrows one while it is ready, and gives it back when it is idle.
-public struct BlockPool: ~Copyable {
-  /// Large enough for a request head, a response head or a TLS record.
-  public static let small = 32 << 10
-  /// For bulk data: plain writes of 128 KiB cost half as much as writes of 16 KiB.
-  public static let large = 128 << 10
-  private static let kept = 64
-  /// For the head of a request, which is kept until its answer has come.
-  private static let head = 1 << 10
-  private static let keptHeads = 256
-
-  private var headBlocks = ContiguousArray<Block>()
-  private var smallBlocks = ContiguousArray<Block>()
-  private var largeBlocks = ContiguousArray<Block>()
-
-  public mutating func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
-  public mutating func borrowLarge() -> Block { largeBlocks.popLast() ?? Block(capacity: Self.large) }
-  /// One for a head of up to `size` bytes.
-  public mutating func borrow(forHeadOf size: Int) -> Block {
-    if size > Self.head { return Block(capacity: size) }
-    return headBlocks.popLast() ?? Block(capacity: Self.head)
-  }
-
-  /// Takes back a borrowed block; frees a block of another size.
-  public mutating func giveBack(_ block: consuming Block) {
-    block.clear()
-    if block.capacity == Self.small {
-      if smallBlocks.count < Self.kept { smallBlocks.append(block) }
-    } else if block.capacity == Self.head {
-      if headBlocks.count < Self.keptHeads { headBlocks.append(block) }
-    } else if block.capacity == Self.large {
-      if largeBlocks.count < 8 { largeBlocks.append(block) }
-    }
   }
 }

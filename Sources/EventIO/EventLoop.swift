@@ -179,6 +179,7 @@ public final class EventLoop {
         }
       }
       wheel.advance(to: now) { $0.expired(on: self) }
+      if now >= blocks.nextLook { blocks.look(at: now) }
       isCrowded = false
       if !readyList.isEmpty { runReadyList() }
       if yieldsNext { yield() }
@@ -200,7 +201,9 @@ public final class EventLoop {
   /// turn has taken, which is no reason to read the clock once more.
   private func timeout() -> Int32 {
     if !readyList.isEmpty { return 0 }
-    guard let delay = wheel.delay(from: now) else { return -1 }
+    var delay = wheel.delay(from: now) ?? Int64.max
+    if delay > BlockPool.pause, blocks.hasSurplus { delay = max(blocks.nextLook - now, 0) }
+    if delay == Int64.max { return -1 }
     return Int32(min((delay + 999_999) / 1_000_000, 3_600_000))
   }
 

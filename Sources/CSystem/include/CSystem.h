@@ -129,6 +129,8 @@ void csys_return_large_memory(void);
 void csys_share_memory(void);
 /// The allocator returns its free pages to the kernel, also those between others.
 void csys_trim_memory(void);
+/// Gives the whole pages between the two ends back to the kernel; the memory stays allocated, its content is lost there.
+void csys_drop_pages(void *memory, size_t count);
 /// The process gives back the pages of code and constants, its own and the libraries': what it uses again comes back from the kernel's page
 /// cache, and what only start and reload need does not count as its memory any more.
 void csys_release_code(void);
