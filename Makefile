@@ -61,7 +61,7 @@ lint: packages packages-lint
 bench: build packages-bench $(VENV)-bench/complete
 	PATH="$(CURDIR)/$(VENV)-bench/bin:$$PATH" python3 Tests/Benchmarks/bench.py --program "$(CURDIR)/$(PROGRAM)" $(BENCH)
 
-# Half an hour of everything at once: fails if the process then needs more memory or descriptors than after three minutes.
+# Half an hour of everything at once: fails if the process then needs more memory or descriptors than in its first minutes.
 soak: build packages-bench
 	python3 Tests/Benchmarks/soak.py --program "$(CURDIR)/$(PROGRAM)" $(SOAK)
 

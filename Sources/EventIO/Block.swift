@@ -14,8 +14,8 @@ public final class Block {
   }
   deinit { base.deallocate() }
 
-  /// Returns the memory to the kernel already, before the allocator has it again: between blocks in use, that keeps what is free. For the
-  /// last owner, as the content is lost.
+  /// Gives the pages to the kernel before the block is freed: the allocator keeps free memory that lies between blocks in use. The content is
+  /// lost, so only for the last owner.
   func dropPages() { csys_drop_pages(base, capacity) }
 
   @inlinable

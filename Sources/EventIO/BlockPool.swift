@@ -1,5 +1,5 @@
 /// A loop's blocks. A connection borrows one while it is ready, and gives it back when it is idle. A burst of connections or a stop of an origin
-/// needs many at once, so the loop often looks for free ones: half of them go each time, and what the work needs comes back.
+/// needs many at once, so the loop often frees half of those that are free, but for a few, and what the work needs comes back.
 public struct BlockPool: ~Copyable {
   /// Large enough for a request head, a response head or a TLS record.
   public static let small = 32 << 10
@@ -9,6 +9,7 @@ public struct BlockPool: ~Copyable {
   /// For the head of a request, which is kept until its answer has come.
   private static let head = 1 << 10
   private static let mostHeads = 256
+  private static let mostLarge = 8
   /// So many of a size stay, however long none is needed.
   private static let least = 4
   /// Nanoseconds between two looks.
@@ -23,7 +24,7 @@ public struct BlockPool: ~Copyable {
   var hasSurplus: Bool {
     headBlocks.count > Self.least || smallBlocks.count > Self.least || largeBlocks.count > Self.least
   }
-  /// Free blocks of the size `small`.
+  /// Free blocks of the size `small`, for tests.
   var smallOnes: Int { smallBlocks.count }
 
   public mutating func borrow() -> Block { smallBlocks.popLast() ?? Block(capacity: Self.small) }
@@ -42,11 +43,11 @@ public struct BlockPool: ~Copyable {
     } else if block.capacity == Self.head {
       if headBlocks.count < Self.mostHeads { headBlocks.append(block) }
     } else if block.capacity == Self.large {
-      if largeBlocks.count < 8 { largeBlocks.append(block) }
+      if largeBlocks.count < Self.mostLarge { largeBlocks.append(block) }
     }
   }
 
-  /// Frees half of the free blocks.
+  /// Frees half of the free blocks of each size, but for `least`.
   mutating func look(at now: Int64) {
     nextLook = now &+ Self.pause
     Self.halve(&headBlocks)

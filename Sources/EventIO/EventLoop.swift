@@ -198,7 +198,7 @@ public final class EventLoop {
   }
 
   /// Milliseconds to sleep, as if it still was the beginning of this turn, or the end of its yield: a timer may be late by as long as the
-  /// turn has taken, which is no reason to read the clock once more.
+  /// turn has taken, which is no reason to read the clock once more. Where a timer comes within a pause of the pools, their look waits for it.
   private func timeout() -> Int32 {
     if !readyList.isEmpty { return 0 }
     var delay = wheel.delay(from: now) ?? Int64.max

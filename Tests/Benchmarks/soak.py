@@ -5,10 +5,10 @@
 
 Loads: small answers, new connections, connections that break, HTTP/2, https:// URLs, tunnels, uploads, slow readers, hits and stored misses, a
 token that lives for some seconds. Faults: the configuration is reloaded each three seconds, the origin is restarted gracefully, stops for a
-second, and refuses tokens. Each three minutes the loads stop for ten seconds, and the stored answers are purged. At the end the resident memory may be
+second, and refuses tokens. Each three minutes the loads stop for a while, and the stored answers are purged. At the end the resident memory may be
 4 % more than after three minutes, and there may be no descriptor more. Of the resident memory, the anonymous may be 4 % more than after six minutes:
 by then its heaps have the holes that they keep. The rest is pages of the program's file and its libraries. The kernel drops them and brings them
-back as it likes, up to half of all within seconds, so growth that is not anonymous may be that.
+back as it likes, up to half of all within seconds, so growth that is not anonymous may be that. It runs for three such rounds at least.
 """
 
 import argparse
@@ -26,8 +26,8 @@ import urllib.request
 
 import servers
 
-# Seconds.
-FIRST, PAUSE, RELOADS, RESTARTS, STOPS = 180, 10, 3, 20, 45
+# Seconds. A pause is as long as the loops need to free the blocks of a burst.
+ROUND, PAUSE, RELOADS, RESTARTS, STOPS = 180, 25, 3, 20, 45
 
 
 class Figures(typing.NamedTuple):
@@ -189,7 +189,7 @@ def main():
         end = time.monotonic() + arguments.minutes * 60
         while len(figures) < 3 or time.monotonic() < end:
             soak.start()
-            soak.disturb(FIRST)
+            soak.disturb(ROUND)
             figures.append(soak.settled())
             print(figures[-1], flush=True)
     finally:
@@ -198,7 +198,7 @@ def main():
         sys.exit("Most faults are of a token that is wrong for three seconds in thirty: there were more failures than that explains")
     first, second, last = figures[0], figures[1], figures[-1]
     if last.anonymous > second.anonymous * 1.04 or last.resident > first.resident * 1.04 or last.descriptors > first.descriptors:
-        sys.exit(f"It grows: {first} after {FIRST} s, {second} after twice as long, {last} at the end")
+        sys.exit(f"It grows: {first} after the first round, {second} after the second, {last} at the end")
 
 
 main()

@@ -129,7 +129,7 @@ void csys_return_large_memory(void);
 void csys_share_memory(void);
 /// The allocator returns its free pages to the kernel, also those between others.
 void csys_trim_memory(void);
-/// Gives the whole pages between the two ends back to the kernel; the memory stays allocated, its content is lost there.
+/// Gives the pages that lie wholly within `count` bytes from `memory` back to the kernel: the memory stays allocated, and is zero there.
 void csys_drop_pages(void *memory, size_t count);
 /// The process gives back the pages of code and constants, its own and the libraries': what it uses again comes back from the kernel's page
 /// cache, and what only start and reload need does not count as its memory any more.
